@@ -1,0 +1,1 @@
+//! One agent process on stdio behind one HTTP endpoint.

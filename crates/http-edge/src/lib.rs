@@ -1,0 +1,1 @@
+//! What every HTTP surface here needs: problem documents, the exposure guard, serving connections.

@@ -1,0 +1,1 @@
+//! A deterministic ACP agent for tests and for the first five minutes.

@@ -1,0 +1,3 @@
+//! The `sandbox-agent` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The MCP and skills store. No HTTP in it.

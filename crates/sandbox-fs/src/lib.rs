@@ -1,0 +1,1 @@
+//! The file service: paths, confinement, atomic writes, archives. No HTTP in it.

@@ -1,0 +1,3 @@
+//! An agent that misbehaves on request.
+
+fn main() {}
