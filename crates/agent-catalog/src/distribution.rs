@@ -1,0 +1,163 @@
+//! How an agent is distributed, as the ACP registry writes it and as the manifest pins it.
+//!
+//! One set of types for both: unknown keys are ignored, so that a newer registry does not break an older
+//! catalog. Package text such as `@scope/name@1.2.3` or `name[extra]==1.2.3` is taken apart here and nowhere
+//! else.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::platform::Platform;
+
+/// The ways an agent is offered. At least one is there in useful data; none is not an error here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// An npm package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub npx: Option<PackageDistribution>,
+    /// A Python package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uvx: Option<PackageDistribution>,
+    /// Archives by platform key. Kept as text keys: a registry may know platforms that we do not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub binary: BTreeMap<String, BinaryTarget>,
+}
+
+/// A package and how to run it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackageDistribution {
+    /// Name with optional version.
+    pub package: String,
+    /// Arguments after the command.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Variables to set.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The command to run where the package has several and none is named like it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The Python versions that work, such as `>=3.12`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<String>,
+}
+
+/// One platform's archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BinaryTarget {
+    /// Where it is: zip, tar.gz, tar.bz2 or the bare program.
+    pub archive: String,
+    /// The program inside it, relative to its top.
+    pub cmd: String,
+    /// Arguments after the command.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Variables to set.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The archive's checksum, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+impl Distribution {
+    /// The package offers, npm first.
+    pub fn packages(&self) -> impl Iterator<Item = PackageName> {
+        let npm = self.npx.iter().map(|offer| PackageName::npm(&offer.package));
+        let python = self.uvx.iter().map(|offer| PackageName::python(&offer.package));
+        npm.chain(python)
+    }
+
+    /// The platforms of the binary offer that this product knows.
+    pub(crate) fn binary_platforms(&self) -> Vec<Platform> {
+        self.binary.keys().filter_map(|key| key.parse().ok()).collect()
+    }
+}
+
+/// A package's name and version, apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageName {
+    name: String,
+    version: Option<String>,
+}
+
+impl PackageName {
+    /// Reads `name`, `name@1.2.3`, `@scope/name` or `@scope/name@1.2.3`.
+    #[must_use]
+    pub fn npm(text: &str) -> Self {
+        match text.char_indices().skip(1).find(|(_, c)| *c == '@') {
+            Some((at, _)) => Self::new(&text[..at], &text[at + 1..]),
+            None => Self::new(text, ""),
+        }
+    }
+
+    /// Reads `name`, `name==1.2.3`, `name@1.2.3` or `name[extra]==1.2.3`.
+    #[must_use]
+    pub fn python(text: &str) -> Self {
+        match text.split_once("==").or_else(|| text.split_once('@')) {
+            Some((name, version)) => Self::new(name.trim(), version.trim()),
+            None => Self::new(text.trim(), ""),
+        }
+    }
+
+    fn new(name: &str, version: &str) -> Self {
+        // "latest" pins nothing.
+        let version = (!version.is_empty() && version != "latest").then(|| version.to_owned());
+        Self { name: name.to_owned(), version }
+    }
+
+    /// The name, extras included.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The version, when one was given.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// The name without scope or extras: what its command is most likely called.
+    pub(crate) fn short_name(&self) -> &str {
+        let unscoped = self.name.rsplit('/').next().unwrap_or(&self.name);
+        unscoped.split('[').next().unwrap_or(unscoped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn package_text_splits_into_name_and_version() {
+        let cases = [
+            (PackageName::npm("pi-acp@0.0.34"), "pi-acp", Some("0.0.34"), "pi-acp"),
+            (PackageName::npm("@scope/name"), "@scope/name", None, "name"),
+            (PackageName::npm("@scope/name@1.0.0-rc.1"), "@scope/name", Some("1.0.0-rc.1"), "name"),
+            (PackageName::npm("name@latest"), "name", None, "name"),
+            (
+                PackageName::python("hermes-agent[acp]==0.19.0"),
+                "hermes-agent[acp]",
+                Some("0.19.0"),
+                "hermes-agent",
+            ),
+            (PackageName::python("tool@2.0"), "tool", Some("2.0"), "tool"),
+        ];
+        for (parsed, name, version, short) in cases {
+            assert_eq!((parsed.name(), parsed.version(), parsed.short_name()), (name, version, short));
+        }
+    }
+
+    #[test]
+    fn unknown_keys_and_unknown_platforms_are_tolerated() {
+        let distribution: Distribution = serde_json::from_str(
+            r#"{"docker":{"image":"x"},"binary":{"plan9-mips":{"archive":"a","cmd":"b","signature":"c"},
+                "linux-x86_64":{"archive":"a","cmd":"b"}}}"#,
+        )
+        .unwrap();
+        assert_eq!(distribution.binary.len(), 2);
+        assert_eq!(distribution.binary_platforms(), [Platform::LinuxX86_64]);
+    }
+}
