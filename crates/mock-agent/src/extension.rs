@@ -1,0 +1,79 @@
+//! Messages that are not in the ACP schema: Sandbox Agent's extensions, one legacy method, and
+//! two directives to our own [`wire`](crate::wire) that never reach stdout.
+
+use agent_client_protocol::v1::schema::SessionId;
+use agent_client_protocol::{JsonRpcNotification, JsonRpcRequest, JsonRpcResponse};
+use serde::{Deserialize, Serialize};
+
+/// The agent asks the user to choose.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
+#[request(method = "_sandboxagent/session/request_question", response = QuestionAnswer)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RequestQuestion {
+    pub(crate) session_id: SessionId,
+    pub(crate) question_id: String,
+    pub(crate) prompt: String,
+    /// `[id, label]` pairs.
+    pub(crate) options: Vec<(String, String)>,
+}
+
+/// How the user took a question.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub(crate) enum QuestionAnswer {
+    /// One list of chosen option ids a question.
+    Answered { answers: Vec<Vec<String>> },
+    /// The user would not say.
+    Rejected,
+}
+
+/// The session is over.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
+#[notification(method = "_sandboxagent/session/ended")]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionEnded {
+    pub(crate) session_id: SessionId,
+    pub(crate) reason: String,
+    pub(crate) terminated_by: String,
+    pub(crate) message: String,
+    pub(crate) exit_code: i32,
+}
+
+/// Something came from an agent that could not be parsed.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
+#[notification(method = "_sandboxagent/agent/unparsed")]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentUnparsed {
+    pub(crate) error: String,
+    pub(crate) location: String,
+    pub(crate) raw_hash: String,
+}
+
+/// How clients chose a model before config options took over.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
+#[request(method = "session/set_model", response = SetModelResponse)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetModelRequest {
+    pub(crate) session_id: SessionId,
+    pub(crate) model_id: String,
+}
+
+/// An empty object.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
+pub(crate) struct SetModelResponse {}
+
+/// To the wire: write these bytes to stdout, as they are, in this place.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
+#[notification(method = "$mock/write_raw")]
+pub(crate) struct WriteRaw {
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// To the wire: once everything before this is written, die.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
+#[notification(method = "$mock/exit_now")]
+pub(crate) struct ExitNow {
+    pub(crate) code: i32,
+    /// Goes to stderr first.
+    pub(crate) last_words: String,
+}

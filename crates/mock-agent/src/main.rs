@@ -1,0 +1,13 @@
+//! The mock agent as a program of its own: ACP on stdin and stdout until stdin ends.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match mock_agent::run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mock-agent: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
