@@ -1,0 +1,173 @@
+//! The files of the store: reading one whole, and replacing one so that at every moment, and after a crash at any
+//! moment, there is either the old content or the new.
+//!
+//! A directory has three: `<hash>.json`, `<hash>.lock` (empty, stays) and, during a write, `<hash>.tmp`. The lock is
+//! apart from the content because a rename replaces the content's inode, and a lock belongs to an inode. It is an
+//! advisory lock of the open file, so it holds between threads as it does between processes, and the kernel lets go of
+//! it when a process dies. Reading takes no lock: a rename is atomic.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::{Directory, Error};
+
+/// The owner alone: entries hold tokens.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+/// Where one directory's entries are kept.
+pub(crate) struct DirectoryFile {
+    /// The store's folder.
+    folder: PathBuf,
+    content: PathBuf,
+    lock: PathBuf,
+    temporary: PathBuf,
+}
+
+impl DirectoryFile {
+    pub(crate) fn new(folder: &Path, directory: &Directory) -> Self {
+        let stem = directory.file_stem();
+        let path = |extension: &str| folder.join(format!("{stem}.{extension}"));
+        Self { folder: folder.to_owned(), content: path("json"), lock: path("lock"), temporary: path("tmp") }
+    }
+
+    /// The file that has the content, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.content
+    }
+
+    /// The content, or nothing when nothing was ever stored.
+    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, Error> {
+        match fs::read(&self.content) {
+            Ok(content) => Ok(Some(content)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &self.content)(error)),
+        }
+    }
+
+    /// Waits until no other thread or process writes this file, and keeps them out until the lock is dropped.
+    pub(crate) fn lock(self) -> Result<LockedFile, Error> {
+        loop {
+            let lock = self.open_lock()?;
+            lock_through_signals(&lock).map_err(Error::io("lock", &self.lock))?;
+            let held = lock.metadata().map_err(Error::io("look at", &self.lock))?;
+            match fs::metadata(&self.lock) {
+                Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
+                    return Ok(LockedFile { file: self, lock });
+                }
+                // Somebody tidied the lock file away meanwhile; others lock its successor by now, and so must we.
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("look at", &self.lock)(error)),
+            }
+        }
+    }
+
+    fn open_lock(&self) -> Result<File, Error> {
+        let open =
+            || OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&self.lock);
+        match open() {
+            // The data directory was removed under a running server: start it anew.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                make_private_folder(&self.folder)?;
+                open()
+            }
+            opened => opened,
+        }
+        .map_err(Error::io("open", &self.lock))
+    }
+}
+
+/// A directory's file that only the holder of this may replace.
+pub(crate) struct LockedFile {
+    file: DirectoryFile,
+    lock: File,
+}
+
+impl LockedFile {
+    pub(crate) fn file(&self) -> &DirectoryFile {
+        &self.file
+    }
+
+    /// Puts new content in place of the old. When it returns, the new one outlives a power cut.
+    pub(crate) fn replace(&self, content: &[u8]) -> Result<(), Error> {
+        let temporary = &self.file.temporary;
+        let written = self.write_temporary(content).map_err(Error::io("write", temporary)).and_then(|()| {
+            fs::rename(temporary, &self.file.content).map_err(Error::io("replace", &self.file.content))
+        });
+        if let Err(error) = written {
+            // A full disk must not stay fuller than it was. If this fails too, the next write clears it away.
+            let _ = fs::remove_file(temporary);
+            return Err(error);
+        }
+        sync_folder(&self.file.folder)
+    }
+
+    /// The lock makes the one fixed name safe, and so what a killed process left is cleared by the next write.
+    fn write_temporary(&self, content: &[u8]) -> io::Result<()> {
+        match fs::remove_file(&self.file.temporary) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut temporary =
+            OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&self.file.temporary)?;
+        temporary.write_all(content)?;
+        temporary.sync_all()
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a child that another thread is just forking shares the open file until it
+        // executes its program. An error leaves us with what closing does.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Makes a folder for the owner alone, with the folders above it, and makes an existing one private.
+pub(crate) fn make_private_folder(folder: &Path) -> Result<(), Error> {
+    make_folder(folder)?;
+    let found = fs::metadata(folder).map_err(Error::io("look at", folder))?;
+    if !found.is_dir() {
+        return Err(Error::io("use", folder)(ErrorKind::NotADirectory.into()));
+    }
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, Permissions::from_mode(DIRECTORY_MODE))
+            .map_err(Error::io("make private", folder))?;
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    let parent = folder.parent();
+    let make = || DirBuilder::new().mode(DIRECTORY_MODE).create(folder);
+    let made = match (make(), parent) {
+        (Err(error), Some(parent)) if error.kind() == ErrorKind::NotFound => {
+            make_folder(parent)?;
+            make()
+        }
+        (made, _) => made,
+    };
+    match (made, parent) {
+        (Ok(()), Some(parent)) => sync_folder(parent),
+        (Ok(()), None) => Ok(()),
+        (Err(error), _) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        (Err(error), _) => Err(Error::io("make", folder)(error)),
+    }
+}
+
+/// A name in a folder outlives a power cut only once the folder itself is on the disk.
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
+}
+
+fn lock_through_signals(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            locked => return locked,
+        }
+    }
+}

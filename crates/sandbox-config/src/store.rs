@@ -1,0 +1,154 @@
+//! The store as its users see it: two collections, each keyed by directory and name.
+//!
+//! It holds no state in memory. Every read looks at the file, every write locks, reads, changes and replaces it, so
+//! several servers on one data directory see each other's changes at once.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::document::{Document, Entries};
+use crate::entry::{Entry, Section};
+use crate::files::{DirectoryFile, make_private_folder};
+use crate::{Directory, EntryName, Error, McpEntry, SkillsEntry};
+
+/// The configuration under one data directory. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ConfigStore {
+    /// `<data directory>/config`, absolute.
+    folder: Arc<Path>,
+}
+
+impl ConfigStore {
+    /// Opens the store in `<data_dir>/config`, which is made if needed, for its owner alone.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the folder cannot be made or is not ours.
+    pub fn open(data_dir: impl AsRef<Path>) -> Result<Self, Error> {
+        let data_dir = data_dir.as_ref();
+        let folder: PathBuf =
+            std::path::absolute(data_dir).map_err(Error::io("find", data_dir))?.join("config");
+        make_private_folder(&folder)?;
+        Ok(Self { folder: folder.into() })
+    }
+
+    /// The MCP servers.
+    #[must_use]
+    pub fn mcp(&self) -> Collection<'_, McpEntry> {
+        Collection { store: self, entry: PhantomData }
+    }
+
+    /// The skills.
+    #[must_use]
+    pub fn skills(&self) -> Collection<'_, SkillsEntry> {
+        Collection { store: self, entry: PhantomData }
+    }
+}
+
+/// One kind of entry of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Collection<'store, E> {
+    store: &'store ConfigStore,
+    entry: PhantomData<E>,
+}
+
+/// What a deletion found. Both are success: deleting is idempotent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// The entry was there and is gone.
+    Removed,
+    /// There was no such entry.
+    Missing,
+}
+
+impl<E: Entry> Collection<'_, E> {
+    /// The entry of that name, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::CorruptFile`], [`Error::UnsupportedVersion`] or [`Error::Io`].
+    pub fn get(&self, directory: &Directory, name: &EntryName) -> Result<Option<E>, Error> {
+        let file = self.file(directory);
+        let document = load(&file, directory)?;
+        document.section(E::SECTION).get(name).map(|text| stored_entry(&file, name, text)).transpose()
+    }
+
+    /// All entries of a directory, sorted by name. A directory nobody stored anything for has none.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn entries(&self, directory: &Directory) -> Result<BTreeMap<EntryName, E>, Error> {
+        let file = self.file(directory);
+        let mut document = load(&file, directory)?;
+        let entries: Entries = std::mem::take(document.section_mut(E::SECTION));
+        entries
+            .into_iter()
+            .map(|(name, text)| stored_entry(&file, &name, &text).map(|entry| (name, entry)))
+            .collect()
+    }
+
+    /// Stores an entry, in place of one of the same name. When it returns, the entry outlives a power cut.
+    ///
+    /// # Errors
+    /// As [`Collection::get`]. A damaged file is never replaced.
+    pub fn put(&self, directory: &Directory, name: &EntryName, entry: &E) -> Result<(), Error> {
+        let locked = self.file(directory).lock()?;
+        let mut document = load(locked.file(), directory)?;
+        let text = serde_json::value::to_raw_value(entry).map_err(encoding(locked.file()))?;
+        document.section_mut(E::SECTION).insert(name.clone(), text);
+        locked.replace(&document.to_bytes(directory).map_err(encoding(locked.file()))?)
+    }
+
+    /// Removes an entry. That it was not there is a success too, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`Collection::get`]. A damaged file is never replaced.
+    pub fn delete(&self, directory: &Directory, name: &EntryName) -> Result<Deletion, Error> {
+        // Without the lock at first, so that deleting at random does not leave a lock file for every directory.
+        if !load(&self.file(directory), directory)?.section(E::SECTION).contains_key(name) {
+            return Ok(Deletion::Missing);
+        }
+        let locked = self.file(directory).lock()?;
+        let mut document = load(locked.file(), directory)?;
+        if document.section_mut(E::SECTION).remove(name).is_none() {
+            return Ok(Deletion::Missing);
+        }
+        locked.replace(&document.to_bytes(directory).map_err(encoding(locked.file()))?)?;
+        Ok(Deletion::Removed)
+    }
+
+    fn file(&self, directory: &Directory) -> DirectoryFile {
+        DirectoryFile::new(&self.store.folder, directory)
+    }
+}
+
+fn load(file: &DirectoryFile, directory: &Directory) -> Result<Document, Error> {
+    match file.read()? {
+        Some(content) => Document::from_bytes(&content, directory, file.path()),
+        None => Ok(Document::default()),
+    }
+}
+
+/// Files are edited by hand now and then: what is given out is checked as what is taken in.
+fn stored_entry<E: Entry>(
+    file: &DirectoryFile,
+    name: &EntryName,
+    text: &serde_json::value::RawValue,
+) -> Result<E, Error> {
+    E::check(text).map_err(|error| {
+        let section = match E::SECTION {
+            Section::Mcp => "mcp",
+            Section::Skills => "skills",
+        };
+        Error::CorruptFile {
+            file: file.path().to_owned(),
+            reason: format!("{section} entry {name}: {error}"),
+        }
+    })
+}
+
+/// Text that is already JSON always encodes; should it not, the error is that of the file it was meant for.
+fn encoding(file: &DirectoryFile) -> impl FnOnce(serde_json::Error) -> Error {
+    let path = file.path().to_owned();
+    move |error| Error::io("encode", &path)(error.into())
+}
