@@ -1,1 +1,21 @@
-//! What every HTTP surface here needs: problem documents, the exposure guard, serving connections.
+//! What every HTTP surface here needs, and nothing about agents, files or configuration.
+//!
+//! - [`codes`]: the closed list of error codes. Documentation is made from it.
+//! - [`problem`]: RFC 9457 problem documents, the only shape in which an error leaves the server.
+//! - [`exposure`]: who may talk to the server: bearer token, host names, origins, CORS.
+//! - [`negotiate`]: `Accept` and `Content-Type`.
+//! - [`query`]: query strings, with errors that name the parameter.
+//! - [`serve`]: accepting connections and letting go of them.
+
+pub mod codes;
+pub mod exposure;
+pub mod negotiate;
+pub mod problem;
+pub mod query;
+mod request_id;
+pub mod serve;
+
+pub use codes::Code;
+pub use exposure::{Exposure, ExposureError, Origin, Token};
+pub use problem::Problem;
+pub use query::Query;

@@ -1,0 +1,168 @@
+//! The closed list of error codes.
+//!
+//! Each code has one status and one title, for ever: clients match on the code, people read the title, and the
+//! problem's `detail` says what happened this time and what to do about it. A code that is not here cannot be
+//! sent, and `docs/errors.md` is generated from this file.
+
+use http::StatusCode;
+
+macro_rules! codes {
+    ($($(#[doc = $meaning:literal])+ $name:ident = $text:literal, $status:ident, $title:literal;)+) => {
+        /// Why a request failed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $($(#[doc = $meaning])+ $name,)+ }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The code as it stands in `type`, after `urn:sandbox-agent:error:`.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+
+            /// The HTTP status it is sent with.
+            #[must_use]
+            pub const fn status(self) -> StatusCode {
+                match self { $(Self::$name => StatusCode::$status,)+ }
+            }
+
+            /// The short title, the same each time.
+            #[must_use]
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$name => $title,)+ }
+            }
+
+            /// When it happens and what to do about it.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($meaning),+),)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The server id in the path is not 1 to 128 of `A-Z a-z 0-9 . _ ~ -` starting with a letter or digit.
+    InvalidServerId = "invalid_server_id", BAD_REQUEST, "Invalid server id";
+    /// The body is not JSON in UTF-8.
+    InvalidJson = "invalid_json", BAD_REQUEST, "Body is not JSON";
+    /// The body is JSON but not one JSON-RPC 2.0 object.
+    InvalidEnvelope = "invalid_envelope", BAD_REQUEST, "Not a JSON-RPC 2.0 message";
+    /// A query parameter is missing or malformed; `parameter` names it.
+    InvalidParameter = "invalid_parameter", BAD_REQUEST, "Invalid query parameter";
+    /// A header is malformed; `header` names it.
+    InvalidHeader = "invalid_header", BAD_REQUEST, "Invalid header";
+    /// `Last-Event-ID` is not a cursor that this stream ever sent.
+    InvalidCursor = "invalid_cursor", BAD_REQUEST, "Invalid cursor";
+    /// The first POST to a server id must name an agent with `?agent=`.
+    AgentRequired = "agent_required", BAD_REQUEST, "Agent required";
+    /// No agent of that name is known.
+    UnknownAgent = "unknown_agent", BAD_REQUEST, "Unknown agent";
+    /// A token is set and the request does not carry it.
+    Unauthorized = "unauthorized", UNAUTHORIZED, "Unauthorized";
+    /// Without a token the server answers to loopback host names only.
+    ForbiddenHost = "forbidden_host", FORBIDDEN, "Host not allowed";
+    /// Without a token the server answers to pages of its own origin only.
+    ForbiddenOrigin = "forbidden_origin", FORBIDDEN, "Origin not allowed";
+    /// Nothing is served under this path.
+    NotFound = "not_found", NOT_FOUND, "Not found";
+    /// No instance has this server id.
+    UnknownServer = "unknown_server", NOT_FOUND, "Unknown server id";
+    /// The path exists but not with this method; `Allow` lists those it has.
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
+    /// The endpoint sends something that the `Accept` header rules out.
+    NotAcceptable = "not_acceptable", NOT_ACCEPTABLE, "Not acceptable";
+    /// The server id is bound to another agent.
+    AgentMismatch = "agent_mismatch", CONFLICT, "Server id is bound to another agent";
+    /// A request with this JSON-RPC id still waits for its answer.
+    DuplicateRequestId = "duplicate_request_id", CONFLICT, "Request id is taken";
+    /// Somebody else answered this request of the agent first.
+    AlreadyAnswered = "already_answered", CONFLICT, "Already answered";
+    /// The instance is being closed.
+    InstanceClosing = "instance_closing", CONFLICT, "Instance is closing";
+    /// Lazy installation is off and the agent is not installed.
+    AgentNotInstalled = "agent_not_installed", CONFLICT, "Agent is not installed";
+    /// The endpoint was removed; the detail names its replacement.
+    Removed = "removed", GONE, "Removed";
+    /// The answer to this idempotency key was delivered once and is no longer held.
+    OutcomeGone = "outcome_gone", GONE, "Outcome no longer held";
+    /// A precondition (`If-Match`, `If-None-Match`) does not hold.
+    PreconditionFailed = "precondition_failed", PRECONDITION_FAILED, "Precondition failed";
+    /// The body is larger than this endpoint takes; `limit` tells how much.
+    PayloadTooLarge = "payload_too_large", PAYLOAD_TOO_LARGE, "Body too large";
+    /// An archive has more entries than `--max-upload-entries`.
+    TooManyEntries = "too_many_entries", PAYLOAD_TOO_LARGE, "Too many entries";
+    /// The body's content type is not one that this endpoint takes.
+    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "Unsupported content type";
+    /// The requested range lies outside the file.
+    RangeNotSatisfiable = "range_not_satisfiable", RANGE_NOT_SATISFIABLE, "Range not satisfiable";
+    /// The idempotency key was used before with another body.
+    IdempotencyKeyReused = "idempotency_key_reused", UNPROCESSABLE_ENTITY, "Idempotency key was used for another message";
+    /// Too many requests of this instance wait for answers.
+    TooManyPending = "too_many_pending", TOO_MANY_REQUESTS, "Too many waiting requests";
+    /// As many instances run as `--max-instances` allows.
+    TooManyInstances = "too_many_instances", TOO_MANY_REQUESTS, "Too many instances";
+    /// The server made a mistake; its log has the rest.
+    Internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
+    /// The agent's process has ended; `exitCode` or `signal` and `stderrTail` tell how.
+    AgentExited = "agent_exited", BAD_GATEWAY, "Agent exited";
+    /// The agent could not be started.
+    SpawnFailed = "spawn_failed", BAD_GATEWAY, "Agent could not be started";
+    /// The agent no longer reads its standard input.
+    WriteFailed = "write_failed", BAD_GATEWAY, "Agent does not take input";
+    /// The agent could not be installed.
+    InstallFailed = "install_failed", BAD_GATEWAY, "Agent could not be installed";
+    /// A runtime that the agent needs is not there and cannot be had.
+    RuntimeMissing = "runtime_missing", BAD_GATEWAY, "Runtime missing";
+    /// The instance was closed while the request waited.
+    InstanceClosed = "instance_closed", BAD_GATEWAY, "Instance closed";
+    /// The agent's input queue has been full for ten seconds.
+    AgentNotReading = "agent_not_reading", SERVICE_UNAVAILABLE, "Agent is not reading";
+    /// All instances together hold as much as `--memory-budget` allows.
+    MemoryBudgetExhausted = "memory_budget_exhausted", SERVICE_UNAVAILABLE, "Memory budget exhausted";
+    /// The server is shutting down.
+    ServerStopping = "server_stopping", SERVICE_UNAVAILABLE, "Server is stopping";
+    /// The agent did not answer in time. The answer, if it still comes, is on the stream.
+    RequestTimeout = "request_timeout", GATEWAY_TIMEOUT, "No answer in time";
+    /// There is no such file or directory.
+    FileNotFound = "file_not_found", NOT_FOUND, "No such file or directory";
+    /// The path names something of another kind than the operation takes.
+    WrongKind = "wrong_kind", CONFLICT, "Wrong kind of file";
+    /// Something exists under the target path.
+    AlreadyExists = "already_exists", CONFLICT, "Already exists";
+    /// The directory is not empty and `recursive` was not given.
+    NotEmpty = "not_empty", CONFLICT, "Directory not empty";
+    /// The operating system denies the operation, or the path leaves `--fs-root`.
+    PermissionDenied = "permission_denied", FORBIDDEN, "Permission denied";
+    /// The path is empty, too long, or holds a character that no path may have.
+    InvalidPath = "invalid_path", BAD_REQUEST, "Invalid path";
+    /// A directory cannot be moved into its own subtree.
+    MoveIntoItself = "move_into_itself", BAD_REQUEST, "Move into itself";
+    /// An archive entry is unsafe or unreadable; `entry` names it. Nothing was unpacked.
+    ArchiveRejected = "archive_rejected", BAD_REQUEST, "Archive rejected";
+    /// The device is full.
+    NoSpace = "no_space", INSUFFICIENT_STORAGE, "No space left";
+    /// A configuration entry is not valid; `field` names what is wrong with it.
+    InvalidConfig = "invalid_config", BAD_REQUEST, "Invalid configuration entry";
+    /// No configuration entry of that name is stored for this directory.
+    ConfigNotFound = "config_not_found", NOT_FOUND, "No such configuration entry";
+    /// No agent of that name is in the catalog.
+    AgentNotFound = "agent_not_found", NOT_FOUND, "No such agent";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_a_distinct_error_with_snake_case_text() {
+        let mut seen = std::collections::HashSet::new();
+        for code in Code::ALL {
+            assert!(seen.insert(code.text()), "{} stands twice", code.text());
+            assert!(code.text().chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", code.text());
+            assert!(code.status().is_client_error() || code.status().is_server_error(), "{}", code.text());
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Who may talk to the server.
+//!
+//! With a token, the token decides. Without one, two things a browser cannot fake decide instead: the `Host` that
+//! it thinks it talks to (DNS rebinding) and the `Origin` that it comes from (cross-site requests, also from a
+//! page that an agent serves on another port). This file refuses to know any route beyond which prefixes are
+//! protected.
+
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+
+use crate::{Code, Problem};
+
+/// Headers that pages of an allowed origin may send.
+const ALLOW_HEADERS: &str = "Authorization, Content-Type, Last-Event-ID, Prefer, Idempotency-Key, If-Match, If-None-Match, Range";
+/// Headers that pages of an allowed origin may read.
+const EXPOSE_HEADERS: &str = "Preference-Applied, ETag, Retry-After, Content-Range";
+const ALLOW_METHODS: &str = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// A bearer token, compared in constant time and never printed.
+#[derive(Clone)]
+pub struct Token(Box<str>);
+
+impl Token {
+    /// A token of visible ASCII characters.
+    ///
+    /// # Errors
+    /// [`ExposureError::UnusableToken`] when it is empty or could not stand in a header.
+    pub fn new(text: &str) -> Result<Self, ExposureError> {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(ExposureError::UnusableToken);
+        }
+        Ok(Self(text.into()))
+    }
+
+    fn matches(&self, given: &str) -> bool {
+        let (own, given) = (self.0.as_bytes(), given.as_bytes());
+        // Every byte of what was given is looked at, whatever it holds; only its length can be told from the time.
+        let difference = given.iter().enumerate().fold(0, |difference, (index, byte)| {
+            difference | (byte ^ own[index % own.len()])
+        });
+        difference == 0 && given.len() == own.len()
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Token(hidden)")
+    }
+}
+
+/// An origin that may use the server from a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Any page at all. Only sensible with a token.
+    Any,
+    /// `scheme://host[:port]`, lower case.
+    Exact(String),
+}
+
+impl std::str::FromStr for Origin {
+    type Err = ExposureError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "*" {
+            return Ok(Self::Any);
+        }
+        let text = text.trim_end_matches('/').to_ascii_lowercase();
+        match text.split_once("://") {
+            Some((scheme, host)) if !scheme.is_empty() && !host.is_empty() && !host.contains('/') => {
+                Ok(Self::Exact(text))
+            }
+            _ => Err(ExposureError::UnusableOrigin(text)),
+        }
+    }
+}
+
+/// Why a server with these settings would not be safe, or not work.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ExposureError {
+    /// Anybody on the network could drive the agents.
+    #[error(
+        "refusing to listen on {0} without a token: anybody who reaches it could run commands here. \
+         Set one with --token-file or SANDBOX_AGENT_TOKEN, listen on 127.0.0.1, or say --no-token if you mean it"
+    )]
+    OpenToTheNetwork(String),
+    /// The token has characters that cannot travel in a header.
+    #[error("the token must be one or more visible ASCII characters without spaces")]
+    UnusableToken,
+    /// Not an origin.
+    #[error("`{0}` is not an origin; write it as https://example.com or http://localhost:3000")]
+    UnusableOrigin(String),
+    /// Any page could drive the agents of whoever opens it.
+    #[error("--cors-allow-origin '*' needs a token: without one any web page could drive the agents")]
+    AnyOriginWithoutToken,
+}
+
+/// The rules in force.
+#[derive(Debug, Clone, Default)]
+pub struct Exposure {
+    /// The bearer token, when there is one.
+    pub token: Option<Token>,
+    /// Whether the server listens on a loopback address only.
+    pub loopback_only: bool,
+    /// Origins that may use the server from a browser, beside its own.
+    pub origins: Vec<Origin>,
+}
+
+impl Exposure {
+    /// Whether a request may come in at all. Called before routing, so that nobody without the token learns
+    /// which paths exist.
+    ///
+    /// # Errors
+    /// 401 `unauthorized`, 403 `forbidden_host`, 403 `forbidden_origin`.
+    pub fn admit(&self, request: &Parts) -> Result<(), Problem> {
+        if let Some(token) = &self.token {
+            if needs_token(request.uri.path()) && !is_preflight(request) {
+                return check_token(token, &request.headers);
+            }
+            return Ok(());
+        }
+        let host = host_of(request);
+        if self.loopback_only && !host.is_none_or(is_loopback_host) {
+            return Err(Problem::new(
+                Code::ForbiddenHost,
+                "without a token this server answers to localhost only; use that name, or set a token",
+            ));
+        }
+        self.check_origin(&request.headers, host)
+    }
+
+    fn check_origin(&self, headers: &HeaderMap, host: Option<&str>) -> Result<(), Problem> {
+        if let Some(origin) = headers.get(header::ORIGIN) {
+            if is_own_origin(origin, host) || self.allows(origin) {
+                return Ok(());
+            }
+        } else if !headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site" || site == "same-site") {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::ForbiddenOrigin,
+            "without a token this server answers to its own pages only; name the page's origin with \
+             --cors-allow-origin, or set a token",
+        ))
+    }
+
+    /// The answer to a CORS preflight, when the request is one.
+    #[must_use]
+    pub fn preflight(&self, request: &Parts) -> Option<http::Response<axum::body::Body>> {
+        if !is_preflight(request) {
+            return None;
+        }
+        let mut response = http::Response::new(axum::body::Body::empty());
+        *response.status_mut() = http::StatusCode::NO_CONTENT;
+        if request.headers.get(header::ORIGIN).is_some_and(|origin| self.allows(origin)) {
+            let headers = response.headers_mut();
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(ALLOW_METHODS));
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOW_HEADERS));
+            headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        }
+        Some(response)
+    }
+
+    /// Adds the CORS headers that let an allowed page read the response, errors included.
+    pub fn decorate(&self, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
+        if self.origins.is_empty() {
+            return;
+        }
+        response.append(header::VARY, HeaderValue::from_static("Origin"));
+        if let Some(origin) = origin.filter(|origin| self.allows(origin)) {
+            response.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            response
+                .insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSE_HEADERS));
+        }
+    }
+
+    fn allows(&self, origin: &HeaderValue) -> bool {
+        self.origins.iter().any(|allowed| match allowed {
+            Origin::Any => true,
+            Origin::Exact(text) => origin.to_str().is_ok_and(|given| given.eq_ignore_ascii_case(text)),
+        })
+    }
+
+    /// Checks that the rules are safe for the address the server will listen on.
+    ///
+    /// # Errors
+    /// [`ExposureError`] says what to change.
+    pub fn check(&self, address: &str, open: OpenNetwork) -> Result<(), ExposureError> {
+        if self.token.is_some() {
+            return Ok(());
+        }
+        if self.origins.contains(&Origin::Any) {
+            return Err(ExposureError::AnyOriginWithoutToken);
+        }
+        if !self.loopback_only && open == OpenNetwork::Refused {
+            return Err(ExposureError::OpenToTheNetwork(address.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the operator said that a server without a token may listen to the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenNetwork {
+    /// `--no-token` was given.
+    Wanted,
+    /// Nothing was said.
+    Refused,
+}
+
+fn needs_token(path: &str) -> bool {
+    path == "/v1" || path.starts_with("/v1/") || path == "/metrics"
+}
+
+fn is_preflight(request: &Parts) -> bool {
+    request.method == Method::OPTIONS
+        && request.headers.contains_key(header::ORIGIN)
+        && request.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn check_token(token: &Token, headers: &HeaderMap) -> Result<(), Problem> {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = given.and_then(|text| {
+        let (scheme, rest) = text.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())
+    });
+    let (detail, challenge) = match bearer {
+        Some(given) if token.matches(given) => return Ok(()),
+        Some(_) => ("the bearer token is wrong", r#"Bearer realm="sandbox-agent", error="invalid_token""#),
+        None => ("send `Authorization: Bearer <token>`", r#"Bearer realm="sandbox-agent""#),
+    };
+    Err(Problem::new(Code::Unauthorized, detail)
+        .header(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
+}
+
+fn host_of(request: &Parts) -> Option<&str> {
+    request
+        .uri
+        .authority()
+        .map(http::uri::Authority::as_str)
+        .or_else(|| request.headers.get(header::HOST).map(|value| value.to_str().unwrap_or("?")))
+}
+
+/// Whether a `Host` (with or without a port) names this very machine.
+fn is_loopback_host(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(rest),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let name = name.trim_end_matches('.');
+    name.eq_ignore_ascii_case("localhost")
+        || name.to_ascii_lowercase().ends_with(".localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether an origin is this server itself as the client addressed it. The server speaks plain HTTP.
+fn is_own_origin(origin: &HeaderValue, host: Option<&str>) -> bool {
+    let (Ok(origin), Some(host)) = (origin.to_str(), host) else { return false };
+    let Some(rest) = origin.strip_prefix("http://") else { return false };
+    without_default_port(rest).eq_ignore_ascii_case(without_default_port(host))
+}
+
+fn without_default_port(host: &str) -> &str {
+    host.strip_suffix(":80").unwrap_or(host)
+}
+
+#[cfg(test)]
+#[path = "exposure_tests.rs"]
+mod tests;

@@ -1,0 +1,125 @@
+//! RFC 9457 problem documents: the only shape in which an error leaves the server.
+//!
+//! What the client sees is the problem's `detail`; what only the log should see never goes in here.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
+
+use crate::Code;
+
+/// An error on its way to a client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem(Box<Parts>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Parts {
+    code: Code,
+    detail: String,
+    extras: Vec<(&'static str, Value)>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    /// A problem whose `detail` says what happened and what to do about it.
+    #[must_use]
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self(Box::new(Parts { code, detail, extras: Vec::new(), headers: Vec::new() }))
+    }
+
+    /// Adds a typed extra, such as `exitCode`.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.0.extras.push((name, value.into()));
+        self
+    }
+
+    /// Adds a response header, such as `Retry-After`.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers.push((name, value));
+        self
+    }
+
+    /// Tells the client when to try again.
+    #[must_use]
+    pub fn retry_after(self, seconds: u32) -> Self {
+        self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// Which error it is.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// What the client reads.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    /// The status it is sent with.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.0.code.status()
+    }
+
+    /// The document as JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Text, numbers and maps with text keys: nothing here can fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Parts { code, detail, extras, .. } = &*self.0;
+        let mut map = serializer.serialize_map(Some(4 + extras.len()))?;
+        map.serialize_entry("type", &format_args!("urn:sandbox-agent:error:{}", code.text()))?;
+        map.serialize_entry("title", code.title())?;
+        map.serialize_entry("status", &code.status().as_u16())?;
+        map.serialize_entry("detail", detail)?;
+        for (name, value) in extras {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Marks a response as a problem, so that the log can tell which without parsing its body.
+#[derive(Debug, Clone, Copy)]
+pub struct ProblemCode(pub Code);
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.to_json()));
+        *response.status_mut() = self.status();
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response.extensions_mut().insert(ProblemCode(self.code()));
+        response.headers_mut().extend(self.0.headers);
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_type_title_status_detail_and_its_extras_in_that_order() {
+        let problem = Problem::new(Code::AgentExited, "The agent ended. Start it again.").with("exitCode", 3);
+        assert_eq!(
+            problem.to_json(),
+            r#"{"type":"urn:sandbox-agent:error:agent_exited","title":"Agent exited","status":502,"detail":"The agent ended. Start it again.","exitCode":3}"#
+        );
+    }
+}

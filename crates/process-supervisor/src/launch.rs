@@ -1,0 +1,193 @@
+//! The server's side: start a supervisor, hand it the pipes, and hold the control socket.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Stdio;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Interest};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, Command};
+
+use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
+use crate::{Exit, SUPERVISE_ARGUMENT};
+
+/// Why an agent did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The supervisor or its pipes could not be made: the machine is out of something.
+    #[error("cannot start a supervisor: {0}")]
+    Supervisor(#[from] io::Error),
+    /// The agent itself could not be executed.
+    #[error("{0}")]
+    Agent(String),
+}
+
+/// A started agent.
+#[derive(Debug)]
+pub struct Launched {
+    /// The agent's process id.
+    pub pid: u32,
+    /// Where the agent reads.
+    pub stdin: pipe::Sender,
+    /// What the agent says.
+    pub stdout: pipe::Receiver,
+    /// What the agent mutters.
+    pub stderr: pipe::Receiver,
+    /// Ends the tree. Dropping both this and `events` ends it too.
+    pub control: Control,
+    /// Tells how the tree ends.
+    pub events: Events,
+}
+
+/// The commands a supervisor takes.
+#[derive(Debug)]
+pub struct Control(OwnedWriteHalf);
+
+impl Control {
+    /// SIGTERM to every process of the tree.
+    pub fn terminate(&self) {
+        self.command(TERMINATE);
+    }
+
+    /// SIGKILL to every process of the tree, until none is left.
+    pub fn kill(&self) {
+        self.command(KILL);
+    }
+
+    fn command(&self, command: u8) {
+        // The only failures are a full socket, impossible with a handful of bytes, and a supervisor that has
+        // left, in which case the tree has ended already.
+        let _ = self.0.try_write(&[command]);
+    }
+}
+
+/// What happens to a tree, in order: [`TreeEvent::Exited`] once, then [`TreeEvent::Gone`] once.
+#[derive(Debug)]
+pub struct Events {
+    lines: BufReader<OwnedReadHalf>,
+    supervisor: Child,
+    exited: bool,
+}
+
+/// One step in the end of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeEvent {
+    /// The agent's main process ended.
+    Exited(Exit),
+    /// Nothing is left of the tree, but for as many processes as nobody could end.
+    Gone {
+        /// Processes that survived SIGKILL: another user's, or stuck in the kernel.
+        survivors: usize,
+    },
+}
+
+impl Events {
+    /// The next event. Cancel-safe only between events: give it a task of its own.
+    pub async fn next(&mut self) -> TreeEvent {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let report = match self.lines.read_line(&mut line).await {
+                Ok(0) | Err(_) => None,
+                Ok(_) => Report::parse(&line),
+            };
+            match report {
+                Some(Report::Exited(exit)) => {
+                    self.exited = true;
+                    return TreeEvent::Exited(exit);
+                }
+                Some(Report::Gone) => return self.gone(0).await,
+                Some(Report::Stuck(survivors)) => return self.gone(survivors).await,
+                Some(Report::Started(_) | Report::Failed(_)) => {}
+                // Somebody killed the supervisor. The agent itself dies with it by its parent-death signal.
+                None if self.exited => return self.gone(0).await,
+                None => {
+                    self.exited = true;
+                    return TreeEvent::Exited(Exit::Unknown);
+                }
+            }
+        }
+    }
+
+    async fn gone(&mut self, survivors: usize) -> TreeEvent {
+        let _ = self.supervisor.wait().await;
+        TreeEvent::Gone { survivors }
+    }
+}
+
+/// Starts an agent under a supervisor of its own.
+///
+/// The calling binary must call [`crate::become_supervisor_if_asked`] first thing in its `main`, since the
+/// supervisor is that same binary.
+///
+/// # Errors
+/// [`LaunchError`] says whether the machine or the agent was the reason.
+pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    let ours = UnixStream::from_std(ours)?;
+    // Not `current_exe`: this link still works after the file was replaced by an upgrade.
+    let supervisor = Command::new("/proc/self/exe")
+        .arg0("sandbox-agent-supervisor")
+        .arg(SUPERVISE_ARGUMENT)
+        .env_clear()
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let (agent_stdin, stdin) = new_pipe()?;
+    let (stdout, agent_stdout) = new_pipe()?;
+    let (stderr, agent_stderr) = new_pipe()?;
+    send_stdio(&ours, [agent_stdin, agent_stdout, agent_stderr]).await?;
+    let (read, mut write) = ours.into_split();
+    write.write_all(&spec.encode()).await?;
+    let mut lines = BufReader::with_capacity(256, read);
+    let mut line = String::new();
+    lines.read_line(&mut line).await?;
+    let pid = match Report::parse(&line) {
+        Some(Report::Started(pid)) => pid,
+        Some(Report::Failed(reason)) => return Err(LaunchError::Agent(reason)),
+        _ => {
+            return Err(io::Error::other("the supervisor ended before it started the agent").into());
+        }
+    };
+    for end in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
+        rustix::io::ioctl_fionbio(end, true).map_err(io::Error::from)?;
+    }
+    Ok(Launched {
+        pid,
+        stdin: pipe::Sender::from_owned_fd(stdin)?,
+        stdout: pipe::Receiver::from_owned_fd(stdout)?,
+        stderr: pipe::Receiver::from_owned_fd(stderr)?,
+        control: Control(write),
+        events: Events { lines, supervisor, exited: false },
+    })
+}
+
+/// A pipe whose ends no other process that this one starts inherits.
+fn new_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+/// Sends the agent's ends of the pipes; this process's copies close when they are dropped here.
+async fn send_stdio(control: &UnixStream, descriptors: [OwnedFd; 3]) -> io::Result<()> {
+    let borrowed = descriptors.each_ref().map(AsFd::as_fd);
+    loop {
+        control.writable().await?;
+        let sent = control.try_io(Interest::WRITABLE, || {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            ancillary.push(SendAncillaryMessage::ScmRights(&borrowed));
+            Ok(rustix::net::sendmsg(control, &[IoSlice::new(b"F")], &mut ancillary, SendFlags::NOSIGNAL)?)
+        });
+        match sent {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            other => return other.map(|_| ()),
+        }
+    }
+}

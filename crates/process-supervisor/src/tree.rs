@@ -1,0 +1,113 @@
+//! Finding and ending every descendant of this process.
+//!
+//! A process group misses whoever called `setsid`; the parent links in `/proc` miss nobody, because the
+//! supervisor is a subreaper and every orphan of the tree becomes its direct child.
+
+use std::collections::HashSet;
+use std::fs;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// All descendants of `root`, not `root` itself.
+pub(crate) fn descendants(root: Pid) -> Vec<Pid> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::from([root]);
+    let mut open = vec![root];
+    let table = if has_children_files(root) { None } else { Some(parent_table()) };
+    while let Some(parent) = open.pop() {
+        let children = match &table {
+            None => children_of(parent),
+            Some(table) => table.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid).collect(),
+        };
+        for child in children {
+            if seen.insert(child) {
+                found.push(child);
+                open.push(child);
+            }
+        }
+    }
+    found
+}
+
+/// Sends `signal` to every descendant there is now.
+pub(crate) fn signal_all(root: Pid, signal: Signal) {
+    for pid in descendants(root) {
+        // It may have ended since it was found, or belong to another user: neither is ours to mend here.
+        let _ = kill(pid, signal);
+    }
+}
+
+/// Kills every descendant. Stops them all first, so that none can fork behind the scan's back.
+pub(crate) fn kill_all(root: Pid) {
+    let mut stopped = HashSet::new();
+    // Each pass finds what was forked before its parent stopped; a handful of passes reaches the end of any
+    // chain, and whoever slips through is a child of the supervisor by the next call.
+    for _ in 0..16 {
+        let fresh: Vec<Pid> = descendants(root).into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        for pid in fresh {
+            let _ = kill(pid, Signal::SIGSTOP);
+        }
+    }
+    signal_all(root, Signal::SIGKILL);
+}
+
+fn has_children_files(pid: Pid) -> bool {
+    fs::metadata(format!("/proc/{pid}/task/{pid}/children")).is_ok()
+}
+
+fn children_of(pid: Pid) -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(parse_pid).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Every process with its parent: the slow way, for kernels built without the `children` files.
+fn parent_table() -> Vec<(Pid, Pid)> {
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    processes
+        .flatten()
+        .filter_map(|entry| {
+            let pid = parse_pid(entry.file_name().to_str()?)?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            Some((pid, parent_in_stat(&stat)?))
+        })
+        .collect()
+}
+
+/// The parent in a `stat` line. The command name before it may hold spaces and parentheses of its own.
+fn parent_in_stat(stat: &str) -> Option<Pid> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    parse_pid(after_name.split_ascii_whitespace().nth(1)?)
+}
+
+fn parse_pid(text: &str) -> Option<Pid> {
+    text.parse().ok().map(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_name_with_parentheses_does_not_confuse_the_parent() {
+        assert_eq!(parent_in_stat("12 (a) b (c) S 7 12 12 0"), Some(Pid::from_raw(7)));
+        assert_eq!(parent_in_stat("12 (sh"), None);
+    }
+
+    #[test]
+    fn both_ways_of_looking_find_the_same_child() {
+        let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        assert!(descendants(Pid::this()).contains(&pid));
+        assert!(parent_table().contains(&(pid, Pid::this())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
