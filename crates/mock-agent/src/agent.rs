@@ -168,7 +168,7 @@ impl Agent {
         builder
             .on_receive_request(
                 async move |request: PromptRequest, responder, connection| {
-                    turn::start(&prompted, request, responder, ToClient(connection))
+                    turn::start(&prompted, request, responder, &ToClient(connection))
                 },
                 on_receive_request!(),
             )

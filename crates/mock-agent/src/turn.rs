@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::agent::{Agent, ToClient, not_found};
 use crate::extension::ExitNow;
 use crate::prompts;
-use crate::session::{Session, SessionNumber};
+use crate::session::{RunningTurn, Session, SessionNumber};
 
 /// Updates that may be unwritten while a turn goes on.
 const WAITING_UPDATES: usize = 256;
@@ -63,7 +63,7 @@ pub(crate) fn start(
     agent: &Arc<Agent>,
     request: PromptRequest,
     responder: Responder<PromptResponse>,
-    client: ToClient,
+    client: &ToClient,
 ) -> Result<(), Error> {
     let begun = agent.change_session(&request.session_id, |number, session| begin(number, session, &request));
     let (number, turn_number, stop) = match begun {
@@ -113,9 +113,9 @@ fn begin(
         return Err(Error::invalid_request()
             .data(format!("{} is still answering a prompt; cancel it or wait for its answer", number.id())));
     }
-    let (sender, receiver) = watch::channel(false);
-    session.turn = Some(sender);
+    let (stop, receiver) = watch::channel(false);
     session.turns += 1;
+    session.turn = Some(RunningTurn { number: session.turns, stop });
     for block in &request.prompt {
         session.record(&SessionUpdate::UserMessageChunk(ContentChunk::new(block.clone())));
     }
@@ -162,10 +162,10 @@ impl Turn {
         }
     }
 
-    /// Frees the session for the next prompt. It may be gone by now.
+    /// Frees the session for the next prompt. By now it may be gone, or busy with another turn.
     fn finish(&self) {
         let _ = self.agent.change_session(&self.session.id(), |_, session| {
-            session.turn = None;
+            session.turn.take_if(|turn| turn.number == self.number);
             Ok(())
         });
     }

@@ -3,8 +3,17 @@
 //! [`ABILITIES`] is the one definition: dispatch, the help text, the slash commands and (by a test)
 //! the README all follow it.
 
+mod client_files;
+mod content;
+mod faults;
 mod permission;
+mod question;
+mod report;
+mod session_news;
+mod terminal;
 mod text;
+mod timing;
+mod work;
 
 use agent_client_protocol::BoxFuture;
 use agent_client_protocol::v1::schema::{
@@ -37,8 +46,51 @@ macro_rules! abilities {
 pub(crate) const ABILITIES: &[Ability] = abilities! {
     "help" "" "lists all of this" => text::help;
     "echo" "TEXT" "says TEXT" => text::echo;
+    "stream" "N [BYTES]" "streams N chunks of BYTES each (32 unless told)" => text::stream;
+    "big" "BYTES" "says one chunk of BYTES" => text::big;
+    "markdown" "" "says headings, lists, code, a table and a link" => text::markdown;
+    "think" "" "thinks aloud, then answers" => text::think;
+    "plan" "" "makes a plan and works through it" => work::plan;
+    "tool" "" "calls a tool that reads a file" => work::tool;
+    "diff" "" "calls a tool that edits a file, with a diff" => work::diff;
     "permission" "" "asks for a permission and says how it was answered" => permission::one;
+    "permissions" "N" "asks for N permissions at once" => permission::many;
+    "question" "" "asks a question (`_sandboxagent/session/request_question`)" => question::one;
+    "questions" "N" "asks N questions at once" => question::many;
+    "elicit" "" "asks to fill in a form (`elicitation/create`)" => question::elicit;
+    "read" "PATH" "reads a file through the client" => client_files::read;
+    "write" "PATH TEXT" "writes a file through the client" => client_files::write;
+    "terminal" "COMMAND..." "runs a command in a terminal of the client" => terminal::terminal;
+    "slow" "[SECONDS]" "says something every 100 ms for SECONDS (5 unless told)" => timing::slow;
+    "forever" "" "says something every 100 ms until cancelled" => timing::forever;
+    "image" "" "answers with an image" => content::image;
+    "audio" "" "answers with a sound" => content::audio;
+    "resource" "" "answers with an embedded resource and a link" => content::resource;
+    "usage" "" "sends a usage update with a cost" => session_news::usage;
+    "title" "TEXT" "renames the session" => session_news::title;
+    "commands" "" "announces the slash commands again" => session_news::commands;
+    "mode" "ID" "changes the mode from the agent's side" => session_news::mode;
+    "ended" "" "sends `_sandboxagent/session/ended`" => session_news::ended;
+    "unparsed" "" "sends `_sandboxagent/agent/unparsed`" => session_news::unparsed;
+    "meta" "" "says which `_meta` and which attachments it got" => report::meta;
+    "mcp" "" "lists the MCP servers it was given" => report::mcp;
+    "env" "NAME" "says the value of an environment variable" => report::env;
+    "cwd" "" "says the session's and the process's directory" => report::cwd;
+    "refuse" "" "stops with `refusal`" => faults::refuse;
+    "max" "" "stops with `max_tokens`" => faults::max;
+    "error" "" "answers the prompt with a JSON-RPC error" => faults::error;
+    "noise" "" "prints what is not JSON-RPC around its answer" => faults::noise;
+    "stderr" "N" "writes N bytes to stderr" => faults::stderr;
+    "exit" "CODE" "answers, then exits with CODE" => faults::exit;
+    "crash" "[CODE]" "exits with CODE (1 unless told) in the middle of the turn" => faults::crash;
 };
+
+impl Ability {
+    /// The name with what may follow it.
+    fn usage(&self) -> String {
+        format!("{} {}", self.name, self.arguments).trim_end().to_owned()
+    }
+}
 
 /// Answers a prompt.
 pub(crate) async fn answer(turn: &Turn, text: &str) -> Outcome {
@@ -116,8 +168,8 @@ mod tests {
     #[test]
     fn the_readme_lists_every_ability_with_its_arguments() {
         let readme = include_str!("../../README.md");
-        for Ability { name, arguments, does, .. } in ABILITIES {
-            let row = format!("| `{}` | {does} |", format!("{name} {arguments}").trim());
+        for ability in ABILITIES {
+            let row = format!("| `{}` | {} |", ability.usage(), ability.does);
             assert!(readme.contains(&row), "README.md lacks: {row}");
         }
     }

@@ -1,25 +1,56 @@
-//! Asking for permission.
+//! Asking for permission, once or many times at once.
+//!
+//! Nothing is remembered: an "always" is honoured for the one tool call, so that the next prompt
+//! asks again.
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    SessionUpdate, ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    SessionUpdate, ToolCall, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
+use futures_util::future::try_join_all;
 use serde_json::json;
 
+use super::{required_number, work};
 use crate::turn::{DONE, Outcome, Stop, Turn};
 
-/// The four options, one of each kind: id, name, kind, and whether the tool call may go on.
-const OPTIONS: [(&str, &str, PermissionOptionKind, bool); 4] = [
-    ("allow-once", "Allow once", PermissionOptionKind::AllowOnce, true),
-    ("allow-always", "Always allow", PermissionOptionKind::AllowAlways, true),
-    ("reject-once", "Reject once", PermissionOptionKind::RejectOnce, false),
-    ("reject-always", "Always reject", PermissionOptionKind::RejectAlways, false),
+/// The most requests of one `permissions` or `questions`.
+pub(super) const MOST_AT_ONCE: u64 = 1_000;
+
+/// What an option means for the tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Granted,
+    Refused,
+}
+
+/// The four options, one of each kind.
+const OPTIONS: [(&str, &str, PermissionOptionKind, Verdict); 4] = [
+    ("allow-once", "Allow once", PermissionOptionKind::AllowOnce, Verdict::Granted),
+    ("allow-always", "Always allow", PermissionOptionKind::AllowAlways, Verdict::Granted),
+    ("reject-once", "Reject once", PermissionOptionKind::RejectOnce, Verdict::Refused),
+    ("reject-always", "Always reject", PermissionOptionKind::RejectAlways, Verdict::Refused),
 ];
 
 /// `permission`
 pub(super) async fn one(turn: &Turn, _: &str) -> Outcome {
-    let answer = ask(turn, &announce(turn, 1).await?).await?;
-    turn.say(format!("Permission {answer}.")).await?;
+    let call = announce(turn, 1).await?;
+    let answer = ask(turn, &call).await?;
+    turn.say(format!("Permission {}.", answer.ok_or(Stop::Cancelled)?)).await?;
+    Ok(DONE)
+}
+
+/// `permissions N`
+pub(super) async fn many(turn: &Turn, rest: &str) -> Outcome {
+    let count = required_number(rest, 0, MOST_AT_ONCE)?;
+    let mut calls = Vec::new();
+    for index in 1..=count {
+        calls.push(announce(turn, index).await?);
+    }
+    let answers = try_join_all(calls.iter().map(|call| ask(turn, call))).await?;
+    for (index, answer) in answers.into_iter().enumerate() {
+        turn.say(format!("Permission {} {}.\n", index + 1, answer.ok_or(Stop::Cancelled)?)).await?;
+    }
+    turn.say(format!("All {count} permissions are answered.")).await?;
     Ok(DONE)
 }
 
@@ -33,40 +64,31 @@ async fn announce(turn: &Turn, index: u64) -> Result<ToolCall, Stop> {
     Ok(call)
 }
 
-/// Asks, finishes the tool call accordingly, and puts the answer in words.
-async fn ask(turn: &Turn, call: &ToolCall) -> Result<String, Stop> {
+/// Asks, finishes the tool call accordingly, and puts the answer in words; `None` for `cancelled`.
+async fn ask(turn: &Turn, call: &ToolCall) -> Result<Option<String>, Stop> {
     let options =
         OPTIONS.iter().map(|(id, name, kind, _)| PermissionOption::new(*id, *name, *kind)).collect();
     let request =
         RequestPermissionRequest::new(turn.session.id(), ToolCallUpdate::from(call.clone()), options);
-    let finish = async |status| {
-        let fields = ToolCallUpdateFields::new().status(status);
-        turn.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.tool_call_id.clone(), fields)))
-            .await
-    };
-    let outcome = match turn.ask(request).await? {
-        Ok(response) => response.outcome,
+    let (verdict, words) = match turn.ask(request).await?.map(|response| response.outcome) {
+        Ok(RequestPermissionOutcome::Selected(selected)) => {
+            let id = &*selected.option_id.0;
+            match OPTIONS.iter().find(|option| option.0 == id) {
+                Some((_, _, _, Verdict::Granted)) => (Verdict::Granted, Some(format!("granted with {id}"))),
+                Some((_, _, _, Verdict::Refused)) => (Verdict::Refused, Some(format!("refused with {id}"))),
+                None => (Verdict::Refused, Some(format!("refused: {id} was not an option"))),
+            }
+        }
+        // `cancelled`, and whatever outcomes ACP may add.
+        Ok(_) => (Verdict::Refused, None),
         Err(error) => {
-            finish(ToolCallStatus::Failed).await?;
-            return Ok(format!("not given, the client answered with an error: {error}"));
+            (Verdict::Refused, Some(format!("not given: the client answered with an error: {error}")))
         }
     };
-    let RequestPermissionOutcome::Selected(selected) = outcome else {
-        finish(ToolCallStatus::Failed).await?;
-        return Err(Stop::Cancelled);
+    let status = match verdict {
+        Verdict::Granted => ToolCallStatus::Completed,
+        Verdict::Refused => ToolCallStatus::Failed,
     };
-    match OPTIONS.iter().find(|option| option.0 == &*selected.option_id.0) {
-        Some((id, _, _, true)) => {
-            finish(ToolCallStatus::Completed).await?;
-            Ok(format!("granted with {id}"))
-        }
-        Some((id, _, _, false)) => {
-            finish(ToolCallStatus::Failed).await?;
-            Ok(format!("refused with {id}"))
-        }
-        None => {
-            finish(ToolCallStatus::Failed).await?;
-            Ok(format!("refused: {} was not an option", selected.option_id.0))
-        }
-    }
+    work::change_status(turn, &call.tool_call_id, status).await?;
+    Ok(words)
 }

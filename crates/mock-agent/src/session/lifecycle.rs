@@ -141,6 +141,8 @@ pub(crate) fn list(agent: &Agent, request: ListSessionsRequest) -> Result<ListSe
 pub(crate) fn close(agent: &Agent, request: &CloseSessionRequest) -> Result<CloseSessionResponse, Error> {
     agent.change_session(&request.session_id, |_, session| {
         session.cancel();
+        // Opened again, it takes a prompt at once: the cancelled turn has nothing left to say.
+        session.turn = None;
         session.active = false;
         Ok(())
     })?;

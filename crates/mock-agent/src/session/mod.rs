@@ -42,6 +42,15 @@ impl SessionNumber {
     }
 }
 
+/// The turn that is under way in a session.
+#[derive(Debug, Clone)]
+pub(crate) struct RunningTurn {
+    /// Which of the session's turns it is.
+    pub(crate) number: u64,
+    /// `true` asks it to stop.
+    pub(crate) stop: watch::Sender<bool>,
+}
+
 /// One session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -74,9 +83,9 @@ pub(crate) struct Session {
     /// Open on this connection.
     #[serde(skip)]
     pub(crate) active: bool,
-    /// Set while a prompt is being answered; `true` in it asks the turn to stop.
+    /// Set while a prompt is being answered.
     #[serde(skip)]
-    pub(crate) turn: Option<watch::Sender<bool>>,
+    pub(crate) turn: Option<RunningTurn>,
 }
 
 impl Session {
@@ -107,7 +116,7 @@ impl Session {
     /// Asks the running turn, if any, to stop.
     pub(crate) fn cancel(&self) {
         if let Some(turn) = &self.turn {
-            turn.send_replace(true);
+            turn.stop.send_replace(true);
         }
     }
 
