@@ -1,26 +1,16 @@
-//! Which ACP method goes where, and the state they share.
+//! The state that all methods share: sessions, the client's capabilities, the login.
 //!
-//! Handlers run inside the SDK's dispatch loop and therefore never wait: whatever waits is a turn,
-//! and turns are spawned.
+//! One lock guards it, held for the length of one change and never across a wait.
 
 use std::sync::{Arc, Mutex};
 
 use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    AuthenticateRequest, AuthenticateResponse, CancelNotification, ClientCapabilities, CloseSessionRequest,
-    DeleteSessionRequest, ForkSessionRequest, InitializeRequest, ListSessionsRequest, LoadSessionRequest,
-    LogoutRequest, LogoutResponse, NewSessionRequest, PromptRequest, ResumeSessionRequest, SessionId,
-    SessionNotification, SessionUpdate, SetSessionConfigOptionRequest, SetSessionModeRequest,
-};
-use agent_client_protocol::{
-    Agent as AgentRole, Channel, Client, Error, JsonRpcNotification, on_receive_notification,
-    on_receive_request,
-};
+use agent_client_protocol::v1::schema::{ClientCapabilities, SessionId, SessionNotification, SessionUpdate};
+use agent_client_protocol::{Client, Error, JsonRpcNotification};
 
-use crate::extension::SetModelRequest;
-use crate::session::{self, Session, SessionNumber, Sessions, StateFile};
+use crate::MockAgentError;
+use crate::session::{Session, SessionNumber, Sessions, StateFile};
 use crate::wire::{Flow, lock};
-use crate::{MockAgentError, initialize, prompts, turn};
 
 /// The connection, with the few things we do on it.
 #[derive(Debug, Clone)]
@@ -38,11 +28,19 @@ impl ToClient {
     }
 }
 
+/// Whether the client has authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Login {
+    In,
+    #[default]
+    Out,
+}
+
 /// What one connection knows.
 #[derive(Debug, Default)]
 struct State {
     client: ClientCapabilities,
-    logged_in: bool,
+    login: Login,
     sessions: Sessions,
 }
 
@@ -55,42 +53,6 @@ pub(crate) struct Agent {
     pub(crate) flow: Arc<Flow>,
 }
 
-/// Registers a method whose answer is a plain function of the agent, the request and the client.
-macro_rules! answer {
-    ($builder:expr, $agent:ident, $request:ty, $function:expr) => {{
-        let agent = Arc::clone(&$agent);
-        $builder.on_receive_request(
-            async move |request: $request, responder, connection| {
-                let client = ToClient(connection);
-                responder.respond_with_result($function(&*agent, request, &client))
-            },
-            on_receive_request!(),
-        )
-    }};
-}
-
-/// As `answer`, and then tells the slash commands of the session that was opened.
-macro_rules! answer_and_announce {
-    ($builder:expr, $agent:ident, $request:ty, $function:expr, $opened:expr) => {{
-        let agent = Arc::clone(&$agent);
-        $builder.on_receive_request(
-            async move |request: $request, responder, connection| {
-                let client = ToClient(connection);
-                let asked_for = request.clone();
-                match $function(&*agent, request, &client) {
-                    Err(error) => responder.respond_with_error(error),
-                    Ok(response) => {
-                        let opened: SessionId = $opened(&asked_for, &response);
-                        responder.respond(response)?;
-                        client.notify(SessionNotification::new(opened, prompts::available_commands()))
-                    }
-                }
-            },
-            on_receive_request!(),
-        )
-    }};
-}
-
 impl Agent {
     /// An agent set up by `MOCK_AGENT_STATE` and `MOCK_AGENT_REQUIRE_AUTH`.
     pub(crate) fn from_environment(flow: Arc<Flow>) -> Result<Self, MockAgentError> {
@@ -100,100 +62,19 @@ impl Agent {
         Ok(Self { state: Mutex::new(state), file, login_required, flow })
     }
 
-    /// Serves one connection until the client closes it.
-    pub(crate) async fn serve(self, channel: Channel) -> Result<(), Error> {
-        let agent = Arc::new(self);
-        let builder = AgentRole.v1().name("mock-agent");
-        let builder =
-            answer!(builder, agent, InitializeRequest, |agent: &Self, request: InitializeRequest, _| {
-                lock(&agent.state).client = request.client_capabilities;
-                Ok(initialize::response())
-            });
-        let builder =
-            answer!(builder, agent, AuthenticateRequest, |agent: &Self, request, _| agent.log_in(&request));
-        let builder = answer!(builder, agent, LogoutRequest, |agent: &Self, _, _| {
-            lock(&agent.state).logged_in = false;
-            Ok(LogoutResponse::new())
-        });
-        let builder = answer_and_announce!(
-            builder,
-            agent,
-            NewSessionRequest,
-            |agent, request, _: &ToClient| session::new(agent, request),
-            |_: &_, opened: &agent_client_protocol::v1::schema::NewSessionResponse| opened.session_id.clone()
-        );
-        let builder = answer_and_announce!(
-            builder,
-            agent,
-            ForkSessionRequest,
-            |agent, request, _: &ToClient| session::fork(agent, request),
-            |_: &_, opened: &agent_client_protocol::v1::schema::ForkSessionResponse| opened
-                .session_id
-                .clone()
-        );
-        let builder = answer_and_announce!(
-            builder,
-            agent,
-            LoadSessionRequest,
-            session::load,
-            |request: &LoadSessionRequest, _: &_| request.session_id.clone()
-        );
-        let builder = answer_and_announce!(
-            builder,
-            agent,
-            ResumeSessionRequest,
-            |agent, request, _: &ToClient| session::resume(agent, request),
-            |request: &ResumeSessionRequest, _: &_| request.session_id.clone()
-        );
-        let builder =
-            answer!(builder, agent, ListSessionsRequest, |agent, request, _| session::list(agent, request));
-        let builder =
-            answer!(builder, agent, CloseSessionRequest, |agent, request, _| session::close(agent, &request));
-        let builder = answer!(builder, agent, DeleteSessionRequest, |agent, request, _| session::delete(
-            agent, &request
-        ));
-        let builder =
-            answer!(builder, agent, SetSessionModeRequest, |agent, request, client: &_| session::set_mode(
-                agent, &request, client
-            ));
-        let builder = answer!(builder, agent, SetSessionConfigOptionRequest, |agent, request, client: &_| {
-            session::set_config_option(agent, &request, client)
-        });
-        let builder =
-            answer!(builder, agent, SetModelRequest, |agent, request, client: &_| session::set_model(
-                agent, &request, client
-            ));
-        let prompted = Arc::clone(&agent);
-        let cancelled = Arc::clone(&agent);
-        builder
-            .on_receive_request(
-                async move |request: PromptRequest, responder, connection| {
-                    turn::start(&prompted, request, responder, &ToClient(connection))
-                },
-                on_receive_request!(),
-            )
-            .on_receive_notification(
-                async move |request: CancelNotification, _connection| {
-                    cancelled.read_session(&request.session_id, Session::cancel)
-                },
-                on_receive_notification!(),
-            )
-            .connect_to(channel)
-            .await
+    /// Remembers what the client can do.
+    pub(crate) fn meet(&self, client: ClientCapabilities) {
+        lock(&self.state).client = client;
     }
 
-    fn log_in(&self, request: &AuthenticateRequest) -> Result<AuthenticateResponse, Error> {
-        if &*request.method_id.0 != initialize::LOGIN {
-            let known = initialize::LOGIN;
-            return Err(Error::invalid_params().data(format!("the only authentication method is {known}")));
-        }
-        lock(&self.state).logged_in = true;
-        Ok(AuthenticateResponse::new())
+    /// Remembers whether somebody is logged in.
+    pub(crate) fn set_login(&self, login: Login) {
+        lock(&self.state).login = login;
     }
 
     /// Refuses with `-32000` where `MOCK_AGENT_REQUIRE_AUTH=1` and nobody has logged in.
     pub(crate) fn require_login(&self) -> Result<(), Error> {
-        if self.login_required && !lock(&self.state).logged_in {
+        if self.login_required && lock(&self.state).login == Login::Out {
             return Err(Error::auth_required());
         }
         Ok(())

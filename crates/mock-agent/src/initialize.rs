@@ -1,18 +1,52 @@
 //! What the agent says about itself, and the one way to log in to it.
 
+use agent_client_protocol::Error;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
-    AgentAuthCapabilities, AgentCapabilities, AuthMethod, AuthMethodAgent, Implementation,
-    InitializeResponse, LogoutCapabilities, McpCapabilities, PromptCapabilities,
+    AgentAuthCapabilities, AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateRequest,
+    AuthenticateResponse, Implementation, InitializeRequest, InitializeResponse, LogoutCapabilities,
+    LogoutRequest, LogoutResponse, McpCapabilities, PromptCapabilities,
     SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities,
     SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
 
-/// The only authentication method. It always succeeds.
-pub(crate) const LOGIN: &str = "mock-login";
+use crate::agent::{Agent, Login, ToClient};
 
-/// The answer to `initialize`: protocol version 1, whatever was asked for.
-pub(crate) fn response() -> InitializeResponse {
+/// The only authentication method. It always succeeds.
+const LOGIN: &str = "mock-login";
+
+/// `initialize`: protocol version 1, whatever was asked for.
+pub(crate) fn initialize(
+    agent: &Agent,
+    request: InitializeRequest,
+    _: &ToClient,
+) -> Result<InitializeResponse, Error> {
+    agent.meet(request.client_capabilities);
+    Ok(ourselves())
+}
+
+/// `authenticate`
+#[allow(clippy::needless_pass_by_value, reason = "the shape of a method")]
+pub(crate) fn authenticate(
+    agent: &Agent,
+    request: AuthenticateRequest,
+    _: &ToClient,
+) -> Result<AuthenticateResponse, Error> {
+    if &*request.method_id.0 != LOGIN {
+        return Err(Error::invalid_params().data(format!("the only authentication method is {LOGIN}")));
+    }
+    agent.set_login(Login::In);
+    Ok(AuthenticateResponse::new())
+}
+
+/// `logout`
+#[allow(clippy::needless_pass_by_value, reason = "the shape of a method")]
+pub(crate) fn logout(agent: &Agent, _: LogoutRequest, _: &ToClient) -> Result<LogoutResponse, Error> {
+    agent.set_login(Login::Out);
+    Ok(LogoutResponse::new())
+}
+
+fn ourselves() -> InitializeResponse {
     let session = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
         .resume(SessionResumeCapabilities::new())

@@ -10,7 +10,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `wire` | stdin and stdout, request numbering, back pressure, noise and sudden death |
-//! | `agent` | which ACP method goes where, and the state they share |
+//! | `methods` | which function answers which ACP method |
+//! | `agent` | the state that all methods share |
 //! | `session` | sessions, their settings, their history, the state file |
 //! | `turn` | one prompt being answered: updates, requests to the client, cancellation |
 //! | `prompts` | the abilities, one file a family |
@@ -20,6 +21,7 @@
 mod agent;
 mod extension;
 mod initialize;
+mod methods;
 mod prompts;
 mod session;
 mod turn;

@@ -22,9 +22,9 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
-use crate::MockAgentError;
 use crate::agent::Agent;
 use crate::extension::{ExitNow, WriteRaw};
+use crate::{MockAgentError, methods};
 
 /// Lines that may wait for the writer thread.
 const WRITER_QUEUE: usize = 16;
@@ -195,7 +195,7 @@ impl Wire {
     /// Runs `agent` on this wire until stdin ends.
     pub(crate) async fn serve(self, agent: Agent) -> Result<(), MockAgentError> {
         let Self { channel, mut frames, writer, writing, shared, flow } = self;
-        let connection = async move { agent.serve(channel).await.map_err(MockAgentError::from) };
+        let connection = async move { methods::serve(agent, channel).await.map_err(MockAgentError::from) };
         let pump = async move {
             while let Some(frame) = frames.next().await {
                 let is_update = is_method(&frame, "session/update");

@@ -1,6 +1,8 @@
 //! The `session/*` methods other than `session/prompt`.
 //!
-//! Each function is the whole of one method; [`agent`](crate::agent) only wires them up.
+//! Each function is the whole of one method; [`methods`](crate::methods) only lists them.
+
+#![allow(clippy::needless_pass_by_value, reason = "all methods have the shape that the table wants")]
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,7 @@ use agent_client_protocol::v1::schema::{
 use super::{Session, SessionNumber, Setting, Settings};
 use crate::agent::{Agent, ToClient};
 use crate::extension::{SetModelRequest, SetModelResponse};
+use crate::methods::Opened;
 
 /// Sessions a page of `session/list` holds.
 const PAGE: usize = 10;
@@ -32,7 +35,11 @@ fn absolute<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Erro
 }
 
 /// `session/new`
-pub(crate) fn new(agent: &Agent, request: NewSessionRequest) -> Result<NewSessionResponse, Error> {
+pub(crate) fn new(
+    agent: &Agent,
+    request: NewSessionRequest,
+    _: &ToClient,
+) -> Result<Opened<NewSessionResponse>, Error> {
     agent.require_login()?;
     absolute([&request.cwd].into_iter().chain(&request.additional_directories))?;
     let mut session = Session::new(request.cwd);
@@ -41,7 +48,10 @@ pub(crate) fn new(agent: &Agent, request: NewSessionRequest) -> Result<NewSessio
     session.meta = request.meta;
     let settings = session.settings.clone();
     let number = agent.add_session(session)?;
-    Ok(NewSessionResponse::new(number.id()).modes(settings.modes()).config_options(settings.config_options()))
+    let response = NewSessionResponse::new(number.id())
+        .modes(settings.modes())
+        .config_options(settings.config_options());
+    Ok(Opened { session: number.id(), response })
 }
 
 /// What `session/load` and `session/resume` have in common.
@@ -71,7 +81,7 @@ pub(crate) fn load(
     agent: &Agent,
     request: LoadSessionRequest,
     client: &ToClient,
-) -> Result<LoadSessionResponse, Error> {
+) -> Result<Opened<LoadSessionResponse>, Error> {
     let (number, settings, history) = open(
         agent,
         Opening {
@@ -85,12 +95,18 @@ pub(crate) fn load(
     for update in history {
         client.update(number, update)?;
     }
-    Ok(LoadSessionResponse::new().modes(settings.modes()).config_options(settings.config_options()))
+    let response =
+        LoadSessionResponse::new().modes(settings.modes()).config_options(settings.config_options());
+    Ok(Opened { session: number.id(), response })
 }
 
 /// `session/resume`: as load, without the conversation.
-pub(crate) fn resume(agent: &Agent, request: ResumeSessionRequest) -> Result<ResumeSessionResponse, Error> {
-    let (_, settings, _) = open(
+pub(crate) fn resume(
+    agent: &Agent,
+    request: ResumeSessionRequest,
+    _: &ToClient,
+) -> Result<Opened<ResumeSessionResponse>, Error> {
+    let (number, settings, _) = open(
         agent,
         Opening {
             session_id: request.session_id,
@@ -100,11 +116,17 @@ pub(crate) fn resume(agent: &Agent, request: ResumeSessionRequest) -> Result<Res
             meta: request.meta,
         },
     )?;
-    Ok(ResumeSessionResponse::new().modes(settings.modes()).config_options(settings.config_options()))
+    let response =
+        ResumeSessionResponse::new().modes(settings.modes()).config_options(settings.config_options());
+    Ok(Opened { session: number.id(), response })
 }
 
 /// `session/fork`
-pub(crate) fn fork(agent: &Agent, request: ForkSessionRequest) -> Result<ForkSessionResponse, Error> {
+pub(crate) fn fork(
+    agent: &Agent,
+    request: ForkSessionRequest,
+    _: &ToClient,
+) -> Result<Opened<ForkSessionResponse>, Error> {
     agent.require_login()?;
     absolute([&request.cwd].into_iter().chain(&request.additional_directories))?;
     let mut session = agent.read_session(&request.session_id, Session::forked)?;
@@ -114,13 +136,18 @@ pub(crate) fn fork(agent: &Agent, request: ForkSessionRequest) -> Result<ForkSes
     session.meta = request.meta;
     let settings = session.settings.clone();
     let number = agent.add_session(session)?;
-    Ok(ForkSessionResponse::new(number.id())
+    let response = ForkSessionResponse::new(number.id())
         .modes(settings.modes())
-        .config_options(settings.config_options()))
+        .config_options(settings.config_options());
+    Ok(Opened { session: number.id(), response })
 }
 
 /// `session/list`: newest first. A cursor names the last session of the page before.
-pub(crate) fn list(agent: &Agent, request: ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
+pub(crate) fn list(
+    agent: &Agent,
+    request: ListSessionsRequest,
+    _: &ToClient,
+) -> Result<ListSessionsResponse, Error> {
     let before = match request.cursor {
         None => SessionNumber(u64::MAX),
         Some(cursor) => SessionNumber::parse(&SessionId::new(cursor.as_str())).ok_or_else(|| {
@@ -138,7 +165,11 @@ pub(crate) fn list(agent: &Agent, request: ListSessionsRequest) -> Result<ListSe
 }
 
 /// `session/close`: stops what runs; the session stays listed and can be opened again.
-pub(crate) fn close(agent: &Agent, request: &CloseSessionRequest) -> Result<CloseSessionResponse, Error> {
+pub(crate) fn close(
+    agent: &Agent,
+    request: CloseSessionRequest,
+    _: &ToClient,
+) -> Result<CloseSessionResponse, Error> {
     agent.change_session(&request.session_id, |_, session| {
         session.cancel();
         // Opened again, it takes a prompt at once: the cancelled turn has nothing left to say.
@@ -150,7 +181,11 @@ pub(crate) fn close(agent: &Agent, request: &CloseSessionRequest) -> Result<Clos
 }
 
 /// `session/delete`: deleting what is not there is done already.
-pub(crate) fn delete(agent: &Agent, request: &DeleteSessionRequest) -> Result<DeleteSessionResponse, Error> {
+pub(crate) fn delete(
+    agent: &Agent,
+    request: DeleteSessionRequest,
+    _: &ToClient,
+) -> Result<DeleteSessionResponse, Error> {
     agent.remove_session(&request.session_id)?;
     Ok(DeleteSessionResponse::new())
 }
@@ -174,7 +209,7 @@ fn set(
 /// `session/set_mode`: the config option of category `mode` moves with it, so the client is told.
 pub(crate) fn set_mode(
     agent: &Agent,
-    request: &SetSessionModeRequest,
+    request: SetSessionModeRequest,
     client: &ToClient,
 ) -> Result<SetSessionModeResponse, Error> {
     let (number, settings) = set(agent, &request.session_id, Setting::Mode, &request.mode_id.0)?;
@@ -185,7 +220,7 @@ pub(crate) fn set_mode(
 /// `session/set_config_option`: where the mode changes, the client is told the session mode too.
 pub(crate) fn set_config_option(
     agent: &Agent,
-    request: &SetSessionConfigOptionRequest,
+    request: SetSessionConfigOptionRequest,
     client: &ToClient,
 ) -> Result<SetSessionConfigOptionResponse, Error> {
     let setting = Setting::with_id(&request.config_id.0).ok_or_else(|| {
@@ -205,7 +240,7 @@ pub(crate) fn set_config_option(
 /// `session/set_model`, which config options replaced.
 pub(crate) fn set_model(
     agent: &Agent,
-    request: &SetModelRequest,
+    request: SetModelRequest,
     client: &ToClient,
 ) -> Result<SetModelResponse, Error> {
     let (number, settings) = set(agent, &request.session_id, Setting::Model, &request.model_id)?;
