@@ -1,114 +1,270 @@
 //! The catalog: the one handle through which the product asks about agents.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::watch;
 
 use crate::agent_id::AgentId;
 use crate::error::CatalogError;
-use crate::host::HostEnvironment;
+use crate::info::{InstallArtifact, InstallOutcome, InstallRequest};
+use crate::install_job::InstallJob;
+use crate::installs::Installs;
 use crate::launch::{CommandSpec, LaunchCommand, VersionLease};
+use crate::layout::{DataDirectory, PROBE_FILE, read_json, write_json};
 use crate::manifest::Manifest;
-
-/// Whether an agent may be installed by being used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PreinstallPolicy {
-    /// The first launch installs.
-    #[default]
-    InstallOnFirstUse,
-    /// A launch of an agent that is not installed fails with [`CatalogError::AgentNotInstalled`].
-    Required,
-}
-
-/// What a catalog needs to know; start from [`CatalogOptions::new`].
-#[derive(Debug, Clone)]
-pub struct CatalogOptions {
-    /// The product's data directory.
-    pub data_dir: PathBuf,
-    /// Where the ACP registry is: `http`, `https` or `file`.
-    pub registry_url: String,
-    /// Agents that the user configured; they hide others of the same name.
-    pub custom_agents: BTreeMap<AgentId, CommandSpec>,
-    /// Whether launching may install.
-    pub preinstall: PreinstallPolicy,
-    /// The npm registry to use in place of the one npm is configured with.
-    pub npm_registry: Option<String>,
-    /// The command of the built-in `mock` agent; without it there is none.
-    pub mock_command: Option<CommandSpec>,
-    /// The machine's environment.
-    pub host: HostEnvironment,
-}
-
-impl CatalogOptions {
-    /// The public registry's address.
-    pub const DEFAULT_REGISTRY_URL: &'static str =
-        "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";
-
-    /// Options with every default, for this process's environment.
-    #[must_use]
-    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        let host = HostEnvironment::from_process();
-        let npm_registry = host.text("SANDBOX_AGENT_NPM_REGISTRY").map(str::to_owned);
-        Self {
-            data_dir: data_dir.into(),
-            registry_url: Self::DEFAULT_REGISTRY_URL.to_owned(),
-            custom_agents: BTreeMap::new(),
-            preinstall: PreinstallPolicy::default(),
-            npm_registry,
-            mock_command: None,
-            host,
-        }
-    }
-}
+use crate::options::{CatalogOptions, PreinstallPolicy};
+use crate::probe::ProbeReport;
+use crate::progress::InstallProgress;
+use crate::record::{ArtifactKind, Source};
+use crate::registry::RegistryClient;
 
 /// The agents of this machine. Cheap to clone; clones share everything.
 #[derive(Debug, Clone)]
 pub struct Catalog {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
     options: Arc<CatalogOptions>,
+    data: DataDirectory,
+    http: reqwest::Client,
+    registry: Arc<RegistryClient>,
+    installs: Installs,
+    /// Probes of agents that have no version directory to keep them in.
+    probes: Mutex<HashMap<AgentId, ProbeReport>>,
+    /// One probe at a time: they are heavy, and the second of a kind finds the first one's answer.
+    probing: tokio::sync::Mutex<()>,
 }
 
 impl Catalog {
     /// The id of the built-in agent.
     pub const MOCK: &'static str = "mock";
 
-    /// Makes a catalog. Touches no file and no network yet.
+    /// Makes a catalog. Writes nothing and asks nobody yet.
     ///
     /// # Errors
     /// [`CatalogError::Configuration`] for options that cannot work.
     pub fn new(options: CatalogOptions) -> Result<Self, CatalogError> {
-        Ok(Self { options: Arc::new(options) })
+        let data = DataDirectory::new(&options.data_dir)?;
+        let http = crate::http::client(&[])?;
+        let registry = RegistryClient::new(&options.registry_url, data.cache(), http.clone())?;
+        let inner = Inner {
+            options: Arc::new(options),
+            data,
+            http,
+            registry: Arc::new(registry),
+            installs: Installs::default(),
+            probes: Mutex::default(),
+            probing: tokio::sync::Mutex::default(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Whether an agent of that id exists. Asks the registry only for ids that nobody else knows.
     pub async fn is_known(&self, id: &str) -> bool {
-        self.configured_command(id).is_some() || Manifest::embedded().find(id).is_some()
+        let Ok(id) = self.canonical(id) else { return false };
+        self.configured(&id).is_some()
+            || Manifest::embedded().find(id.as_str()).is_some()
+            || self.inner.data.current(&id).is_some()
+            || self
+                .inner
+                .registry
+                .lookup()
+                .await
+                .document
+                .is_some_and(|known| known.find(id.as_str()).is_some())
     }
 
     /// How to start an agent, after installing it when it is not there yet.
     ///
+    /// Keep [`LaunchCommand::lease`] for as long as the process lives.
+    ///
     /// # Errors
     /// [`CatalogError::UnknownAgent`], [`CatalogError::AgentNotInstalled`], or why the install failed.
     pub async fn launch(&self, id: &str) -> Result<LaunchCommand, CatalogError> {
-        if let Some(spec) = self.configured_command(id) {
-            return Ok(LaunchCommand {
-                program: self
-                    .options
-                    .host
-                    .find_program(&spec.command)
-                    .unwrap_or_else(|| spec.command.clone()),
-                args: spec.args.iter().map(Into::into).collect(),
-                env: spec.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-                cwd: spec.cwd.clone(),
-                version: None,
-                lease: VersionLease::default(),
-            });
+        let id = self.canonical(id)?;
+        if let Some(spec) = self.configured(&id) {
+            return Ok(self.configured_launch(spec));
         }
-        Err(CatalogError::UnknownAgent { agent: id.to_owned() })
+        // Twice at most in practice: an install by another process may replace what was just found.
+        for _ in 0..5 {
+            if let Some(command) = self.installed_launch(&id) {
+                return Ok(command);
+            }
+            if !self.is_known(id.as_str()).await {
+                return Err(CatalogError::UnknownAgent { agent: id.to_string() });
+            }
+            if self.inner.options.preinstall == PreinstallPolicy::Required {
+                return Err(not_installed(&id));
+            }
+            self.install(id.as_str(), InstallRequest::default()).await?;
+        }
+        Err(not_installed(&id))
+    }
+
+    /// Installs an agent, or finds that it is there. Runs to its end even when the returned future is dropped;
+    /// calls for the same agent and request share one install.
+    ///
+    /// # Errors
+    /// The step that failed, with the tool's last lines; a missing runtime; an unknown agent or version.
+    pub async fn install(&self, id: &str, request: InstallRequest) -> Result<InstallOutcome, CatalogError> {
+        let id = self.canonical(id)?;
+        if let Some(spec) = self.configured(&id) {
+            return Ok(self.configured_outcome(&id, spec));
+        }
+        if !self.is_known(id.as_str()).await {
+            return Err(CatalogError::UnknownAgent { agent: id.to_string() });
+        }
+        let job = InstallJob {
+            agent: id.clone(),
+            request: request.clone(),
+            options: self.inner.options.clone(),
+            data: self.inner.data.clone(),
+            registry: self.inner.registry.clone(),
+            http: self.inner.http.clone(),
+        };
+        self.inner.installs.run(&id, &request, |progress| job.perform(progress)).await
+    }
+
+    /// Watches how far an agent's install is, in this process.
+    ///
+    /// # Errors
+    /// [`CatalogError::InvalidAgentId`].
+    pub fn install_progress(&self, id: &str) -> Result<watch::Receiver<InstallProgress>, CatalogError> {
+        Ok(self.inner.installs.progress(&self.canonical(id)?))
+    }
+
+    /// Starts the agent once and asks what it can do; a known answer of the same version is used again.
+    ///
+    /// # Errors
+    /// [`CatalogError::AgentNotInstalled`] (a probe never installs), [`CatalogError::ProbeFailed`].
+    pub async fn probe(&self, id: &str) -> Result<ProbeReport, CatalogError> {
+        let id = self.canonical(id)?;
+        let _one_at_a_time = self.inner.probing.lock().await;
+        if let Some(known) = self.cached_probe(&id) {
+            return Ok(known);
+        }
+        let command = match self.configured(&id) {
+            Some(spec) => self.configured_launch(spec),
+            None => self.installed_launch(&id).ok_or_else(|| not_installed(&id))?,
+        };
+        let report = crate::probe::probe(&command, &self.inner.options.host).await.map_err(|failure| {
+            CatalogError::ProbeFailed {
+                agent: id.to_string(),
+                detail: failure.detail,
+                output_tail: failure.output_tail,
+            }
+        })?;
+        // Without a session the answer is incomplete, most often for want of credentials: ask again next time.
+        if report.session_problem.is_none() {
+            self.keep_probe(&id, &report);
+        }
+        Ok(report)
+    }
+
+    /// The ACP registry as this catalog knows it.
+    #[must_use]
+    pub fn registry(&self) -> &RegistryClient {
+        &self.inner.registry
+    }
+
+    pub(crate) fn data(&self) -> &DataDirectory {
+        &self.inner.data
+    }
+
+    pub(crate) fn options(&self) -> &CatalogOptions {
+        &self.inner.options
+    }
+
+    /// The id under which an agent is kept: a registry id of a manifest agent means that agent.
+    pub(crate) fn canonical(&self, id: &str) -> Result<AgentId, CatalogError> {
+        let parsed: AgentId = id.parse()?;
+        if self.configured(&parsed).is_some() {
+            return Ok(parsed);
+        }
+        Ok(Manifest::embedded().find(id).map_or(parsed, |agent| agent.id.clone()))
     }
 
     /// The command of a custom agent or of the mock.
-    fn configured_command(&self, id: &str) -> Option<&CommandSpec> {
-        let custom = id.parse::<AgentId>().ok().and_then(|id| self.options.custom_agents.get(&id));
-        custom.or_else(|| self.options.mock_command.as_ref().filter(|_| id == Self::MOCK))
+    pub(crate) fn configured(&self, id: &AgentId) -> Option<&CommandSpec> {
+        let options = &self.inner.options;
+        let custom = options.custom_agents.get(id);
+        custom.or_else(|| options.mock_command.as_ref().filter(|_| id.as_str() == Self::MOCK))
     }
+
+    /// Where a configured agent comes from.
+    pub(crate) fn configured_source(&self, id: &AgentId) -> Source {
+        if self.inner.options.custom_agents.contains_key(id) { Source::Custom } else { Source::Builtin }
+    }
+
+    pub(crate) fn cached_probe(&self, id: &AgentId) -> Option<ProbeReport> {
+        if self.configured(id).is_some() {
+            return self.locked_probes().get(id).cloned();
+        }
+        let record = self.inner.data.current(id)?;
+        read_json(&self.inner.data.version(id, &record.directory).join(PROBE_FILE)).ok()
+    }
+
+    fn keep_probe(&self, id: &AgentId, report: &ProbeReport) {
+        if self.configured(id).is_some() {
+            self.locked_probes().insert(id.clone(), report.clone());
+        } else if let Some(record) = self.inner.data.current(id) {
+            let path = self.inner.data.version(id, &record.directory).join(PROBE_FILE);
+            if let Err(error) = write_json(&path, report) {
+                tracing::warn!(agent = %id, %error, "the probe's answer is not kept");
+            }
+        }
+    }
+
+    fn installed_launch(&self, id: &AgentId) -> Option<LaunchCommand> {
+        let data = &self.inner.data;
+        let record = data.current(id).filter(|record| record.is_launchable(data.root()))?;
+        let lease = data.lease(&record)?;
+        let mut command = record.launch.resolve(data.root(), &self.inner.options.host);
+        command.version = Some(record.version);
+        command.lease = lease;
+        Some(command)
+    }
+
+    fn configured_launch(&self, spec: &CommandSpec) -> LaunchCommand {
+        LaunchCommand {
+            program: self.configured_program(spec).unwrap_or_else(|| spec.command.clone()),
+            args: spec.args.iter().map(Into::into).collect(),
+            env: spec.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            cwd: spec.cwd.clone(),
+            version: None,
+            lease: VersionLease::default(),
+        }
+    }
+
+    pub(crate) fn configured_program(&self, spec: &CommandSpec) -> Option<PathBuf> {
+        self.inner.options.host.find_program(&spec.command)
+    }
+
+    fn configured_outcome(&self, id: &AgentId, spec: &CommandSpec) -> InstallOutcome {
+        let artifact = InstallArtifact {
+            kind: ArtifactKind::AgentProcess,
+            path: self.configured_launch(spec).program,
+            version: None,
+            source: self.configured_source(id),
+        };
+        InstallOutcome { already_installed: true, artifacts: vec![artifact] }
+    }
+
+    fn locked_probes(&self) -> std::sync::MutexGuard<'_, HashMap<AgentId, ProbeReport>> {
+        // Only whole values are put in; a panic elsewhere leaves the map usable.
+        self.inner.probes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The command that installs an agent.
+pub(crate) fn install_command(id: &AgentId) -> String {
+    format!("sandbox-agent install {id}")
+}
+
+fn not_installed(id: &AgentId) -> CatalogError {
+    CatalogError::AgentNotInstalled { agent: id.to_string(), command: install_command(id) }
 }

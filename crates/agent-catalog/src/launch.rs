@@ -46,5 +46,18 @@ pub struct LaunchCommand {
 #[derive(Debug, Clone, Default)]
 pub struct VersionLease {
     /// Shared lock, released when the last clone goes.
-    pub(crate) file: Option<Arc<File>>,
+    file: Option<Arc<File>>,
+}
+
+impl VersionLease {
+    /// A lease that lasts as long as the locked file stays open.
+    pub(crate) fn holding(file: File) -> Self {
+        Self { file: Some(Arc::new(file)) }
+    }
+
+    /// Whether a directory is held in place at all.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.file.is_some()
+    }
 }

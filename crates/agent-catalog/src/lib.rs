@@ -21,20 +21,48 @@
 
 mod agent_id;
 mod catalog;
+mod conversation;
+mod credentials;
 mod distribution;
 mod error;
 mod host;
+mod http;
+mod info;
+mod install;
+mod install_job;
+mod installs;
 mod launch;
+mod layout;
+mod listing;
+mod locks;
 mod manifest;
+mod options;
+mod plan;
 mod platform;
+mod probe;
+mod progress;
+mod record;
+mod registry;
+mod tail;
+mod tool;
+mod verify;
 
 pub use agent_id::AgentId;
-pub use catalog::{Catalog, CatalogOptions, PreinstallPolicy};
+pub use catalog::Catalog;
 pub use distribution::{BinaryTarget, Distribution, PackageDistribution, PackageName};
 pub use error::{CatalogError, InstallStep};
 pub use host::HostEnvironment;
+pub use info::{
+    AgentCapabilities, AgentInfo, InstallArtifact, InstallInfo, InstallOutcome, InstallRequest, ServerState,
+    ServerStatus,
+};
 pub use launch::{CommandSpec, LaunchCommand, VersionLease};
 pub use manifest::{
     CapabilityFacts, Credentials, Fallback, Manifest, ManifestAgent, NativeDependency, NativeMode,
 };
+pub use options::{CatalogOptions, PreinstallPolicy};
 pub use platform::Platform;
+pub use probe::ProbeReport;
+pub use progress::{InstallProgress, InstallState};
+pub use record::{ArtifactKind, Source, Verification};
+pub use registry::{RegistryAgent, RegistryAnswer, RegistryClient, RegistryDocument};

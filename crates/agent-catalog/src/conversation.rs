@@ -1,0 +1,186 @@
+//! A short talk with an agent over its stdio: enough ACP to say hello and open a session.
+//!
+//! For verification and probing only; the product's real traffic never comes through here. Bounded in time
+//! and memory; the agent's process group is killed at the end, whatever happened.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::time::Instant;
+
+use crate::launch::LaunchCommand;
+use crate::tail::Tail;
+use crate::tool::{GroupChild, collect, describe, spawn_group};
+
+/// Agents send more than a megabyte in one line; nothing sane sends this much.
+const MAX_LINE: u64 = 64 << 20;
+/// JSON-RPC's code for "authentication required" in ACP.
+const AUTH_REQUIRED: i64 = -32000;
+
+/// Why a request got no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TalkError {
+    /// The agent answered with an error.
+    Refused { code: i64, message: String },
+    /// The agent ended or closed its output.
+    Gone { detail: String },
+    /// Nothing came in time.
+    TimedOut,
+}
+
+impl TalkError {
+    pub(crate) fn wants_authentication(&self) -> bool {
+        matches!(self, Self::Refused { code: AUTH_REQUIRED, .. })
+    }
+}
+
+impl std::fmt::Display for TalkError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused { code, message } => {
+                write!(formatter, "the agent answered error {code}: {message}")
+            }
+            Self::Gone { detail } => formatter.write_str(detail),
+            Self::TimedOut => formatter.write_str("the agent did not answer in time"),
+        }
+    }
+}
+
+/// An agent being talked to.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    process: GroupChild,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    stderr: Arc<Mutex<Tail>>,
+    deadline: Instant,
+    next_id: u64,
+}
+
+impl Conversation {
+    /// Starts the agent with exactly these variables, plus the command's own.
+    pub(crate) async fn start(
+        command: &LaunchCommand,
+        variables: &BTreeMap<OsString, OsString>,
+        directory: &Path,
+        patience: Duration,
+    ) -> std::io::Result<Self> {
+        let mut prepared = Command::new(&command.program);
+        prepared
+            .args(&command.args)
+            .env_clear()
+            .envs(variables)
+            .envs(&command.env)
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut process = spawn_group(&mut prepared).await?;
+        let missing = || std::io::Error::other("a pipe is missing");
+        let stdin = process.child.stdin.take().ok_or_else(missing)?;
+        let stdout = process.child.stdout.take().ok_or_else(missing)?;
+        let stderr = Arc::new(Mutex::new(Tail::default()));
+        if let Some(pipe) = process.child.stderr.take() {
+            tokio::spawn(collect(pipe, stderr.clone(), 0));
+        }
+        let deadline = Instant::now() + patience;
+        Ok(Self { process, stdin, stdout: BufReader::new(stdout), stderr, deadline, next_id: 1 })
+    }
+
+    /// Says hello. Nothing is offered to the agent: no files, no terminal.
+    pub(crate) async fn initialize(&mut self) -> Result<Value, TalkError> {
+        let params = json!({
+            "protocolVersion": 1,
+            "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
+            "clientInfo": { "name": "sandbox-agent", "version": env!("CARGO_PKG_VERSION") },
+        });
+        let answer = self.request("initialize", params).await?;
+        if answer.get("protocolVersion").is_none_or(Value::is_null) {
+            return Err(TalkError::Gone {
+                detail: "the answer to initialize has no protocolVersion".to_owned(),
+            });
+        }
+        Ok(answer)
+    }
+
+    /// Sends a request and waits for its answer; requests of the agent are declined meanwhile.
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, TalkError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let deadline = self.deadline;
+        let talk = async {
+            self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
+            loop {
+                let message = self.receive().await?;
+                if message.get("method").is_some() {
+                    if let Some(request_id) = message.get("id") {
+                        let error = json!({ "code": -32601, "message": "not available while probing" });
+                        self.send(&json!({ "jsonrpc": "2.0", "id": request_id, "error": error })).await?;
+                    }
+                } else if message["id"] == json!(id) {
+                    return answer(message);
+                }
+            }
+        };
+        tokio::time::timeout_at(deadline, talk).await.unwrap_or(Err(TalkError::TimedOut))
+    }
+
+    /// Ends the agent and gives its last words on stderr.
+    pub(crate) fn finish(mut self) -> String {
+        self.process.kill_group();
+        self.stderr.lock().map(|mut tail| tail.text()).unwrap_or_default()
+    }
+
+    async fn send(&mut self, message: &Value) -> Result<(), TalkError> {
+        let mut line = message.to_string();
+        line.push('\n');
+        let sent = async {
+            self.stdin.write_all(line.as_bytes()).await?;
+            self.stdin.flush().await
+        };
+        match sent.await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.gone().await),
+        }
+    }
+
+    async fn receive(&mut self) -> Result<Value, TalkError> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut self.stdout).take(MAX_LINE).read_until(b'\n', &mut line).await;
+            if !matches!(read, Ok(1..)) {
+                return Err(self.gone().await);
+            }
+            // Noise on stdout is not worth failing for; only objects can be messages.
+            if let Ok(message @ Value::Object(_)) = serde_json::from_slice(&line) {
+                return Ok(message);
+            }
+        }
+    }
+
+    async fn gone(&mut self) -> TalkError {
+        let status = tokio::time::timeout(Duration::from_secs(2), self.process.child.wait()).await;
+        let detail = match status {
+            Ok(Ok(status)) => format!("the agent ended with {} before it answered", describe(status)),
+            _ => "the agent closed its output before it answered".to_owned(),
+        };
+        TalkError::Gone { detail }
+    }
+}
+
+fn answer(mut message: Value) -> Result<Value, TalkError> {
+    if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
+        let code = error["code"].as_i64().unwrap_or_default();
+        let message = error["message"].as_str().unwrap_or("no message").chars().take(400).collect();
+        return Err(TalkError::Refused { code, message });
+    }
+    Ok(message["result"].take())
+}

@@ -1,0 +1,247 @@
+//! Agents as `GET /v1/agents` shows them, and installs as `POST /v1/agents/{agent}/install` does.
+//!
+//! Field names are the wire's. Every boolean of [`AgentCapabilities`] is always there: the published client's
+//! types say so.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::InstallStep;
+use crate::manifest::CapabilityFacts;
+use crate::probe::ProbeReport;
+use crate::progress::InstallState;
+use crate::record::{ArtifactKind, Source, Verification};
+
+/// One agent.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentInfo {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Whether it can be launched without installing anything.
+    pub installed: bool,
+    /// The version in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Where it is: a version's directory, or a custom agent's program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Where it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// Set for an agent that the ACP registry does not list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub non_registry: Option<bool>,
+    /// What starting it once has shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verification>,
+    /// Whether any of the credentials it looks for is there.
+    pub credentials_available: bool,
+    /// What it can do.
+    pub capabilities: AgentCapabilities,
+    /// The models it offers, from a probe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<Value>,
+    /// The modes it offers, from a probe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<Value>,
+    /// The options it offers, from a probe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_options: Option<Value>,
+    /// Why a probe could not open a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_error: Option<String>,
+    /// Whether instances of it run; filled in by whoever runs them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_status: Option<ServerStatus>,
+    /// How to install it and how far that is.
+    pub install: InstallInfo,
+}
+
+/// Whether instances of an agent run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerStatus {
+    /// `running` or `stopped`.
+    pub status: ServerState,
+    /// How long the oldest instance has been running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uptime_ms: Option<u64>,
+}
+
+/// See [`ServerStatus::status`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerState {
+    /// At least one instance runs.
+    Running,
+    /// None does.
+    Stopped,
+}
+
+/// How to install an agent and how far that is.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InstallInfo {
+    /// The command to type.
+    pub command: String,
+    /// What is going on.
+    pub state: InstallState,
+    /// The step under way or failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<InstallStep>,
+    /// What the step works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// How long it has been running, or ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elapsed_ms: Option<u64>,
+    /// Why the last attempt failed, or why verification did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The body of an install request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InstallRequest {
+    /// Install again even when it is there.
+    #[serde(deserialize_with = "null_is_false")]
+    pub reinstall: bool,
+    /// The native agent's version.
+    pub agent_version: Option<String>,
+    /// The ACP process's version.
+    pub agent_process_version: Option<String>,
+}
+
+fn null_is_false<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(Option::<bool>::deserialize(deserializer)?.unwrap_or(false))
+}
+
+/// The answer to an install request. Snake case here is the contract's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InstallOutcome {
+    /// Whether there was nothing to do.
+    pub already_installed: bool,
+    /// What is installed now.
+    pub artifacts: Vec<InstallArtifact>,
+}
+
+/// One installed thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InstallArtifact {
+    /// What it is.
+    pub kind: ArtifactKind,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its version, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Where it came from.
+    pub source: Source,
+}
+
+/// What an agent can do, as the published client's types list it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, clippy::struct_excessive_bools, reason = "a wire format: the names say it all")]
+pub struct AgentCapabilities {
+    pub command_execution: bool,
+    pub error_events: bool,
+    pub file_attachments: bool,
+    pub file_changes: bool,
+    pub images: bool,
+    pub item_started: bool,
+    pub mcp_tools: bool,
+    pub permissions: bool,
+    pub plan_mode: bool,
+    pub questions: bool,
+    pub reasoning: bool,
+    pub session_lifecycle: bool,
+    pub shared_process: bool,
+    pub status: bool,
+    pub streaming_deltas: bool,
+    pub text_messages: bool,
+    pub tool_calls: bool,
+    pub tool_results: bool,
+}
+
+impl AgentCapabilities {
+    /// What every ACP agent can do, the manifest's facts, and what a probe has found.
+    pub(crate) fn of(facts: CapabilityFacts, probe: Option<&ProbeReport>) -> Self {
+        let prompt =
+            |name: &str| probe.is_some_and(|p| p.agent_capabilities["promptCapabilities"][name] == true);
+        let modes = probe.and_then(|probe| probe.modes.as_ref()).map(Value::to_string).unwrap_or_default();
+        Self {
+            command_execution: true,
+            error_events: true,
+            // Links to files are part of the protocol's baseline; embedded content is announced.
+            file_attachments: prompt("embeddedContext"),
+            file_changes: true,
+            images: prompt("image"),
+            item_started: true,
+            mcp_tools: true,
+            permissions: facts.permissions,
+            plan_mode: modes.to_lowercase().contains("plan"),
+            questions: facts.questions,
+            reasoning: facts.reasoning,
+            session_lifecycle: true,
+            // One process an instance, always.
+            shared_process: false,
+            // ACP has no message about an agent's status as such.
+            status: false,
+            streaming_deltas: true,
+            text_messages: true,
+            tool_calls: true,
+            tool_results: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_boolean_of_the_published_types_is_there() {
+        let capabilities =
+            serde_json::to_value(AgentCapabilities::of(CapabilityFacts::default(), None)).unwrap();
+        let names: Vec<_> = capabilities.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(
+            names.join(" "),
+            "commandExecution errorEvents fileAttachments fileChanges images itemStarted mcpTools permissions \
+             planMode questions reasoning sessionLifecycle sharedProcess status streamingDeltas textMessages \
+             toolCalls toolResults"
+        );
+        assert!(capabilities.as_object().unwrap().values().all(Value::is_boolean));
+    }
+
+    #[test]
+    fn a_probe_tells_of_images_and_plans() {
+        let report = ProbeReport {
+            agent_capabilities: json!({ "promptCapabilities": { "image": true } }),
+            modes: Some(json!({ "availableModes": [{ "id": "plan" }] })),
+            ..ProbeReport::default()
+        };
+        let capabilities = AgentCapabilities::of(CapabilityFacts::default(), Some(&report));
+        assert!(capabilities.images && capabilities.plan_mode && !capabilities.file_attachments);
+    }
+
+    #[test]
+    fn an_install_request_may_leave_everything_out_or_null() {
+        let empty: InstallRequest = serde_json::from_str("{}").unwrap();
+        let nulls: InstallRequest =
+            serde_json::from_str(r#"{"reinstall":null,"agentVersion":null,"agentProcessVersion":null}"#)
+                .unwrap();
+        assert_eq!(empty, nulls);
+        let full: InstallRequest =
+            serde_json::from_str(r#"{"reinstall":true,"agentProcessVersion":"1"}"#).unwrap();
+        assert!(full.reinstall && full.agent_process_version.as_deref() == Some("1"));
+    }
+}

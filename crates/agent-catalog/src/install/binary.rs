@@ -1,0 +1,90 @@
+//! Installing an archive, or a bare program, from an address.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::distribution::BinaryTarget;
+use crate::error::{CatalogError, InstallStep};
+use crate::install::archive::{ArchiveKind, unpack};
+use crate::install::context::{InstallContext, Installed};
+use crate::install::download;
+use crate::install::npm::make_executable;
+use crate::record::{ArtifactKind, RecordedArtifact, RecordedLaunch, Word};
+
+/// Downloads, checks and unpacks.
+pub(crate) async fn install(
+    context: &InstallContext,
+    target: &BinaryTarget,
+    version: &str,
+) -> Result<Installed, CatalogError> {
+    let fail = |step, detail| context.failed(step, detail, String::new());
+    let command = command_path(&target.cmd).map_err(|detail| fail(InstallStep::ResolveSource, detail))?;
+
+    context.progress.enter(InstallStep::Download, &target.archive);
+    let file = context.scratch.path().join("download");
+    let downloaded = download::fetch(&context.http, &target.archive, &file, target.sha256.as_deref())
+        .await
+        .map_err(|detail| fail(InstallStep::Download, detail))?;
+    tracing::debug!(agent = %context.agent, bytes = downloaded.bytes, "archive fetched");
+
+    context.progress.enter(InstallStep::Unpack, &target.archive);
+    let named = if version.is_empty() { &downloaded.sha256[..12] } else { version };
+    let (directory, path) = context.make_version_directory(named)?;
+    let program = path.join(&command);
+    let placed = {
+        let (path, program) = (path.clone(), program.clone());
+        tokio::task::spawn_blocking(move || place(&file, &path, &program)).await
+    };
+    placed
+        .unwrap_or_else(|error| Err(error.to_string()))
+        .map_err(|detail| fail(InstallStep::Unpack, detail))?;
+
+    let root = context.data.root();
+    let artifact = RecordedArtifact {
+        kind: ArtifactKind::AgentProcess,
+        path: Word::path(root, &program),
+        version: Some(named.to_owned()),
+        source: context.source,
+        origin: target.archive.clone(),
+        sha256: Some(downloaded.sha256.clone()),
+    };
+    let launch = RecordedLaunch {
+        program: Word::path(root, &program),
+        args: target.args.iter().cloned().map(Word::Text).collect(),
+        env: target.env.clone(),
+        search_path: Vec::new(),
+        library_path: Vec::new(),
+    };
+    Ok(Installed { version: named.to_owned(), directory, artifacts: vec![artifact], launch })
+}
+
+/// The command inside the archive: registry data is not trusted to stay inside.
+fn command_path(text: &str) -> Result<PathBuf, String> {
+    let mut path = PathBuf::new();
+    for component in Path::new(text).components() {
+        match component {
+            Component::Normal(part) => path.push(part),
+            Component::CurDir => {}
+            _ => return Err(format!("the command {text:?} leaves the archive")),
+        }
+    }
+    if path.as_os_str().is_empty() { Err("the registry names no command".to_owned()) } else { Ok(path) }
+}
+
+fn place(file: &Path, directory: &Path, program: &Path) -> Result<(), String> {
+    let kind = ArchiveKind::detect(file).map_err(|error| error.to_string())?;
+    if kind == ArchiveKind::Bare {
+        if let Some(parent) = program.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
+        }
+        std::fs::rename(file, program).map_err(|error| format!("{}: {error}", program.display()))?;
+    } else {
+        unpack(file, kind, directory, 0)?;
+    }
+    if !program.is_file() {
+        return Err(format!(
+            "the archive has no {:?} in it",
+            program.strip_prefix(directory).unwrap_or(program)
+        ));
+    }
+    make_executable(program).map_err(|error| format!("{}: {error}", program.display()))
+}

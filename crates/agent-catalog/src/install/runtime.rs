@@ -1,0 +1,78 @@
+//! Private runtimes: unpacked once below the data directory, shared by every agent that needs them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{CatalogError, InstallStep, StorageResult};
+use crate::install::archive::{ArchiveKind, unpack};
+use crate::install::context::InstallContext;
+use crate::layout::{RECORD_FILE, remove_tree, write_json};
+use crate::locks::FileLock;
+use crate::record::{ArtifactKind, RecordedArtifact, Source, Word};
+
+/// The record of a complete runtime.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RuntimeRecord {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) origin: String,
+}
+
+/// A runtime that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Runtime {
+    pub(crate) record: RuntimeRecord,
+    pub(crate) directory: PathBuf,
+}
+
+impl Runtime {
+    /// The artifact to report. A runtime is chosen by us, not by the registry.
+    pub(crate) fn artifact(&self, context: &InstallContext, program: &Path) -> RecordedArtifact {
+        RecordedArtifact {
+            kind: ArtifactKind::Runtime,
+            path: Word::path(context.data.root(), program),
+            version: Some(self.record.version.clone()),
+            source: Source::Fallback,
+            origin: self.record.origin.clone(),
+            sha256: None,
+        }
+    }
+}
+
+/// Makes sure that a runtime is there; `fill` puts it into the empty directory when it is not.
+pub(crate) async fn ensure(
+    context: &InstallContext,
+    record: RuntimeRecord,
+    fill: impl AsyncFnOnce(&Path) -> Result<(), CatalogError>,
+) -> Result<Runtime, CatalogError> {
+    let directory = context.data.runtime(&record.name, &record.version);
+    let complete = directory.join(RECORD_FILE);
+    let lock_path = context.data.lock(&format!("runtime-{}", record.name));
+    let _lock = FileLock::acquire(&lock_path, || {}).await?;
+    if !complete.exists() {
+        let what = format!("{} {}", record.name, record.version);
+        context.progress.enter(InstallStep::PrepareRuntime, what);
+        remove_tree(&directory);
+        std::fs::create_dir_all(&directory).during("create", &directory)?;
+        if let Err(error) = fill(&directory).await {
+            remove_tree(&directory);
+            return Err(error);
+        }
+        write_json(&complete, &record)?;
+    }
+    Ok(Runtime { record, directory })
+}
+
+/// Unpacks an npm tarball (everything below `package/`) into a directory.
+pub(crate) async fn unpack_tarball(
+    context: &InstallContext,
+    tarball: PathBuf,
+    directory: &Path,
+) -> Result<(), CatalogError> {
+    let target = directory.to_owned();
+    let unpacked =
+        tokio::task::spawn_blocking(move || unpack(&tarball, ArchiveKind::TarGz, &target, 1)).await;
+    let result = unpacked.unwrap_or_else(|error| Err(error.to_string()));
+    result.map_err(|detail| context.failed(InstallStep::PrepareRuntime, detail, String::new()))
+}

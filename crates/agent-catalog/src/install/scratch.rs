@@ -1,0 +1,154 @@
+//! The environment in which install tools run: a scratch home, but the machine's own configuration.
+//!
+//! A package's install script may edit shell profiles or leave daemons' files in the home directory, so the
+//! home is a folder that goes away again. What the user configured for npm, pip and uv (registry, proxy,
+//! certificates) is pointed at where it really is. Nothing is read out of those files here.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::{CatalogError, StorageResult};
+use crate::host::HostEnvironment;
+use crate::install::pip_config::PipConfig;
+
+/// A scratch folder and the variables that go with it. The folder is deleted on drop.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folder: TempDir,
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Scratch {
+    /// Makes a scratch folder below `parent`, on the same file system as what is being installed.
+    pub(crate) fn create(
+        parent: &Path,
+        host: &HostEnvironment,
+        npm_registry: Option<&str>,
+    ) -> Result<Self, CatalogError> {
+        std::fs::create_dir_all(parent).during("create", parent)?;
+        let folder = tempfile::Builder::new()
+            .prefix(".scratch-")
+            .tempdir_in(parent)
+            .during("create a folder in", parent)?;
+        let home = folder.path().join("home");
+        std::fs::create_dir(&home).during("create", &home)?;
+        let mut variables = host.variables().clone();
+        redirect_home(&mut variables, &home);
+        npm_variables(&mut variables, host, npm_registry);
+        python_variables(&mut variables, host);
+        Ok(Self { folder, variables })
+    }
+
+    /// The folder itself, for downloads and the like.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The variables for a tool.
+    pub(crate) fn variables(&self) -> BTreeMap<OsString, OsString> {
+        self.variables.clone()
+    }
+
+    /// The variables for a tool that needs a private runtime first on its path.
+    pub(crate) fn variables_with_path(
+        &self,
+        host: &HostEnvironment,
+        first: &[PathBuf],
+    ) -> BTreeMap<OsString, OsString> {
+        let mut variables = self.variables.clone();
+        variables.insert("PATH".into(), host.path_with(first));
+        variables
+    }
+}
+
+fn redirect_home(variables: &mut BTreeMap<OsString, OsString>, home: &Path) {
+    variables.insert("HOME".into(), home.into());
+    for (name, below) in [
+        ("XDG_CONFIG_HOME", ".config"),
+        ("XDG_DATA_HOME", ".local/share"),
+        ("XDG_STATE_HOME", ".local/state"),
+        ("XDG_CACHE_HOME", ".cache"),
+    ] {
+        variables.insert(name.into(), home.join(below).into());
+    }
+}
+
+fn npm_variables(
+    variables: &mut BTreeMap<OsString, OsString>,
+    host: &HostEnvironment,
+    npm_registry: Option<&str>,
+) {
+    // Left over when the product itself is started by npm; they would move the install elsewhere.
+    for name in ["npm_config_prefix", "npm_config_local_prefix", "npm_config_global", "NPM_CONFIG_PREFIX"] {
+        variables.remove(std::ffi::OsStr::new(name));
+    }
+    if let Some(config) = user_npmrc(host) {
+        variables.insert("NPM_CONFIG_USERCONFIG".into(), config.into());
+    }
+    if host.get("npm_config_cache").is_none()
+        && host.get("NPM_CONFIG_CACHE").is_none()
+        && let Some(cache) = writable(host.home().map(|home| home.join(".npm")))
+    {
+        variables.insert("NPM_CONFIG_CACHE".into(), cache.into());
+    }
+    if let Some(registry) = npm_registry {
+        variables.insert("NPM_CONFIG_REGISTRY".into(), registry.into());
+        variables.remove(std::ffi::OsStr::new("npm_config_registry"));
+    }
+    for quiet in ["NPM_CONFIG_AUDIT", "NPM_CONFIG_FUND", "NPM_CONFIG_UPDATE_NOTIFIER", "NPM_CONFIG_PROGRESS"]
+    {
+        variables.insert(quiet.into(), "false".into());
+    }
+}
+
+/// The user's npmrc, whether or not it exists at the default place.
+pub(crate) fn user_npmrc(host: &HostEnvironment) -> Option<PathBuf> {
+    let configured = host.get("NPM_CONFIG_USERCONFIG").or_else(|| host.get("npm_config_userconfig"));
+    configured.map(PathBuf::from).or_else(|| host.home().map(|home| home.join(".npmrc")))
+}
+
+fn python_variables(variables: &mut BTreeMap<OsString, OsString>, host: &HostEnvironment) {
+    let pip = PipConfig::of_host(host);
+    let mut default = |name: &str, value: Option<OsString>| {
+        if let Some(value) = value
+            && host.get(name).is_none()
+        {
+            variables.insert(name.into(), value);
+        }
+    };
+    default("PIP_CONFIG_FILE", pip.user_file.clone().map(Into::into));
+    let config_home = host
+        .get("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| host.home().map(|home| home.join(".config")));
+    let uv_config = config_home.map(|config| config.join("uv/uv.toml")).filter(|path| path.exists());
+    default("UV_CONFIG_FILE", uv_config.clone().map(Into::into));
+    // uv does not read pip's configuration; without one of its own it gets pip's.
+    if uv_config.is_none() && host.get("UV_INDEX_URL").is_none() {
+        default("UV_DEFAULT_INDEX", pip.index_url.map(Into::into));
+        default("UV_INDEX", pip.extra_index_urls.map(Into::into));
+        default("UV_FIND_LINKS", pip.find_links.map(Into::into));
+    }
+    default("SSL_CERT_FILE", pip.certificates.map(Into::into));
+    default("UV_CACHE_DIR", writable(host.home().map(|home| home.join(".cache/uv"))).map(Into::into));
+    default("UV_NO_PROGRESS", Some("1".into()));
+    default(
+        "NETRC",
+        host.home().map(|home| home.join(".netrc")).filter(|path| path.exists()).map(Into::into),
+    );
+    // Scratch homes are not where a Python should look for packages of the user.
+    default("PYTHONNOUSERSITE", Some("1".into()));
+    variables.remove(std::ffi::OsStr::new("PYTHONHOME"));
+    variables.remove(std::ffi::OsStr::new("PYTHONPATH"));
+    variables.remove(std::ffi::OsStr::new("VIRTUAL_ENV"));
+}
+
+/// The directory, when it exists and can be written: a cache that the machine already has is shared.
+fn writable(directory: Option<PathBuf>) -> Option<PathBuf> {
+    let directory = directory?;
+    rustix::fs::access(&directory, rustix::fs::Access::WRITE_OK).ok()?;
+    Some(directory)
+}

@@ -1,0 +1,159 @@
+//! One install from beginning to end, for the holder of the agent's lock.
+//!
+//! Whatever happens, the version that was in use before stays in use until the `current` link is switched,
+//! which is the last thing that can fail.
+
+use std::path::Path;
+
+use crate::agent_id::AgentId;
+
+use crate::error::{CatalogError, InstallStep};
+use crate::info::{InstallArtifact, InstallOutcome, InstallRequest};
+use crate::install::context::{InstallContext, Installed};
+use crate::install::from_offers;
+use crate::install::scratch::Scratch;
+use crate::layout::{DataDirectory, RECORD_FILE, write_json};
+use crate::locks::FileLock;
+use crate::manifest::Manifest;
+use crate::options::CatalogOptions;
+use crate::plan::{self, InstallPlan, Pins};
+use crate::progress::ProgressReporter;
+use crate::record::{InstallRecord, Verification};
+use crate::registry::{RegistryClient, now_ms};
+use crate::verify::{Verdict, verify};
+
+/// What a job needs of the catalog.
+#[derive(Debug, Clone)]
+pub(crate) struct InstallJob {
+    pub(crate) agent: AgentId,
+    pub(crate) request: InstallRequest,
+    pub(crate) options: std::sync::Arc<CatalogOptions>,
+    pub(crate) data: DataDirectory,
+    pub(crate) registry: std::sync::Arc<RegistryClient>,
+    pub(crate) http: reqwest::Client,
+}
+
+impl InstallJob {
+    /// Runs the job.
+    pub(crate) async fn perform(self, progress: ProgressReporter) -> Result<InstallOutcome, CatalogError> {
+        let lock_path = self.data.lock(&format!("agent-{}", self.agent));
+        let waiting = || progress.enter(InstallStep::WaitForLock, "another process installs this agent");
+        let _lock = FileLock::acquire(&lock_path, waiting).await?;
+        let previous = self.data.current(&self.agent);
+        if let Some(record) = previous.as_ref().filter(|record| self.is_satisfied_by(record)) {
+            return Ok(outcome(&self.data, record, Found::Already));
+        }
+        let avoided = self.data.remove_incomplete(&self.agent);
+        let result = self.install(progress, avoided, previous.as_ref()).await;
+        if result.is_err() {
+            self.data.remove_incomplete(&self.agent);
+        }
+        let record = result?;
+        self.data.remove_unused(&self.agent);
+        Ok(outcome(&self.data, &record, Found::JustNow))
+    }
+
+    /// Whether what is there is what was asked for.
+    fn is_satisfied_by(&self, record: &InstallRecord) -> bool {
+        let native = record.native_version().unwrap_or(&record.version);
+        let same = |asked: &Option<String>, there: &str| asked.as_deref().is_none_or(|asked| asked == there);
+        !self.request.reinstall
+            && record.is_launchable(self.data.root())
+            && same(&self.request.agent_process_version, &record.version)
+            && same(&self.request.agent_version, native)
+    }
+
+    async fn install(
+        &self,
+        progress: ProgressReporter,
+        avoided: Vec<String>,
+        previous: Option<&InstallRecord>,
+    ) -> Result<InstallRecord, CatalogError> {
+        progress.enter(InstallStep::ResolveSource, "ACP registry");
+        let manifest = Manifest::embedded().find(self.agent.as_str());
+        let answer = self.registry.lookup().await;
+        let pins = Pins {
+            agent_process: self.request.agent_process_version.clone(),
+            native: self.request.agent_version.clone(),
+        };
+        let plan = plan::make(&self.agent, manifest, &answer, &pins)?;
+        let home = self.data.agent(&self.agent);
+        let npm_registry = self.options.npm_registry.clone();
+        let context = InstallContext {
+            agent: self.agent.clone(),
+            data: self.data.clone(),
+            host: self.options.host.clone(),
+            http: self.http.clone(),
+            scratch: Scratch::create(&home, &self.options.host, npm_registry.as_deref())?,
+            npm_registry,
+            source: plan.source,
+            progress,
+            avoided,
+        };
+        // The futures of the installers are large; on the heap they do not weigh on every caller's.
+        let installed = Box::pin(from_offers(&context, &plan)).await?;
+        let verdict = self.verify(&context, &plan, &installed, previous).await?;
+        context.progress.enter(InstallStep::Activate, &installed.version);
+        let record = InstallRecord {
+            agent: self.agent.clone(),
+            directory: installed.directory,
+            version: installed.version,
+            source: plan.source,
+            artifacts: installed.artifacts,
+            launch: installed.launch,
+            verified: verdict.verified,
+            verification_detail: verdict.detail,
+            installed_at_ms: now_ms(),
+        };
+        write_json(&self.data.version(&self.agent, &record.directory).join(RECORD_FILE), &record)?;
+        self.data.activate(&self.agent, &record.directory)?;
+        Ok(record)
+    }
+
+    /// A version that cannot be started, or does worse than the one before it, is not taken into use.
+    async fn verify(
+        &self,
+        context: &InstallContext,
+        plan: &InstallPlan,
+        installed: &Installed,
+        previous: Option<&InstallRecord>,
+    ) -> Result<Verdict, CatalogError> {
+        context.progress.enter(InstallStep::Verify, &installed.version);
+        let command = installed.launch.resolve(self.data.root(), &self.options.host);
+        let directory = context.scratch.path().join("verify");
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| CatalogError::storage("create", &directory, &error))?;
+        let verdict =
+            verify(&command, &context.scratch.variables(), &directory, plan.verification.as_deref()).await;
+        let worse = previous.is_some_and(|record| record.verified != Verification::Failed)
+            && verdict.verified == Verification::Failed;
+        if verdict.cannot_start || worse {
+            let detail = verdict.detail.unwrap_or_default();
+            return Err(context.failed(InstallStep::Verify, detail, verdict.output_tail));
+        }
+        if verdict.verified != Verification::Ok {
+            tracing::warn!(agent = %self.agent, verified = ?verdict.verified, detail = ?verdict.detail, "verification");
+        }
+        Ok(verdict)
+    }
+}
+
+/// Whether there was anything to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Found {
+    Already,
+    JustNow,
+}
+
+pub(crate) fn outcome(data: &DataDirectory, record: &InstallRecord, found: Found) -> InstallOutcome {
+    let artifact = |recorded: &crate::record::RecordedArtifact| InstallArtifact {
+        kind: recorded.kind,
+        path: Path::new(&recorded.path.resolve(data.root())).to_owned(),
+        version: recorded.version.clone(),
+        source: recorded.source,
+    };
+    InstallOutcome {
+        already_installed: matches!(found, Found::Already),
+        artifacts: record.artifacts.iter().map(artifact).collect(),
+    }
+}

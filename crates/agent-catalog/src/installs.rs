@@ -1,0 +1,111 @@
+//! Installs under way in this process: one an agent, shared by everybody who waits for it.
+//!
+//! The work runs in a task of its own, so that a caller that goes away does not cut it off. Other processes
+//! are kept out by the file lock that the work itself takes.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::agent_id::AgentId;
+use crate::error::{CatalogError, InstallStep};
+use crate::info::{InstallOutcome, InstallRequest};
+use crate::progress::{InstallProgress, ProgressReporter};
+
+pub(crate) type InstallResult = Result<InstallOutcome, CatalogError>;
+
+#[derive(Debug, Default)]
+struct Slot {
+    progress: watch::Sender<InstallProgress>,
+    running: Option<Running>,
+}
+
+#[derive(Debug, Clone)]
+struct Running {
+    request: InstallRequest,
+    done: watch::Receiver<Option<InstallResult>>,
+}
+
+/// All agents' installs.
+#[derive(Debug, Default)]
+pub(crate) struct Installs {
+    slots: Mutex<HashMap<AgentId, Slot>>,
+}
+
+impl Installs {
+    /// Watches an agent's progress, now and over later installs.
+    pub(crate) fn progress(&self, id: &AgentId) -> watch::Receiver<InstallProgress> {
+        self.locked().entry(id.clone()).or_default().progress.subscribe()
+    }
+
+    /// Waits with the running install of the same request, or starts `work`. An install with another request
+    /// is waited out first.
+    pub(crate) async fn run<F>(
+        &self,
+        id: &AgentId,
+        request: &InstallRequest,
+        work: impl FnOnce(ProgressReporter) -> F,
+    ) -> InstallResult
+    where
+        F: Future<Output = InstallResult> + Send + 'static,
+    {
+        let mut work = Some(work);
+        loop {
+            let (mut done, is_ours) = self.join_or_start(id, request, &mut work);
+            let result = match done.wait_for(Option::is_some).await {
+                Ok(result) => result.clone(),
+                // The task ended without an answer: it panicked.
+                Err(_) => None,
+            };
+            if is_ours {
+                return result.unwrap_or_else(|| Err(broken(id)));
+            }
+        }
+    }
+
+    fn join_or_start<F>(
+        &self,
+        id: &AgentId,
+        request: &InstallRequest,
+        work: &mut Option<impl FnOnce(ProgressReporter) -> F>,
+    ) -> (watch::Receiver<Option<InstallResult>>, bool)
+    where
+        F: Future<Output = InstallResult> + Send + 'static,
+    {
+        let mut slots = self.locked();
+        let slot = slots.entry(id.clone()).or_default();
+        // A finished or panicked install has dropped its sender and holds nobody up.
+        if let Some(running) = slot.running.as_ref().filter(|running| running.done.has_changed().is_ok()) {
+            return (running.done.clone(), running.request == *request);
+        }
+        let (sender, done) = watch::channel(None);
+        // Called at most once: every path that starts the work returns "ours".
+        if let Some(work) = work.take() {
+            let progress = ProgressReporter::new(id.clone(), slot.progress.clone());
+            let future = work(progress.clone());
+            tokio::spawn(async move {
+                let result = future.await;
+                progress.finish(result.as_ref().err().map(ToString::to_string));
+                // Nobody may be waiting any more.
+                let _receivers_gone = sender.send(Some(result));
+            });
+        }
+        slot.running = Some(Running { request: request.clone(), done: done.clone() });
+        (done, true)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<AgentId, Slot>> {
+        // Only plain assignments happen under the lock; a panic elsewhere leaves it usable.
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn broken(id: &AgentId) -> CatalogError {
+    CatalogError::InstallFailed {
+        agent: id.to_string(),
+        step: InstallStep::Activate,
+        detail: "the install ended without a result; this is a defect of the product".to_owned(),
+        output_tail: String::new(),
+    }
+}

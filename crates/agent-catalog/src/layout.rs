@@ -1,0 +1,239 @@
+//! The data directory: where versions live, which one is current, and when one may go.
+//!
+//! A version directory without a record is litter of a cut-off install. A complete version is deleted only
+//! when it is not current and nobody holds its lease. Nothing here decides what to install.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::agent_id::AgentId;
+use crate::error::{CatalogError, StorageResult};
+use crate::launch::VersionLease;
+use crate::record::InstallRecord;
+
+/// The file that makes a version complete.
+pub(crate) const RECORD_FILE: &str = ".install.json";
+/// The cached answer of a probe, beside the record.
+pub(crate) const PROBE_FILE: &str = ".probe.json";
+const CURRENT: &str = "current";
+
+/// The product's data directory, as an absolute path.
+#[derive(Debug, Clone)]
+pub(crate) struct DataDirectory {
+    root: PathBuf,
+}
+
+impl DataDirectory {
+    pub(crate) fn new(root: &Path) -> Result<Self, CatalogError> {
+        let root = std::path::absolute(root).during("resolve", root)?;
+        Ok(Self { root })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn agent(&self, id: &AgentId) -> PathBuf {
+        self.root.join("agents").join(id.as_str())
+    }
+
+    pub(crate) fn version(&self, id: &AgentId, directory: &str) -> PathBuf {
+        self.agent(id).join(directory)
+    }
+
+    pub(crate) fn runtime(&self, name: &str, version: &str) -> PathBuf {
+        self.root.join("runtimes").join(name).join(version)
+    }
+
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    pub(crate) fn lock(&self, name: &str) -> PathBuf {
+        self.root.join("locks").join(format!("{name}.lock"))
+    }
+
+    fn lease_file(&self, id: &AgentId, directory: &str) -> PathBuf {
+        self.root.join("locks/leases").join(id.as_str()).join(directory)
+    }
+
+    /// The record of the version in use, when it is complete.
+    pub(crate) fn current(&self, id: &AgentId) -> Option<InstallRecord> {
+        let target = fs::read_link(self.agent(id).join(CURRENT)).ok()?;
+        // The link is ours, relative and one component; anything else was put there by somebody else.
+        let directory = target.to_str().filter(|name| !name.contains('/'))?;
+        read_json(&self.version(id, directory).join(RECORD_FILE)).ok()
+    }
+
+    /// Makes a version the one in use, in one step.
+    pub(crate) fn activate(&self, id: &AgentId, directory: &str) -> Result<(), CatalogError> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let fresh = self.agent(id).join(format!(".current-{}-{count}", std::process::id()));
+        let current = self.agent(id).join(CURRENT);
+        std::os::unix::fs::symlink(directory, &fresh).during("link", &fresh)?;
+        fs::rename(&fresh, &current).during("switch", &current)
+    }
+
+    /// A directory name for a version that no directory has yet and that is not in `avoided`: the names of
+    /// cut-off installs, whose tools may still be writing there as orphans.
+    pub(crate) fn unused_directory(&self, id: &AgentId, version: &str, avoided: &[String]) -> String {
+        let base = directory_name(version);
+        let mut candidate = base.clone();
+        let mut generation = 2;
+        while avoided.contains(&candidate) || self.version(id, &candidate).symlink_metadata().is_ok() {
+            candidate = format!("{base}+{generation}");
+            generation += 1;
+        }
+        candidate
+    }
+
+    /// Keeps a version in place for as long as the lease lives. `None` when it is gone or going.
+    pub(crate) fn lease(&self, record: &InstallRecord) -> Option<VersionLease> {
+        let path = self.lease_file(&record.agent, &record.directory);
+        let file = match open_lock_file(&path) {
+            Ok(file) => file,
+            // A data directory that we may not write is not ours to clean up either: no lease is needed.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
+                return Some(VersionLease::default());
+            }
+            Err(_) => return None,
+        };
+        file.try_lock_shared().ok()?;
+        let still_there = self.version(&record.agent, &record.directory).join(RECORD_FILE).exists();
+        still_there.then(|| VersionLease::holding(file))
+    }
+
+    /// Deletes litter of cut-off installs and gives its names. Only for the holder of the agent's lock.
+    pub(crate) fn remove_incomplete(&self, id: &AgentId) -> Vec<String> {
+        let mut removed = Vec::new();
+        for (name, path) in subdirectories(&self.agent(id)) {
+            if name.starts_with('.') || !path.join(RECORD_FILE).exists() {
+                remove_tree(&path);
+                removed.push(name);
+            }
+        }
+        removed
+    }
+
+    /// Deletes complete versions that are neither current nor leased. Only for the holder of the agent's lock.
+    pub(crate) fn remove_unused(&self, id: &AgentId) {
+        let current = fs::read_link(self.agent(id).join(CURRENT)).unwrap_or_default();
+        for (name, path) in subdirectories(&self.agent(id)) {
+            if Path::new(&name) == current || name.starts_with('.') {
+                continue;
+            }
+            let Ok(lease) = open_lock_file(&self.lease_file(id, &name)) else { continue };
+            if lease.try_lock().is_ok() {
+                let trash = self.agent(id).join(format!(".removed-{name}"));
+                if fs::rename(&path, &trash).is_ok() {
+                    remove_tree(&trash);
+                }
+            }
+        }
+    }
+
+    /// The agents that have a directory here.
+    pub(crate) fn agents_on_disk(&self) -> Vec<AgentId> {
+        let mut ids: Vec<AgentId> = subdirectories(&self.root.join("agents"))
+            .into_iter()
+            .filter_map(|(name, _)| name.parse().ok())
+            .collect();
+        ids.sort();
+        ids
+    }
+}
+
+/// A version as one safe path component.
+fn directory_name(version: &str) -> String {
+    let safe: String = version
+        .chars()
+        .take(80)
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') { c } else { '_' })
+        .collect();
+    if safe.is_empty() || safe.starts_with('.') || safe == CURRENT { format!("v{safe}") } else { safe }
+}
+
+fn subdirectories(parent: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+        .collect()
+}
+
+/// Deletes a tree as far as possible; what stays is litter for the next attempt.
+pub(crate) fn remove_tree(path: &Path) {
+    if let Err(error) = fs::remove_dir_all(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(path = %path.display(), %error, "cannot delete");
+    }
+}
+
+/// Opens a lock file, with its parents.
+pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    File::options().create(true).truncate(false).read(true).write(true).open(path)
+}
+
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+    Ok(serde_json::from_slice(&fs::read(path)?)?)
+}
+
+/// Writes JSON so that a reader sees the old file or the new one, never half of one.
+pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), CatalogError> {
+    let text = serde_json::to_vec_pretty(value).map_err(io::Error::from).during("encode", path)?;
+    write_atomically(path, &text)
+}
+
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), CatalogError> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(parent)?;
+        let mut file = tempfile::Builder::new().prefix(".write-").tempfile_in(parent)?;
+        io::Write::write_all(&mut file, bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().during("write", path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_becomes_one_safe_component() {
+        assert_eq!(directory_name("1.2.3-rc.1+build"), "1.2.3-rc.1+build");
+        assert_eq!(directory_name("../../etc"), "v.._.._etc");
+        assert_eq!(directory_name("current"), "vcurrent");
+        assert_eq!(directory_name(""), "v");
+    }
+
+    #[test]
+    fn a_new_attempt_never_shares_a_directory_with_an_old_one() {
+        let temp = tempfile::tempdir().unwrap();
+        let data = DataDirectory::new(temp.path()).unwrap();
+        let id: AgentId = "x".parse().unwrap();
+        assert_eq!(data.unused_directory(&id, "1.0", &[]), "1.0");
+        fs::create_dir_all(data.version(&id, "1.0")).unwrap();
+        assert_eq!(data.unused_directory(&id, "1.0", &[]), "1.0+2");
+        let avoided = data.remove_incomplete(&id);
+        assert_eq!(data.unused_directory(&id, "1.0", &avoided), "1.0+2");
+    }
+}

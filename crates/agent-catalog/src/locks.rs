@@ -1,0 +1,37 @@
+//! Locks across processes: one file, one holder. Released by the kernel when the holder dies.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{CatalogError, StorageResult};
+use crate::layout::open_lock_file;
+
+/// How often a waiting process looks again. Polling, not blocking, so that a waiter can be dropped.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// An exclusive lock, held until dropped.
+#[derive(Debug)]
+pub(crate) struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Waits for the lock; `on_wait` runs once if somebody else has it.
+    pub(crate) async fn acquire(path: &Path, on_wait: impl FnOnce()) -> Result<Self, CatalogError> {
+        let file = open_lock_file(path).during("open lock", path)?;
+        let mut on_wait = Some(on_wait);
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::WouldBlock) => {
+                    if let Some(tell) = on_wait.take() {
+                        tell();
+                    }
+                    tokio::time::sleep(POLL_INTERVAL).await;
+                }
+                Err(TryLockError::Error(error)) => return Err(error).during("lock", path),
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What a catalog is made from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::agent_id::AgentId;
+use crate::host::HostEnvironment;
+use crate::launch::CommandSpec;
+
+/// Whether an agent may be installed by being used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PreinstallPolicy {
+    /// The first launch installs.
+    #[default]
+    InstallOnFirstUse,
+    /// A launch of an agent that is not installed fails with [`CatalogError::AgentNotInstalled`].
+    Required,
+}
+
+/// What a catalog needs to know; start from [`CatalogOptions::new`].
+#[derive(Debug, Clone)]
+pub struct CatalogOptions {
+    /// The product's data directory.
+    pub data_dir: PathBuf,
+    /// Where the ACP registry is: `http`, `https` or `file`.
+    pub registry_url: String,
+    /// Agents that the user configured; they hide others of the same name.
+    pub custom_agents: BTreeMap<AgentId, CommandSpec>,
+    /// Whether launching may install.
+    pub preinstall: PreinstallPolicy,
+    /// The npm registry to use in place of the one npm is configured with.
+    pub npm_registry: Option<String>,
+    /// The command of the built-in `mock` agent; without it there is none.
+    pub mock_command: Option<CommandSpec>,
+    /// The machine's environment.
+    pub host: HostEnvironment,
+}
+
+impl CatalogOptions {
+    /// The public registry's address.
+    pub const DEFAULT_REGISTRY_URL: &'static str =
+        "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";
+
+    /// Options with every default, for this process's environment.
+    #[must_use]
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        let host = HostEnvironment::from_process();
+        let npm_registry = host.text("SANDBOX_AGENT_NPM_REGISTRY").map(str::to_owned);
+        Self {
+            data_dir: data_dir.into(),
+            registry_url: Self::DEFAULT_REGISTRY_URL.to_owned(),
+            custom_agents: BTreeMap::new(),
+            preinstall: PreinstallPolicy::default(),
+            npm_registry,
+            mock_command: None,
+            host,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! How far an install is: state, step and elapsed time, to be watched by anybody.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::agent_id::AgentId;
+use crate::error::InstallStep;
+
+/// Whether an agent is being installed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstallState {
+    /// Nobody has installed it yet.
+    #[default]
+    NotInstalled,
+    /// An install is under way.
+    Installing,
+    /// It is there.
+    Installed,
+    /// The last attempt failed; an older version may still be in use.
+    Failed,
+}
+
+/// The progress of one agent's install in this process.
+#[derive(Debug, Clone, Default)]
+pub struct InstallProgress {
+    /// What is going on.
+    pub state: InstallState,
+    /// The step under way, or the one that failed.
+    pub step: Option<InstallStep>,
+    /// What the step works on, such as a package's name.
+    pub detail: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    started: Option<Instant>,
+    took: Option<Duration>,
+}
+
+impl InstallProgress {
+    /// How long the install has been running, or how long it ran.
+    #[must_use]
+    pub fn elapsed(&self) -> Option<Duration> {
+        self.took.or_else(|| self.started.map(|start| start.elapsed()))
+    }
+}
+
+/// The writing end, held by the running install.
+#[derive(Debug, Clone)]
+pub(crate) struct ProgressReporter {
+    agent: AgentId,
+    sender: watch::Sender<InstallProgress>,
+}
+
+impl ProgressReporter {
+    pub(crate) fn new(agent: AgentId, sender: watch::Sender<InstallProgress>) -> Self {
+        sender.send_replace(InstallProgress {
+            state: InstallState::Installing,
+            started: Some(Instant::now()),
+            ..InstallProgress::default()
+        });
+        Self { agent, sender }
+    }
+
+    /// Tells that a step begins.
+    pub(crate) fn enter(&self, step: InstallStep, detail: impl Into<String>) {
+        let detail = detail.into();
+        tracing::info!(agent = %self.agent, %step, %detail, "install");
+        self.sender.send_modify(|progress| {
+            progress.step = Some(step);
+            progress.detail = Some(detail);
+        });
+    }
+
+    /// Tells how it ended.
+    pub(crate) fn finish(&self, error: Option<String>) {
+        self.sender.send_modify(|progress| {
+            progress.took = progress.elapsed();
+            progress.state = if error.is_some() { InstallState::Failed } else { InstallState::Installed };
+            if error.is_none() {
+                progress.step = None;
+                progress.detail = None;
+            }
+            progress.error = error;
+        });
+    }
+}
