@@ -1,0 +1,176 @@
+//! Moving a checked staging folder over its target, entry by entry, following no link that is there.
+//!
+//! What the target does not have arrives with one rename, a whole directory at once. Where names meet, it goes as for
+//! `tar x`: directories are merged, files and links replaced, an empty directory gives way to a file, and a directory of
+//! the archive takes the place of a file or link. All meetings are looked at before the first entry is moved.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::RejectReason;
+use super::extract::DirectoryAttributes;
+use super::names::EntryName;
+use super::staging::Staging;
+use crate::copy::copy_entry;
+use crate::error::{At, Error, Result};
+use crate::metadata::EntryType;
+use crate::relocate::{Overwrite, rename_into_place};
+use crate::remove::remove_tree;
+use crate::sys::{self, Name, Stat};
+use crate::walk::{Descent, Visit, Visited, Visitor, walk};
+
+type Directories = BTreeMap<EntryName, DirectoryAttributes>;
+
+/// Refuses the archive if any of its entries cannot take its place.
+pub(super) fn check(staging: &Staging, directories: &Directories, shown: &Path) -> Result<()> {
+    run(staging, directories, shown, Mode::Check)
+}
+
+/// Moves everything.
+pub(super) fn merge(staging: &Staging, directories: &Directories, shown: &Path) -> Result<()> {
+    run(staging, directories, shown, Mode::Move)
+}
+
+fn run(staging: &Staging, directories: &Directories, shown: &Path, mode: Mode) -> Result<()> {
+    let top = rustix::io::fcntl_dupfd_cloexec(staging.top(), 0).at(shown)?;
+    let target = rustix::io::fcntl_dupfd_cloexec(staging.target(), 0).at(shown)?;
+    walk(top, shown, &mut Merger { directories, shown, mode, target: Descent::new(target) })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Check,
+    Move,
+}
+
+/// How an entry and what has its name in the target get along.
+#[derive(Debug, PartialEq, Eq)]
+enum Meeting {
+    /// Both are directories.
+    Merge,
+    /// Neither is.
+    Replace,
+    /// A file or link for a directory, which has to be empty.
+    ReplaceDirectory,
+    /// A directory for a file or link.
+    Swap,
+}
+
+struct Merger<'a> {
+    directories: &'a Directories,
+    shown: &'a Path,
+    mode: Mode,
+    /// Follows the walk through the target.
+    target: Descent,
+}
+
+impl Visitor for Merger<'_> {
+    fn entry(&mut self, entry: Visited<'_>) -> Result<Visit> {
+        let shown = self.shown.join(entry.path);
+        let from = Name { directory: entry.directory, name: entry.name };
+        let to = Name { directory: self.target.current(), name: entry.name };
+        if self.mode == Mode::Move {
+            match sys::rename_exclusive(from, to) {
+                Ok(()) => return Ok(Visit::Next),
+                Err(Errno::EXIST | Errno::NOSYS) => {}
+                Err(Errno::XDEV) => {}
+                Err(error) => return Err(Error::at(&shown, error)),
+            }
+        }
+        let Some(found) = sys::find_name(to.directory, to.name).at(&shown)? else {
+            if self.mode == Mode::Move {
+                move_single(from, to, &shown)?;
+            }
+            return Ok(Visit::Next);
+        };
+        let staged = sys::stat_name(from.directory, from.name).at(&shown)?;
+        let meeting = self.meet(&staged, &found, entry.path)?;
+        match (self.mode, meeting) {
+            (_, Meeting::Merge) => {
+                self.target.enter(entry.name).at(&shown)?;
+                return Ok(Visit::Enter);
+            }
+            (Mode::Check, Meeting::ReplaceDirectory) => check_empty(to, entry.path, &shown)?,
+            (Mode::Check, Meeting::Replace | Meeting::Swap) => {}
+            (Mode::Move, Meeting::Replace) => move_single(from, to, &shown)?,
+            (Mode::Move, Meeting::ReplaceDirectory) => {
+                sys::remove_directory(to.directory, to.name).at(&shown)?;
+                move_single(from, to, &shown)?;
+            }
+            (Mode::Move, Meeting::Swap) => swap(from, to, &shown)?,
+        }
+        Ok(Visit::Next)
+    }
+
+    fn leave(&mut self, directory: Visited<'_>) -> Result<()> {
+        self.target.leave().at(&self.shown.join(directory.path))
+    }
+}
+
+impl Merger<'_> {
+    fn meet(&self, staged: &Stat, found: &Stat, path: &Path) -> Result<Meeting> {
+        match (staged.is_directory(), found.is_directory()) {
+            (true, true) => Ok(Meeting::Merge),
+            (false, false) => Ok(Meeting::Replace),
+            (false, true) => Ok(Meeting::ReplaceDirectory),
+            (true, false) => {
+                let declared = self.directories.keys().next().is_some()
+                    && self.directories.contains_key(&declared_name(path));
+                if declared {
+                    return Ok(Meeting::Swap);
+                }
+                // The archive only implies this directory, so it has no say over what is there.
+                let reason = match found.entry_type() {
+                    EntryType::Symlink => RejectReason::ThroughLink,
+                    _ => RejectReason::ThroughFile,
+                };
+                Err(Error::rejected(path, reason))
+            }
+        }
+    }
+}
+
+fn declared_name(path: &Path) -> EntryName {
+    use std::os::unix::ffi::OsStrExt;
+    // A path of the walk has plain names only; should it not parse, it is no name of the archive either.
+    EntryName::parse(path.as_os_str().as_bytes()).unwrap_or_default()
+}
+
+fn check_empty(directory: Name<'_>, path: &Path, shown: &Path) -> Result<()> {
+    let open = sys::open_directory(directory.directory, directory.name).at(shown)?;
+    if sys::names(open.as_fd()).at(shown)?.next().is_some() {
+        let reason = RejectReason::Conflict { found: EntryType::Directory.described() };
+        return Err(Error::rejected(path, reason));
+    }
+    Ok(())
+}
+
+/// Renames, or copies where a directory of the target is on another device.
+fn move_single(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
+    match sys::rename(from, to) {
+        Err(Errno::XDEV) => {}
+        other => return other.at(shown),
+    }
+    let temporary = sys::temporary_name("unpack");
+    let beside = Name { directory: to.directory, name: &temporary };
+    let placed = copy_entry(from, beside, shown)
+        .and_then(|()| rename_into_place(beside, to, Overwrite::Replace, shown));
+    if placed.is_err() {
+        let _ = remove_tree(beside, shown);
+    }
+    placed
+}
+
+/// Puts a directory in the place of a file or link, which goes with the staging folder.
+fn swap(from: Name<'_>, to: Name<'_>, shown: &PathBuf) -> Result<()> {
+    match sys::exchange(from, to) {
+        Err(Errno::NOSYS | Errno::XDEV) => {
+            sys::unlink(to.directory, to.name).at(shown)?;
+            move_single(from, to, shown)
+        }
+        other => other.at(shown),
+    }
+}

@@ -1,0 +1,259 @@
+//! The folder inside the target where an archive is unpacked before any of it counts.
+//!
+//! It is private to the server's user, removed when dropped, and only ever entered through open directories. Names that
+//! come twice replace each other as they do for `tar x`. A name below a link of the same archive is followed by cap-std
+//! with the staging folder as its root, so even a hostile link leads nowhere else.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use cap_std::fs::Dir;
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use super::RejectReason;
+use super::names::EntryName;
+use crate::attributes;
+use crate::error::{At, Error, Result};
+use crate::metadata::EntryType;
+use crate::remove::remove_tree;
+use crate::sys::{self, Name};
+use crate::timestamp::Timestamp;
+
+/// Directories that are kept open from one entry to the next.
+const CACHED_LEVELS: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Staging {
+    target: OwnedFd,
+    name: OsString,
+    top: Rc<OwnedFd>,
+    /// The same folder, for following links inside of it.
+    confined: Dir,
+    /// The way to the directory used last, outermost first: archives are in order of directories.
+    cache: Vec<(OsString, Rc<OwnedFd>)>,
+    shown: PathBuf,
+    /// The bits that the process's umask leaves to a new directory.
+    allowed_mode: u32,
+    entries: u64,
+    max_entries: Option<u64>,
+}
+
+impl Staging {
+    pub(super) fn create(target: OwnedFd, shown: &Path, max_entries: Option<u64>) -> Result<Self> {
+        let name = sys::temporary_name("unpack");
+        sys::make_directory(&target, &name).at(shown)?;
+        let opened = sys::open_for_reading(&target, &name).and_then(|top| {
+            // Before it is closed to others, its mode tells what the umask leaves of 0777.
+            let allowed = sys::stat_handle(&top)?.permissions() & 0o777;
+            rustix::fs::fchmod(&top, sys::mode_bits(0o700))?;
+            let confined = Dir::from_std_file(rustix::io::fcntl_dupfd_cloexec(&top, 0)?.into());
+            Ok((top, allowed, confined))
+        });
+        let (top, allowed_mode, confined) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                let _ = sys::remove_directory(&target, &name);
+                return Err(Error::at(shown, error));
+            }
+        };
+        let (top, cache, shown) = (Rc::new(top), Vec::new(), shown.to_path_buf());
+        Ok(Self { target, name, top, confined, cache, shown, allowed_mode, entries: 0, max_entries })
+    }
+
+    pub(super) fn top(&self) -> &OwnedFd {
+        &self.top
+    }
+
+    pub(super) fn target(&self) -> &OwnedFd {
+        &self.target
+    }
+
+    pub(super) fn allowed_mode(&self) -> u32 {
+        self.allowed_mode
+    }
+
+    /// Counts an entry, or a directory that is only implied, against the limit.
+    pub(super) fn count_entry(&mut self) -> Result<()> {
+        self.entries += 1;
+        match self.max_entries {
+            Some(limit) if self.entries > limit => Err(Error::TooManyEntries { limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Creates a file, in place of what has the name so far.
+    pub(super) fn create_file(&mut self, entry: &EntryName, mode: u32) -> Result<File> {
+        let (directory, name) = self.place(entry)?;
+        loop {
+            match sys::create_file(&*directory, name, mode & 0o777) {
+                Ok(file) => return Ok(file.into()),
+                Err(Errno::EXIST) => self.vacate(&directory, name, entry)?,
+                Err(error) => return Err(self.explain(entry, error)),
+            }
+        }
+    }
+
+    /// Makes a directory, in place of what has the name so far, unless that is one too.
+    pub(super) fn make_directory(&mut self, entry: &EntryName) -> Result<()> {
+        let (directory, name) = self.place(entry)?;
+        loop {
+            match sys::make_directory(&*directory, name) {
+                Ok(()) => return Ok(()),
+                Err(Errno::EXIST) => {
+                    let found = sys::stat_name(&*directory, name).at(&self.shown)?;
+                    if found.is_directory() {
+                        return Ok(());
+                    }
+                    self.vacate(&directory, name, entry)?;
+                }
+                Err(error) => return Err(self.explain(entry, error)),
+            }
+        }
+    }
+
+    /// Makes a symbolic link as it is; whether it stays inside is judged when all links are known.
+    pub(super) fn make_link(&mut self, entry: &EntryName, target: &OsStr, modified: Timestamp) -> Result<()> {
+        let (directory, name) = self.place(entry)?;
+        loop {
+            match rustix::fs::symlinkat(target, &*directory, name) {
+                Ok(()) => break,
+                Err(Errno::EXIST) => self.vacate(&directory, name, entry)?,
+                Err(error) => return Err(self.explain(entry, error)),
+            }
+        }
+        let times = attributes::modified_at(modified);
+        rustix::fs::utimensat(&*directory, name, &times, AtFlags::SYMLINK_NOFOLLOW).at(&self.shown)
+    }
+
+    /// Makes a hard link to a file that came earlier, or else to one that is in the target already.
+    pub(super) fn make_hard_link(&mut self, entry: &EntryName, original: &EntryName) -> Result<()> {
+        let outside = || RejectReason::HardLinkOutside { target: original.as_path().to_path_buf() };
+        let reject = || Error::rejected(entry.as_path(), outside());
+        let (directory, name) = self.place(entry)?;
+        let (parent, last) = original.split().ok_or_else(reject)?;
+        let source =
+            match self.confined.open_dir(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+            {
+                Ok(source) if sys::find_name(&source, last).at(&self.shown)?.is_some() => {
+                    OwnedFd::from(source.into_std_file())
+                }
+                _ => open_below(&self.target, parent).map_err(|_| reject())?,
+            };
+        let found = sys::stat_name(&source, last).map_err(|_| reject())?;
+        if !matches!(found.entry_type(), EntryType::File | EntryType::Symlink) {
+            return Err(reject());
+        }
+        loop {
+            match rustix::fs::linkat(&source, last, &*directory, name, AtFlags::empty()) {
+                Ok(()) => return Ok(()),
+                Err(Errno::EXIST) => {
+                    let present = sys::stat_name(&*directory, name).at(&self.shown)?;
+                    if present.identity() == found.identity() {
+                        return Ok(());
+                    }
+                    self.vacate(&directory, name, entry)?;
+                }
+                Err(error @ (Errno::NOSPC | Errno::DQUOT)) => return Err(Error::at(&self.shown, error)),
+                Err(_) => return Err(reject()),
+            }
+        }
+    }
+
+    fn place<'a>(&mut self, entry: &'a EntryName) -> Result<(Rc<OwnedFd>, &'a OsStr)> {
+        let (parent, name) =
+            entry.split().ok_or_else(|| Error::rejected(entry.as_path(), RejectReason::BadName))?;
+        Ok((self.open_parent(parent, entry)?, name))
+    }
+
+    /// Opens the directory that an entry goes into, making what is missing.
+    fn open_parent(&mut self, parent: &Path, entry: &EntryName) -> Result<Rc<OwnedFd>> {
+        let known =
+            self.cache.iter().zip(parent.iter()).take_while(|((cached, _), name)| cached == name).count();
+        self.cache.truncate(known);
+        let mut current = self.cache.last().map_or_else(|| Rc::clone(&self.top), |(_, open)| Rc::clone(open));
+        for (level, name) in parent.iter().enumerate().skip(known) {
+            let next = match sys::open_directory(&*current, name) {
+                Ok(next) => next,
+                Err(Errno::NOENT) => {
+                    self.count_entry()?;
+                    sys::make_directory(&*current, name)
+                        .and_then(|()| sys::open_directory(&*current, name))
+                        .map_err(|error| self.explain(entry, error))?
+                }
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    let way: PathBuf = parent.iter().take(level + 1).collect();
+                    self.open_through_link(&current, name, &way, entry)?
+                }
+                Err(error) => return Err(self.explain(entry, error)),
+            };
+            current = Rc::new(next);
+            if self.cache.len() == level && level < CACHED_LEVELS {
+                self.cache.push((name.to_os_string(), Rc::clone(&current)));
+            }
+        }
+        Ok(current)
+    }
+
+    fn open_through_link(
+        &self,
+        at: &OwnedFd,
+        name: &OsStr,
+        way: &Path,
+        entry: &EntryName,
+    ) -> Result<OwnedFd> {
+        let found = sys::stat_name(at, name).at(&self.shown)?;
+        if found.entry_type() != EntryType::Symlink {
+            return Err(Error::rejected(entry.as_path(), RejectReason::ThroughFile));
+        }
+        match self.confined.open_dir(way) {
+            Ok(directory) => Ok(directory.into_std_file().into()),
+            Err(_) => Err(Error::rejected(entry.as_path(), RejectReason::ThroughLink)),
+        }
+    }
+
+    /// Frees a name that comes a second time.
+    fn vacate(&mut self, directory: &OwnedFd, name: &OsStr, entry: &EntryName) -> Result<()> {
+        // Directories that are kept open may be the one that goes.
+        self.cache.clear();
+        let removed = match sys::unlink(directory, name) {
+            Err(Errno::ISDIR | Errno::PERM) => sys::remove_directory(directory, name),
+            other => other,
+        };
+        match removed {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {
+                let found = EntryType::Directory.described();
+                Err(Error::rejected(entry.as_path(), RejectReason::Conflict { found }))
+            }
+            other => other.at(&self.shown),
+        }
+    }
+
+    fn explain(&self, entry: &EntryName, error: Errno) -> Error {
+        match error {
+            Errno::NAMETOOLONG | Errno::ILSEQ | Errno::INVAL => {
+                Error::rejected(entry.as_path(), RejectReason::BadName)
+            }
+            other => Error::at(&self.shown.join(entry.as_path()), other),
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here, and the name says whose it is.
+        let _ = remove_tree(Name { directory: self.target.as_fd(), name: &self.name }, &self.shown);
+    }
+}
+
+/// Opens a directory below another, name by name, following nothing.
+pub(super) fn open_below(top: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
+    let mut current = rustix::io::fcntl_dupfd_cloexec(top, 0)?;
+    for name in path {
+        current = sys::open_directory(&current, name)?;
+    }
+    Ok(current)
+}

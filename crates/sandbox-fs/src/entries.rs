@@ -1,0 +1,203 @@
+//! Listings: sorted, in pages, recursive where asked.
+//!
+//! The order is that of a walk: names by their bytes, a directory before what is inside of it. A page needs memory for
+//! its own entries only, however many the directory has. Links are listed, not followed.
+
+use std::collections::{BinaryHeap, VecDeque};
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::error::{At, Error, Result};
+use crate::metadata::Metadata;
+use crate::path::UserPath;
+use crate::service::FileService;
+use crate::sys;
+use crate::token::ContinuationToken;
+use crate::walk::Descent;
+
+/// How far down something reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Depth {
+    /// The directory's own entries.
+    #[default]
+    Children,
+    /// Everything below it.
+    Recursive,
+}
+
+/// What to list.
+#[derive(Debug, Clone, Default)]
+pub struct EntriesRequest {
+    /// How far down.
+    pub depth: Depth,
+    /// Entries in one page; all of them by default.
+    pub limit: Option<NonZeroUsize>,
+    /// Where the page before ended.
+    pub after: Option<ContinuationToken>,
+}
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its own name.
+    pub name: OsString,
+    /// The listed directory's path with this entry's below it.
+    pub path: PathBuf,
+    /// What it is; for a link, the link itself.
+    pub metadata: Metadata,
+}
+
+/// A part of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// In order.
+    pub entries: Vec<Entry>,
+    /// There if more entries follow.
+    pub next: Option<ContinuationToken>,
+}
+
+impl FileService {
+    /// Lists a directory, through a link if the path is one. Sub-directories that may not be read are listed without
+    /// their contents; entries that vanish meanwhile are left out.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::WrongKind`] where it is no directory, [`Error::PermissionDenied`].
+    pub fn entries(&self, path: &UserPath, request: &EntriesRequest) -> Result<Page> {
+        let located = self.tree().locate(path)?;
+        let directory = self.tree().open_directory(&located.inner).at(&located.shown)?;
+        let resume = request.after.iter().flat_map(ContinuationToken::names).collect();
+        Lister {
+            shown: &located.shown,
+            descent: Descent::new(directory),
+            relative: PathBuf::new(),
+            resume,
+            depth: request.depth,
+            limit: request.limit.map_or(usize::MAX, NonZeroUsize::get),
+            entries: Vec::new(),
+        }
+        .list()
+    }
+}
+
+/// The names of one directory that are still to come.
+struct Level {
+    names: VecDeque<OsString>,
+    /// The last of `names`, where there are more in the directory than were kept.
+    cut_after: Option<OsString>,
+}
+
+struct Lister<'a> {
+    shown: &'a Path,
+    descent: Descent,
+    /// Where `descent` is.
+    relative: PathBuf,
+    /// The names of the last entry shown that are still ahead, outermost first.
+    resume: VecDeque<OsString>,
+    depth: Depth,
+    limit: usize,
+    entries: Vec<Entry>,
+}
+
+impl Lister<'_> {
+    fn list(mut self) -> Result<Page> {
+        let mut levels = vec![self.read_level(None).at(self.shown)?];
+        while let Some(level) = levels.last_mut() {
+            let Some(name) = level.names.pop_front() else {
+                if let Some(cut_after) = level.cut_after.take() {
+                    // Entries vanished from a full list, so the rest of the directory is needed after all.
+                    *level = self.read_level(Some(Bound::After(cut_after))).at(self.shown)?;
+                    continue;
+                }
+                levels.pop();
+                if !levels.is_empty() && self.descent.leave().is_err() {
+                    return Err(Error::Changed { path: self.shown.join(&self.relative) });
+                }
+                self.relative.pop();
+                continue;
+            };
+            // On the way back to where the last page ended, entries are passed through, not shown again.
+            let passed = self.resume.front() == Some(&name);
+            if passed {
+                self.resume.pop_front();
+            } else {
+                self.resume.clear();
+            }
+            let stat = match sys::stat_name(self.descent.current(), &name) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => continue,
+                Err(error) => return Err(Error::at(&self.shown.join(&self.relative).join(name), error)),
+            };
+            let path = self.relative.join(&name);
+            if !passed {
+                if self.entries.len() == self.limit {
+                    return Ok(self.finish_with_more());
+                }
+                let (name, path) = (name.clone(), self.shown.join(&path));
+                self.entries.push(Entry { name, path, metadata: Metadata::of(&stat) });
+            }
+            if self.depth == Depth::Recursive && stat.is_directory() && self.descent.enter(&name).is_ok() {
+                self.relative = path;
+                if let Ok(level) = self.read_level(None) {
+                    levels.push(level);
+                } else {
+                    // Not allowed to look inside: its own line is all there is to show.
+                    levels.push(Level { names: VecDeque::new(), cut_after: None });
+                }
+            }
+        }
+        Ok(Page { entries: self.entries, next: None })
+    }
+
+    fn finish_with_more(self) -> Page {
+        let last = self.entries.last().and_then(|entry| entry.path.strip_prefix(self.shown).ok());
+        let next = last.map(ContinuationToken::after);
+        Page { entries: self.entries, next }
+    }
+
+    /// Reads the current directory, from where the last page ended if that is in here.
+    fn read_level(&self, bound: Option<Bound>) -> rustix::io::Result<Level> {
+        let bound = bound.or_else(|| self.resume.front().cloned().map(Bound::From));
+        // One more than fits tells whether another page follows, and one may be passed through.
+        let keep = (self.limit - self.entries.len()).saturating_add(2);
+        smallest_names(self.descent.current(), bound.as_ref(), keep)
+    }
+}
+
+/// Where in a directory to begin.
+enum Bound {
+    From(OsString),
+    After(OsString),
+}
+
+/// The first `keep` names of a directory in order, holding no more than that in memory.
+fn smallest_names(
+    directory: BorrowedFd<'_>,
+    bound: Option<&Bound>,
+    keep: usize,
+) -> rustix::io::Result<Level> {
+    let mut kept = BinaryHeap::new();
+    let mut cut = false;
+    for name in sys::names(directory.as_fd())? {
+        let name = name?;
+        let wanted = match bound {
+            None => true,
+            Some(Bound::From(first)) => name >= *first,
+            Some(Bound::After(last)) => name > *last,
+        };
+        if !wanted {
+            continue;
+        }
+        kept.push(name);
+        if kept.len() > keep {
+            kept.pop();
+            cut = true;
+        }
+    }
+    let names: VecDeque<OsString> = kept.into_sorted_vec().into();
+    let cut_after = if cut { names.back().cloned() } else { None };
+    Ok(Level { names, cut_after })
+}

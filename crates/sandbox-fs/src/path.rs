@@ -1,0 +1,97 @@
+//! A name as a user gives it, parsed once at the edge.
+//!
+//! It refuses what no file system can hold and nothing else: `..`, links and where a path leads are the kernel's
+//! business, below the root's anchor.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The longest path that the system takes, its closing NUL included.
+const PATH_MAX: usize = 4096;
+
+/// An absolute path, or one relative to the workspace. Never empty, never with a NUL.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct UserPath(PathBuf);
+
+impl UserPath {
+    /// Accepts any bytes but an empty name, a NUL, or more than the system's path limit.
+    ///
+    /// # Errors
+    /// [`Error::BadName`] says what is wrong.
+    pub fn parse(name: impl Into<OsString>) -> Result<Self> {
+        let path = PathBuf::from(name.into());
+        let bytes = path.as_os_str().as_bytes();
+        if bytes.is_empty() {
+            return Err(Error::bad_name(&path, "it is empty"));
+        }
+        if bytes.contains(&0) {
+            return Err(Error::bad_name(&path, "it contains a NUL byte"));
+        }
+        if bytes.len() >= PATH_MAX {
+            return Err(Error::BadName {
+                name: path.display().to_string().chars().take(80).collect(),
+                reason: "it is too long",
+            });
+        }
+        Ok(Self(path))
+    }
+
+    /// The workspace itself: what a listing without a path shows.
+    #[must_use]
+    pub fn workspace() -> Self {
+        Self(PathBuf::from("."))
+    }
+
+    /// The path as given.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Whether it ends like a directory (`a/`, `a/.`), which cannot name a file.
+    pub(crate) fn names_directory(&self) -> bool {
+        let bytes = self.0.as_os_str().as_bytes();
+        bytes.ends_with(b"/") || bytes.ends_with(b"/.")
+    }
+}
+
+/// A path's directory and last name; `None` where it ends in `..`, `.` or the root and so has no last name.
+pub(crate) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
+    let mut components = path.components();
+    match components.next_back() {
+        Some(std::path::Component::Normal(name)) => Some((components.as_path(), name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_names_and_names_with_nul_are_refused() {
+        for name in ["", "\0", "a\0b"] {
+            assert!(matches!(UserPath::parse(name), Err(Error::BadName { .. })), "{name:?}");
+        }
+        assert!(UserPath::parse("a".repeat(PATH_MAX)).is_err());
+        assert!(UserPath::parse("a b/ü").is_ok());
+    }
+
+    #[test]
+    fn a_trailing_slash_names_a_directory() {
+        assert!(UserPath::parse("a/").expect("valid").names_directory());
+        assert!(UserPath::parse("a/.").expect("valid").names_directory());
+        assert!(!UserPath::parse("a").expect("valid").names_directory());
+    }
+
+    #[test]
+    fn splitting_finds_no_name_in_parents_and_roots() {
+        assert_eq!(split(Path::new("/a/b")), Some((Path::new("/a"), OsStr::new("b"))));
+        assert_eq!(split(Path::new("b")), Some((Path::new(""), OsStr::new("b"))));
+        assert_eq!(split(Path::new("a/..")), None);
+        assert_eq!(split(Path::new("/")), None);
+    }
+}

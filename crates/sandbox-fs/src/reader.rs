@@ -1,0 +1,184 @@
+//! Reading a file: opened without blocking, its kind checked on the open handle, then read in chunks of a range.
+//!
+//! It never holds more than one chunk, and it never touches a device or FIFO beyond looking at it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::error::{At, Error, Result};
+use crate::metadata::{EntryType, Metadata};
+use crate::path::UserPath;
+use crate::service::FileService;
+use crate::sys;
+
+/// The size of a chunk: large enough that system calls do not count, small enough for many readers.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+/// How often a name that changes under the eyes is looked at anew.
+const RACE_RETRIES: usize = 16;
+
+/// How many bytes a file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// As many as its metadata say.
+    Known(u64),
+    /// Unknown until its end: the system makes it up while it is read, as in `/proc`. It cannot be read in ranges.
+    Unknown,
+}
+
+/// An open regular file.
+#[derive(Debug)]
+pub struct FileReader {
+    path: PathBuf,
+    file: File,
+    metadata: Metadata,
+    length: Length,
+}
+
+impl FileService {
+    /// Opens a file for reading, through a link if the path is one.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::WrongKind`] for anything but a regular file, [`Error::PermissionDenied`],
+    /// [`Error::OutsideRoot`].
+    pub fn open_file(&self, path: &UserPath) -> Result<FileReader> {
+        let located = self.tree().locate(path)?;
+        let wrong = |found: EntryType| Error::WrongKind {
+            path: located.shown.clone(),
+            found: found.described(),
+            needed: EntryType::File.described(),
+        };
+        for _ in 0..RACE_RETRIES {
+            let place = self.tree().place_followed(&located)?;
+            // Opening a device can have effects of its own, so the name is looked at before, and the handle after.
+            match place.stat()?.entry_type() {
+                EntryType::File => {}
+                EntryType::Symlink => continue,
+                other => return Err(wrong(other)),
+            }
+            if path.names_directory() {
+                return Err(wrong(EntryType::File));
+            }
+            let file = match sys::open_for_reading(&place.directory, &place.name) {
+                Ok(file) => File::from(file),
+                Err(Errno::LOOP) => continue,
+                Err(error) => return Err(Error::at(&located.shown, error)),
+            };
+            let stat = sys::stat_handle(&file).at(&located.shown)?;
+            if stat.entry_type() != EntryType::File {
+                return Err(wrong(stat.entry_type()));
+            }
+            let length = if stat.size() == 0 && holds_bytes(&file) {
+                Length::Unknown
+            } else {
+                Length::Known(stat.size())
+            };
+            advise_sequential(&file);
+            return Ok(FileReader { path: located.shown, file, metadata: Metadata::of(&stat), length });
+        }
+        Err(Error::Changed { path: located.shown })
+    }
+}
+
+impl FileReader {
+    /// The path, as answers show it.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's description at the moment it was opened.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// How many bytes there are to read.
+    #[must_use]
+    pub fn length(&self) -> Length {
+        self.length
+    }
+
+    /// Everything, in order.
+    #[must_use]
+    pub fn whole(self) -> RangeReader {
+        let end = match self.length {
+            Length::Known(size) => Some(size),
+            Length::Unknown => None,
+        };
+        RangeReader { file: self.file, position: 0, end }
+    }
+
+    /// The bytes of one range, which the caller has cut to the file's length.
+    #[must_use]
+    pub fn range(self, range: Range<u64>) -> RangeReader {
+        RangeReader { file: self.file, position: range.start, end: Some(range.end.max(range.start)) }
+    }
+}
+
+/// Bytes on their way out. A file that grows meanwhile is read as far as was promised; one that shrinks is an error,
+/// so that the answer is cut off instead of being silently short.
+#[derive(Debug)]
+pub struct RangeReader {
+    file: File,
+    position: u64,
+    /// `None` reads until the end of the file.
+    end: Option<u64>,
+}
+
+impl RangeReader {
+    /// The first `size` bytes of an open file.
+    pub(crate) fn over(file: File, size: u64) -> Self {
+        Self { file, position: 0, end: Some(size) }
+    }
+
+    /// The next chunk, at most [`CHUNK_BYTES`]; `None` at the end.
+    ///
+    /// # Errors
+    /// What the system says, or `UnexpectedEof` for a file that has become shorter.
+    pub fn next_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let wanted = self.end.map_or(CHUNK_BYTES as u64, |end| end - self.position).min(CHUNK_BYTES as u64);
+        let mut chunk = Vec::new();
+        chunk.resize(usize::try_from(wanted).unwrap_or(CHUNK_BYTES), 0);
+        let count = self.read(&mut chunk)?;
+        chunk.truncate(count);
+        Ok((count > 0).then_some(chunk))
+    }
+}
+
+impl Read for RangeReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.map_or(u64::MAX, |end| end - self.position);
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        if wanted == 0 {
+            return Ok(0);
+        }
+        loop {
+            match self.file.read_at(&mut buffer[..wanted], self.position) {
+                Ok(0) if self.end.is_some() => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    self.position += count as u64;
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn holds_bytes(file: &File) -> bool {
+    matches!(file.read_at(&mut [0], 0), Ok(1))
+}
+
+fn advise_sequential(file: &File) {
+    // Only a hint: what it answers does not matter.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
+    #[cfg(not(target_os = "linux"))]
+    let _ = file;
+}

@@ -1,0 +1,283 @@
+//! Where paths start and how far they may lead.
+//!
+//! [`Tree::open_directory`] is the only door through which a path of several components is ever opened. Below a
+//! confined root it is cap-std's: `openat2` with `RESOLVE_BENEATH`, or a walk of the components by hand where a sandbox
+//! denies that call. Nothing here compares strings to decide whether a path is allowed: the prefix of an absolute path
+//! is only translated, and the kernel judges the rest.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{CWD, Mode};
+use rustix::io::Errno;
+
+use crate::created::CreatedDirectories;
+use crate::error::{At, Error, Result};
+use crate::metadata::EntryType;
+use crate::path::{UserPath, split};
+use crate::sys::{self, Identity, Stat};
+
+/// As many symbolic links as the kernel follows.
+const LINK_HOPS: usize = 40;
+/// How often a change by somebody else is met with another look before giving up.
+const RACE_RETRIES: usize = 16;
+
+/// What the service may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Root {
+    /// Everything that the process may.
+    Unconfined {
+        /// Where relative paths start.
+        workspace: PathBuf,
+    },
+    /// One tree, symbolic links included.
+    Confined {
+        /// The top of the tree.
+        root: PathBuf,
+        /// Where relative paths start; inside the root.
+        workspace: PathBuf,
+    },
+}
+
+/// A user's path, placed: how it is shown and how the anchor is asked for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Located {
+    /// Absolute, as the user would write it.
+    pub(crate) shown: PathBuf,
+    /// Absolute without confinement, relative to the root with it.
+    pub(crate) inner: PathBuf,
+}
+
+/// A name in an open directory: what single-name system calls work on.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) directory: OwnedFd,
+    pub(crate) name: OsString,
+    pub(crate) shown: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn as_name(&self) -> sys::Name<'_> {
+        sys::Name { directory: self.directory.as_fd(), name: &self.name }
+    }
+
+    pub(crate) fn stat(&self) -> Result<Stat> {
+        sys::stat_name(&self.directory, &self.name).at(&self.shown)
+    }
+
+    pub(crate) fn find(&self) -> Result<Option<Stat>> {
+        sys::find_name(&self.directory, &self.name).at(&self.shown)
+    }
+}
+
+#[derive(Debug)]
+enum Anchor {
+    Everything,
+    Beneath {
+        directory: Dir,
+        /// The root as given and as the system names it; absolute paths may use either.
+        names: [PathBuf; 2],
+    },
+}
+
+/// The opened root.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    anchor: Anchor,
+    workspace: PathBuf,
+    /// The workspace and every directory above it, which are never removed or moved.
+    guarded: Vec<Identity>,
+}
+
+impl Tree {
+    pub(crate) fn open(root: &Root) -> Result<Self> {
+        let (anchor, workspace) = match root {
+            Root::Unconfined { workspace } => {
+                (Anchor::Everything, std::path::absolute(workspace).at(workspace)?)
+            }
+            Root::Confined { root, workspace } => {
+                let given = std::path::absolute(root).at(root)?;
+                let canonical = root.canonicalize().at(root)?;
+                let inside = workspace.canonicalize().at(workspace)?;
+                let Ok(relative) = inside.strip_prefix(&canonical) else {
+                    return Err(Error::OutsideRoot { path: workspace.clone() });
+                };
+                let workspace = given.join(relative);
+                let directory = Dir::open_ambient_dir(&canonical, ambient_authority()).at(root)?;
+                (Anchor::Beneath { directory, names: [given, canonical] }, workspace)
+            }
+        };
+        if !workspace.metadata().at(&workspace)?.is_dir() {
+            return Err(Error::at(&workspace, Errno::NOTDIR));
+        }
+        let guarded = guarded_directories(&workspace)?;
+        Ok(Self { anchor, workspace, guarded })
+    }
+
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    pub(crate) fn is_guarded(&self, identity: Identity) -> bool {
+        self.guarded.contains(&identity)
+    }
+
+    /// Places a user's path. It may still lead anywhere; opening it decides.
+    pub(crate) fn locate(&self, path: &UserPath) -> Result<Located> {
+        // `components` drops repeated slashes and `.`, and keeps `..` for the kernel.
+        let shown: PathBuf = self.workspace.join(path.as_path()).components().collect();
+        let inner = match &self.anchor {
+            Anchor::Everything => shown.clone(),
+            Anchor::Beneath { names, .. } => {
+                match names.iter().find_map(|name| shown.strip_prefix(name).ok()) {
+                    Some(relative) => relative.to_path_buf(),
+                    None => return Err(Error::OutsideRoot { path: shown }),
+                }
+            }
+        };
+        Ok(Located { shown, inner })
+    }
+
+    /// Opens a directory by its path, following links as far as the anchor lets them lead.
+    pub(crate) fn open_directory(&self, inner: &Path) -> io::Result<OwnedFd> {
+        let path = if inner.as_os_str().is_empty() { Path::new(".") } else { inner };
+        match &self.anchor {
+            Anchor::Everything => Ok(rustix::fs::openat(CWD, path, sys::directory_handle(), Mode::empty())?),
+            Anchor::Beneath { directory, .. } => Ok(directory.open_dir(path)?.into_std_file().into()),
+        }
+    }
+
+    /// The real path of an existing directory, for the one interface that takes nothing else: watches.
+    pub(crate) fn canonical_directory(&self, located: &Located) -> Result<PathBuf> {
+        match &self.anchor {
+            Anchor::Everything => located.inner.canonicalize().at(&located.shown),
+            Anchor::Beneath { directory, names: [_, canonical] } => {
+                let path = if located.inner.as_os_str().is_empty() { Path::new(".") } else { &located.inner };
+                let relative = directory.canonicalize(path).at(&located.shown)?;
+                Ok(canonical.join(relative).components().collect())
+            }
+        }
+    }
+
+    /// The directory and last name of a path; the last name is not followed.
+    pub(crate) fn place(&self, located: &Located) -> Result<Place> {
+        let Some((parent, name)) = split(&located.inner) else {
+            return Err(Error::bad_name(
+                &located.shown,
+                "it has to end in a name of its own, not in `..` or the root",
+            ));
+        };
+        let directory = self.open_directory(parent).at(&located.shown)?;
+        Ok(Place { directory, name: name.to_os_string(), shown: located.shown.clone() })
+    }
+
+    /// Like [`Tree::place`], but where the last name is a link, it is followed to its end, which need not exist.
+    pub(crate) fn place_followed(&self, located: &Located) -> Result<Place> {
+        let mut inner = located.inner.clone();
+        for _ in 0..LINK_HOPS {
+            let Some((parent, name)) = split(&inner) else {
+                return Err(Error::WrongKind {
+                    path: located.shown.clone(),
+                    found: EntryType::Directory.described(),
+                    needed: EntryType::File.described(),
+                });
+            };
+            let directory = self.open_directory(parent).at(&located.shown)?;
+            let is_link = sys::find_name(&directory, name)
+                .at(&located.shown)?
+                .is_some_and(|stat| stat.entry_type() == EntryType::Symlink);
+            if !is_link {
+                let name = name.to_os_string();
+                return Ok(Place { directory, name, shown: located.shown.clone() });
+            }
+            let target = match sys::read_link(&directory, name) {
+                Ok(target) => PathBuf::from(target),
+                // It was a link a moment ago; look again.
+                Err(Errno::INVAL | Errno::NOENT) => continue,
+                Err(error) => return Err(Error::at(&located.shown, error)),
+            };
+            if target.is_absolute() && matches!(self.anchor, Anchor::Beneath { .. }) {
+                return Err(Error::OutsideRoot { path: located.shown.clone() });
+            }
+            inner = parent.join(target);
+        }
+        Err(Error::at(&located.shown, Errno::LOOP))
+    }
+
+    /// Opens a directory, making it and its parents where they are missing.
+    pub(crate) fn make_directories(
+        &self,
+        inner: &Path,
+        shown: &Path,
+    ) -> Result<(OwnedFd, CreatedDirectories)> {
+        for _ in 0..RACE_RETRIES {
+            match self.open_directory(inner) {
+                Ok(directory) => return Ok((directory, CreatedDirectories::none())),
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => {}
+                Err(error) => return Err(Error::at(shown, error)),
+            }
+            if let Some(made) = self.make_missing(inner, shown)? {
+                return Ok(made);
+            }
+        }
+        Err(Error::Changed { path: shown.to_path_buf() })
+    }
+
+    /// Makes what is missing below the deepest directory that is there; `None` when somebody else was faster.
+    fn make_missing(&self, inner: &Path, shown: &Path) -> Result<Option<(OwnedFd, CreatedDirectories)>> {
+        let mut missing: Vec<&OsStr> = Vec::new();
+        let mut existing = inner;
+        let mut directory = loop {
+            let Some((parent, name)) = split(existing) else {
+                return Err(Error::NotFound { path: shown.to_path_buf() });
+            };
+            missing.push(name);
+            existing = parent;
+            match self.open_directory(existing) {
+                Ok(directory) => break directory,
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => {}
+                Err(error) => return Err(Error::at(shown, error)),
+            }
+        };
+        let mut created = CreatedDirectories::none();
+        for name in missing.into_iter().rev() {
+            match sys::make_directory(&directory, name) {
+                Ok(()) => created.push(&directory, name).at(shown)?,
+                Err(Errno::EXIST) => {
+                    let dangling = sys::find_name(&directory, name)
+                        .at(shown)?
+                        .is_some_and(|stat| stat.entry_type() == EntryType::Symlink);
+                    // A link that leads nowhere cannot become a directory; anything else is a race, to be looked at anew.
+                    return if dangling {
+                        Err(Error::Exists { path: shown.to_path_buf() })
+                    } else {
+                        Ok(None)
+                    };
+                }
+                // What was there a moment ago has been removed by somebody else.
+                Err(Errno::NOENT) => return Ok(None),
+                Err(error) => return Err(Error::at(shown, error)),
+            }
+            directory = match sys::open_directory(&directory, name) {
+                Ok(directory) => directory,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+                Err(error) => return Err(Error::at(shown, error)),
+            };
+        }
+        Ok(Some((directory, created)))
+    }
+}
+
+fn guarded_directories(workspace: &Path) -> Result<Vec<Identity>> {
+    let mut guarded = Vec::new();
+    for directory in workspace.canonicalize().at(workspace)?.ancestors() {
+        let handle =
+            rustix::fs::openat(CWD, directory, sys::directory_handle(), Mode::empty()).at(directory)?;
+        guarded.push(sys::stat_handle(handle).at(directory)?.identity());
+    }
+    Ok(guarded)
+}

@@ -1,0 +1,265 @@
+//! The system calls that the crate makes on single names below an open directory, and what differs between systems.
+//!
+//! Nothing here resolves a path: a name has no slash, and no call follows a symbolic link. Linux first; elsewhere the
+//! special calls fall back to what every Unix has.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::{Errno, Result};
+
+use crate::metadata::EntryType;
+use crate::timestamp::Timestamp;
+
+#[cfg(target_os = "linux")]
+const HANDLE: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const HANDLE: OFlags = OFlags::RDONLY;
+
+/// Flags that open a directory as a handle for other calls, without needing permission to list it.
+pub(crate) fn directory_handle() -> OFlags {
+    HANDLE | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+/// What makes an entry itself, under whatever name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Identity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+/// The system's description of an entry, with the widths of its fields made equal everywhere.
+#[derive(Debug, Clone)]
+pub(crate) struct Stat(rustix::fs::Stat);
+
+// The widths and signs of these fields differ between systems, so a cast that is idle on one is needed on another.
+#[allow(clippy::unnecessary_cast)]
+impl Stat {
+    pub(crate) fn identity(&self) -> Identity {
+        Identity { device: self.0.st_dev as u64, inode: self.inode() }
+    }
+
+    pub(crate) fn inode(&self) -> u64 {
+        self.0.st_ino as u64
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        u64::try_from(self.0.st_size).unwrap_or(0)
+    }
+
+    pub(crate) fn links(&self) -> u64 {
+        self.0.st_nlink as u64
+    }
+
+    pub(crate) fn owner(&self) -> (u32, u32) {
+        (self.0.st_uid, self.0.st_gid)
+    }
+
+    pub(crate) fn device_number(&self) -> u64 {
+        self.0.st_rdev as u64
+    }
+
+    pub(crate) fn permissions(&self) -> u32 {
+        self.0.st_mode as u32 & 0o7777
+    }
+
+    pub(crate) fn file_type(&self) -> FileType {
+        FileType::from_raw_mode(self.0.st_mode)
+    }
+
+    pub(crate) fn modified(&self) -> Timestamp {
+        Timestamp { seconds: self.0.st_mtime as i64, nanoseconds: self.0.st_mtime_nsec as u32 }
+    }
+
+    pub(crate) fn accessed(&self) -> Timestamp {
+        Timestamp { seconds: self.0.st_atime as i64, nanoseconds: self.0.st_atime_nsec as u32 }
+    }
+
+    pub(crate) fn changed(&self) -> Timestamp {
+        Timestamp { seconds: self.0.st_ctime as i64, nanoseconds: self.0.st_ctime_nsec as u32 }
+    }
+
+    pub(crate) fn entry_type(&self) -> EntryType {
+        match self.file_type() {
+            FileType::RegularFile => EntryType::File,
+            FileType::Directory => EntryType::Directory,
+            FileType::Symlink => EntryType::Symlink,
+            _ => EntryType::Other,
+        }
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.entry_type() == EntryType::Directory
+    }
+}
+
+/// Describes an open file or directory.
+pub(crate) fn stat_handle(handle: impl AsFd) -> Result<Stat> {
+    rustix::fs::fstat(handle).map(Stat)
+}
+
+/// Describes a name, never the target of a link.
+pub(crate) fn stat_name(directory: impl AsFd, name: &OsStr) -> Result<Stat> {
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(Stat)
+}
+
+/// Like [`stat_name`], with a missing name as `None`.
+pub(crate) fn find_name(directory: impl AsFd, name: &OsStr) -> Result<Option<Stat>> {
+    match stat_name(directory, name) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a sub-directory as a handle; a link in its place is `NOTDIR` or `LOOP`.
+pub(crate) fn open_directory(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
+    rustix::fs::openat(directory, name, directory_handle() | OFlags::NOFOLLOW, Mode::empty())
+}
+
+/// Opens a directory's own parent, for walking back up. The caller checks where it landed.
+pub(crate) fn open_parent(directory: impl AsFd) -> Result<OwnedFd> {
+    rustix::fs::openat(directory, "..", directory_handle(), Mode::empty())
+}
+
+/// Opens a file for reading without ever blocking or following a link.
+pub(crate) fn open_for_reading(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::empty())
+}
+
+/// Opens an existing file for overwriting, contents kept, never blocking or following a link.
+pub(crate) fn open_for_writing(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::empty())
+}
+
+/// Creates a file that must not be there yet; the process's umask applies.
+pub(crate) fn create_file(directory: impl AsFd, name: &OsStr, mode: u32) -> Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, mode_bits(mode))
+}
+
+/// Makes one directory; the process's umask applies.
+pub(crate) fn make_directory(directory: impl AsFd, name: &OsStr) -> Result<()> {
+    rustix::fs::mkdirat(directory, name, mode_bits(0o777))
+}
+
+/// Removes anything but a directory.
+pub(crate) fn unlink(directory: impl AsFd, name: &OsStr) -> Result<()> {
+    rustix::fs::unlinkat(directory, name, AtFlags::empty())
+}
+
+/// Removes an empty directory.
+pub(crate) fn remove_directory(directory: impl AsFd, name: &OsStr) -> Result<()> {
+    rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
+}
+
+/// What a link says.
+pub(crate) fn read_link(directory: impl AsFd, name: &OsStr) -> Result<OsString> {
+    let target = rustix::fs::readlinkat(directory, name, Vec::new())?;
+    Ok(OsString::from_vec(target.into_bytes()))
+}
+
+/// The names in a directory, in no order, without `.` and `..`.
+pub(crate) fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<OsString>>> {
+    Ok(Dir::read_from(directory)?.filter_map(|entry| match entry {
+        Ok(entry) => {
+            let name = entry.file_name().to_bytes();
+            (name != b"." && name != b"..").then(|| Ok(OsStr::from_bytes(name).to_os_string()))
+        }
+        Err(error) => Some(Err(error)),
+    }))
+}
+
+/// One end of a rename: a name in an open directory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Name<'a> {
+    pub(crate) directory: rustix::fd::BorrowedFd<'a>,
+    pub(crate) name: &'a OsStr,
+}
+
+/// Renames, replacing what the target names as rename(2) allows.
+pub(crate) fn rename(from: Name<'_>, to: Name<'_>) -> Result<()> {
+    rustix::fs::renameat(from.directory, from.name, to.directory, to.name)
+}
+
+/// Renames unless the target is taken; `NOSYS` where system or file system cannot.
+pub(crate) fn rename_exclusive(from: Name<'_>, to: Name<'_>) -> Result<()> {
+    rename_flagged(from, to, RenameFlags::NOREPLACE)
+}
+
+/// Swaps two names in one step; `NOSYS` where system or file system cannot.
+pub(crate) fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()> {
+    rename_flagged(one, other, RenameFlags::EXCHANGE)
+}
+
+fn rename_flagged(from: Name<'_>, to: Name<'_>, flags: RenameFlags) -> Result<()> {
+    match rustix::fs::renameat_with(from.directory, from.name, to.directory, to.name, flags) {
+        // A file system without the flag says INVAL, which also means "into itself"; callers check for that before.
+        // Some sandboxes answer unknown calls with PERM; the fallback then finds out whether it is a real refusal.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => Err(Errno::NOSYS),
+        other => other,
+    }
+}
+
+/// Whether a name is where another file system or a bind mount is attached.
+pub(crate) fn is_mount_point(directory: impl AsFd, name: &OsStr, stat: &Stat) -> Result<bool> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{StatxAttributes, StatxFlags};
+        if let Ok(extended) =
+            rustix::fs::statx(directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS)
+            && extended.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT)
+        {
+            return Ok(extended.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
+        }
+    }
+    let _ = name;
+    Ok(stat_handle(directory)?.identity().device != stat.identity().device)
+}
+
+/// Reserves the bytes of a file that is about to be overwritten, so that a full disk is found before anything is lost.
+pub(crate) fn reserve(file: impl AsFd, length: u64) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    if length > 0 {
+        use rustix::fs::FallocateFlags;
+        return match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, length) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+            other => other,
+        };
+    }
+    let _ = (file, length);
+    Ok(())
+}
+
+/// Writes everything of a file system to its disk.
+pub(crate) fn sync_file_system(directory: impl AsFd) -> Result<()> {
+    // A handle that only names a directory cannot be synchronised; one that reads it can.
+    let readable = rustix::fs::openat(
+        directory,
+        ".",
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
+    #[cfg(target_os = "linux")]
+    return rustix::fs::syncfs(readable);
+    #[cfg(not(target_os = "linux"))]
+    return rustix::fs::fsync(readable);
+}
+
+/// Permission bits as the system takes them.
+pub(crate) fn mode_bits(mode: u32) -> Mode {
+    #[allow(clippy::useless_conversion, clippy::cast_possible_truncation, clippy::unnecessary_cast)]
+    Mode::from_raw_mode(mode as rustix::fs::RawMode)
+}
+
+/// A name that nobody else has, hidden, recognisable, and short enough for every file system.
+pub(crate) fn temporary_name(purpose: &str) -> OsString {
+    // Each `RandomState` is seeded differently from the system's randomness; creation is exclusive all the same.
+    let random = RandomState::new().build_hasher().finish();
+    OsString::from(format!(".sandbox-agent-{purpose}-{random:016x}"))
+}

@@ -1,0 +1,73 @@
+//! Where a listing goes on. Opaque to its holder: the name of the last entry shown, in hexadecimal.
+//!
+//! It holds no state of the server, so it survives restarts, and entries that come or go between two pages are neither
+//! repeated nor make others vanish.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Given with one page, to be given back for the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContinuationToken(PathBuf);
+
+impl ContinuationToken {
+    pub(crate) fn after(last: &Path) -> Self {
+        Self(last.to_path_buf())
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = OsString> {
+        self.0.components().map(|component| component.as_os_str().to_os_string())
+    }
+
+    /// Reads a token back.
+    ///
+    /// # Errors
+    /// [`Error::BadToken`] for anything that [`ContinuationToken`] does not print.
+    pub fn parse(text: &str) -> Result<Self> {
+        let digits = text.as_bytes();
+        if digits.is_empty() || digits.len() % 2 != 0 || digits.len() > 1 << 16 {
+            return Err(Error::BadToken);
+        }
+        let mut bytes = Vec::with_capacity(digits.len() / 2);
+        for pair in digits.chunks_exact(2) {
+            bytes.push(digit(pair[0])? << 4 | digit(pair[1])?);
+        }
+        let path = PathBuf::from(OsString::from_vec(bytes));
+        let plain = path.components().all(|component| matches!(component, Component::Normal(_)));
+        if plain && !path.as_os_str().as_bytes().contains(&0) { Ok(Self(path)) } else { Err(Error::BadToken) }
+    }
+}
+
+fn digit(byte: u8) -> Result<u8> {
+    match byte {
+        b'0'..=b'9' => Ok(byte - b'0'),
+        b'a'..=b'f' => Ok(byte - b'a' + 10),
+        _ => Err(Error::BadToken),
+    }
+}
+
+impl fmt::Display for ContinuationToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_os_str().as_bytes().iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_reads_back_as_printed_and_forgeries_are_refused() {
+        let token = ContinuationToken::after(Path::new("a/ü"));
+        assert_eq!(ContinuationToken::parse(&token.to_string()).expect("ours"), token);
+        let escape = ContinuationToken::after(Path::new("../x")).to_string();
+        let absolute = ContinuationToken::after(Path::new("/x")).to_string();
+        for text in ["", "0", "zz", "00", escape.as_str(), absolute.as_str()] {
+            assert!(matches!(ContinuationToken::parse(text), Err(Error::BadToken)), "{text}");
+        }
+    }
+}
