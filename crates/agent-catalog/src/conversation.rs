@@ -179,7 +179,11 @@ impl Conversation {
 fn answer(mut message: Value) -> Result<Value, TalkError> {
     if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
         let code = error["code"].as_i64().unwrap_or_default();
-        let message = error["message"].as_str().unwrap_or("no message").chars().take(400).collect();
+        let message = error["message"].as_str().unwrap_or("no message");
+        // "Internal error" says nothing; where agents explain themselves, they do it here.
+        let details = error["data"]["details"].as_str().or_else(|| error["data"].as_str());
+        let message = details.map_or_else(|| message.to_owned(), |details| format!("{message}: {details}"));
+        let message = message.chars().take(400).collect();
         return Err(TalkError::Refused { code, message });
     }
     Ok(message["result"].take())

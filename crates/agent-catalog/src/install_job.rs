@@ -102,7 +102,7 @@ impl InstallJob {
             artifacts: installed.artifacts,
             launch: installed.launch,
             verified: verdict.verified,
-            verification_detail: verdict.detail,
+            verification_detail: verdict.explanation(),
             installed_at_ms: now_ms(),
         };
         write_json(&self.data.version(&self.agent, &record.directory).join(RECORD_FILE), &record)?;

@@ -143,6 +143,19 @@ impl DataDirectory {
         }
     }
 
+    /// Private runtimes, as `name/version` and directory.
+    pub(crate) fn runtimes_on_disk(&self) -> Vec<(String, PathBuf)> {
+        let mut found = Vec::new();
+        for (name, directory) in subdirectories(&self.root.join("runtimes")) {
+            found.extend(
+                subdirectories(&directory)
+                    .into_iter()
+                    .map(|(version, path)| (format!("{name}/{version}"), path)),
+            );
+        }
+        found
+    }
+
     /// The agents that have a directory here.
     pub(crate) fn agents_on_disk(&self) -> Vec<AgentId> {
         let mut ids: Vec<AgentId> = subdirectories(&self.root.join("agents"))

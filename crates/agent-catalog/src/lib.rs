@@ -20,10 +20,12 @@
 //! ```
 
 mod agent_id;
+mod bundle;
 mod catalog;
 mod conversation;
 mod credentials;
 mod distribution;
+mod documentation;
 mod error;
 mod host;
 mod http;
@@ -34,6 +36,7 @@ mod installs;
 mod launch;
 mod layout;
 mod listing;
+mod lockfile;
 mod locks;
 mod manifest;
 mod options;
@@ -48,8 +51,10 @@ mod tool;
 mod verify;
 
 pub use agent_id::AgentId;
+pub use bundle::{BundleSummary, BundledAgent};
 pub use catalog::Catalog;
 pub use distribution::{BinaryTarget, Distribution, PackageDistribution, PackageName};
+pub use documentation::agents_markdown;
 pub use error::{CatalogError, InstallStep};
 pub use host::HostEnvironment;
 pub use info::{
@@ -57,6 +62,7 @@ pub use info::{
     ServerStatus,
 };
 pub use launch::{CommandSpec, LaunchCommand, VersionLease};
+pub use lockfile::{AgentsLock, LockedAgent, LockedArtifact, LockedRuntime};
 pub use manifest::{
     CapabilityFacts, Credentials, Fallback, Manifest, ManifestAgent, NativeDependency, NativeMode,
 };

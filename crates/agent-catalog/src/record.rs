@@ -98,8 +98,10 @@ pub(crate) struct RecordedLaunch {
 
 impl RecordedLaunch {
     pub(crate) fn resolve(&self, data_root: &Path, host: &HostEnvironment) -> LaunchCommand {
+        // Defaults only: a variable that the user has set is the user's.
+        let defaults = self.env.iter().filter(|(name, _)| host.get(name).is_none());
         let mut env: BTreeMap<OsString, OsString> =
-            self.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            defaults.map(|(name, value)| (name.into(), value.into())).collect();
         let resolve_all = |words: &[Word]| {
             words.iter().map(|word| word.resolve(data_root).into()).collect::<Vec<PathBuf>>()
         };

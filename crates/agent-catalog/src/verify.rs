@@ -24,6 +24,16 @@ pub(crate) struct Verdict {
     pub(crate) cannot_start: bool,
 }
 
+impl Verdict {
+    /// The reason and the last few lines, for the record.
+    pub(crate) fn explanation(&self) -> Option<String> {
+        let detail = self.detail.as_ref()?;
+        let lines: Vec<&str> = self.output_tail.lines().collect();
+        let last = lines[lines.len().saturating_sub(6)..].join("\n");
+        Some(if last.is_empty() { detail.clone() } else { format!("{detail}:\n{last}") })
+    }
+}
+
 /// Starts the agent in a scratch folder and looks for an answer.
 pub(crate) async fn verify(
     command: &LaunchCommand,

@@ -15,6 +15,8 @@ mod runtime;
 pub(crate) mod scratch;
 mod uvx;
 
+pub(crate) use runtime::RuntimeRecord;
+
 use crate::error::CatalogError;
 use crate::plan::{InstallPlan, Offer};
 use context::{InstallContext, Installed};

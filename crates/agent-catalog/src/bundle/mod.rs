@@ -1,0 +1,118 @@
+//! Agents for machines without a network: packed with their runtimes, restored with every checksum verified.
+//!
+//! A bundle is a `tar.zst` of paths below the data directory; its last entry, [`INDEX_FILE`], lists every
+//! file's SHA-256 and every link. Nothing in it is absolute: the machine's own interpreters are packed as
+//! private runtimes, and links to them made relative.
+
+mod interpreter;
+mod pack;
+mod restore;
+pub(crate) mod tree;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent_id::AgentId;
+use crate::catalog::Catalog;
+use crate::error::CatalogError;
+use crate::platform::Platform;
+use crate::record::InstallRecord;
+
+/// The index's name inside a bundle.
+pub(crate) const INDEX_FILE: &str = "bundle.json";
+/// Raised when an older catalog could not restore a newer bundle.
+const FORMAT: u32 = 1;
+
+/// The last entry of a bundle.
+#[derive(Debug, Serialize, Deserialize)]
+struct Index {
+    format: u32,
+    platform: Platform,
+    agents: Vec<IndexedAgent>,
+    /// Python environments whose configuration names an absolute path, and the directory it has to name.
+    environments: Vec<IndexedEnvironment>,
+    /// Every file's SHA-256 by its path.
+    files: BTreeMap<PathBuf, String>,
+    /// Every symbolic link's target by its path.
+    links: BTreeMap<PathBuf, PathBuf>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct IndexedAgent {
+    id: AgentId,
+    directory: String,
+    version: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct IndexedEnvironment {
+    path: PathBuf,
+    home: PathBuf,
+}
+
+/// What a bundle holds, or what was restored from one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BundleSummary {
+    /// The agents, with their versions.
+    pub agents: Vec<BundledAgent>,
+    /// How many files.
+    pub files: usize,
+    /// The bundle's size on disk.
+    pub bytes: u64,
+}
+
+/// One agent of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BundledAgent {
+    /// Its id.
+    pub id: AgentId,
+    /// Its version.
+    pub version: String,
+}
+
+impl Catalog {
+    /// Packs installed agents, with every runtime they need, into one file.
+    ///
+    /// # Errors
+    /// [`CatalogError::AgentNotInstalled`]; [`CatalogError::BundleInvalid`] for an interpreter that cannot
+    /// travel; [`CatalogError::Storage`].
+    pub async fn bundle(&self, agents: &[String], file: &Path) -> Result<BundleSummary, CatalogError> {
+        let mut records = Vec::new();
+        let mut leases = Vec::new();
+        for id in agents {
+            let id = self.canonical(id)?;
+            let record = self.data().current(&id).filter(|record| record.is_launchable(self.data().root()));
+            let record = record.ok_or_else(|| CatalogError::AgentNotInstalled {
+                agent: id.to_string(),
+                command: crate::catalog::install_command(&id),
+            })?;
+            // Held until everything is packed, so that no update deletes it meanwhile.
+            leases.extend(self.data().lease(&record));
+            records.push(record);
+        }
+        let mut travellers: Vec<(InstallRecord, interpreter::Travel)> = Vec::new();
+        for record in records {
+            let travel = interpreter::prepare(self, &record, file).await?;
+            travellers.push((record, travel));
+        }
+        let (data, target) = (self.data().clone(), file.to_owned());
+        let packed = tokio::task::spawn_blocking(move || pack::pack(&data, travellers, &target)).await;
+        drop(leases);
+        packed.unwrap_or_else(|error| Err(invalid(file, error.to_string())))
+    }
+
+    /// Restores a bundle into this catalog's data directory, without network, and takes its agents into use.
+    ///
+    /// # Errors
+    /// [`CatalogError::BundleInvalid`] when anything in it is damaged, unsafe or for another platform: then
+    /// nothing is changed.
+    pub async fn unbundle(&self, file: &Path) -> Result<BundleSummary, CatalogError> {
+        restore::restore(self.data(), file).await
+    }
+}
+
+fn invalid(bundle: &Path, detail: impl Into<String>) -> CatalogError {
+    CatalogError::BundleInvalid { path: bundle.to_owned(), detail: detail.into() }
+}
