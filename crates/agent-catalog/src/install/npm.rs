@@ -14,7 +14,7 @@ use crate::install::node::{Node, Npm, PackageFacts};
 use crate::layout::{read_json, write_json};
 use crate::manifest::NativeMode;
 use crate::plan::{NativePlan, PackageOffer};
-use crate::record::{ArtifactKind, RecordedArtifact, RecordedLaunch, Word};
+use crate::record::{ArtifactKind, RecordedArtifact, RecordedLaunch, Source, Word};
 
 /// What an installed package says about itself.
 #[derive(Debug, Deserialize)]
@@ -177,7 +177,12 @@ fn artifacts(
         let name = &plan.dependency.package;
         let installed: PackageJson =
             read_json(&directory.join("node_modules").join(name).join("package.json")).ok()?;
-        Some(artifact(ArtifactKind::NativeAgent, name, installed.version))
+        let mut artifact = artifact(ArtifactKind::NativeAgent, name, installed.version);
+        // The registry knows adapters only; what goes beside them is the manifest's choice.
+        if plan.dependency.mode == NativeMode::Beside {
+            artifact.source = Source::Fallback;
+        }
+        Some(artifact)
     });
     std::iter::once(process).chain(native).chain(node.artifact(context)).collect()
 }

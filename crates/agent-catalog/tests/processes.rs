@@ -1,0 +1,105 @@
+//! Several processes and one data directory; processes that are killed.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use support::server::{Answer, Server};
+use support::{World, eventually, fake_agent, registry_of, tar_gz};
+use tokio::sync::Notify;
+
+/// Starts another process that installs `fake` into the same data directory.
+fn installer(data: &Path, registry_url: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_agent-catalog"))
+        .arg(data)
+        .args(["install", "fake"])
+        .env("SANDBOX_AGENT_ACP_REGISTRY_URL", registry_url)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Whether a process has a file open.
+fn has_open(process: &Child, file: &Path) -> bool {
+    let descriptors = std::fs::read_dir(format!("/proc/{}/fd", process.id())).into_iter().flatten().flatten();
+    descriptors.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|target| target == file)
+}
+
+async fn answer(child: Child) -> Value {
+    let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+async fn stalling_server() -> (Server, Arc<Notify>) {
+    let server = Server::start().await;
+    let release = Arc::new(Notify::new());
+    let archive = tar_gz(&[("fake", 0o755, fake_agent("1.0.0").as_bytes())]);
+    server.set("/fake.tar.gz", Answer::Stalled(archive, release.clone()));
+    let target = json!({ "archive": server.url("/fake.tar.gz"), "cmd": "fake" });
+    server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
+    (server, release)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_with_one_data_directory_install_once() {
+    let (server, release) = stalling_server().await;
+    let url = server.url("/registry.json");
+    let world = World::new(&url);
+    let first = installer(&world.data(), &url);
+    eventually("the first downloads", || !server.requests("/fake.tar.gz").is_empty()).await;
+    let second = installer(&world.data(), &url);
+    eventually("the second waits for the lock", || {
+        has_open(&second, &world.data().join("locks/agent-fake.lock"))
+    })
+    .await;
+    release.notify_one();
+    let (first, second) = (answer(first).await, answer(second).await);
+    assert_eq!(first["outcome"]["already_installed"], false, "{first}");
+    assert_eq!(second["outcome"]["already_installed"], true, "{second}");
+    assert_eq!(server.requests("/fake.tar.gz").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_install_leaves_litter_that_the_next_one_clears() {
+    let (server, release) = stalling_server().await;
+    let url = server.url("/registry.json");
+    let world = World::new(&url);
+    let mut killed = installer(&world.data(), &url);
+    eventually("the download has begun", || {
+        let scratch = world.names("fake").into_iter().find(|name| name.starts_with(".scratch"));
+        scratch.is_some_and(|name| world.data().join("agents/fake").join(name).join("download").exists())
+    })
+    .await;
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(!world.names("fake").is_empty(), "there should be litter");
+    assert!(!world.catalog.agent("fake").await.unwrap().installed);
+    release.notify_one();
+    let retry = world.catalog.launch("fake");
+    release.notify_one();
+    retry.await.unwrap();
+    assert_eq!(world.names("fake"), ["1.0.0", "current"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_install_killed_while_its_tool_runs_is_retried_beside_the_orphan() {
+    // The agent hangs when it is verified: the version directory is filled, but not yet complete.
+    let server = Server::start().await;
+    let archive = tar_gz(&[("fake", 0o755, b"#!/bin/sh\nexec sleep 20\n")]);
+    server.set("/fake.tar.gz", Answer::body(archive));
+    let target = json!({ "archive": server.url("/fake.tar.gz"), "cmd": "fake" });
+    server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
+    let url = server.url("/registry.json");
+    let world = World::new(&url);
+    let mut killed = installer(&world.data(), &url);
+    eventually("the program is unpacked", || world.data().join("agents/fake/1.0.0/fake").exists()).await;
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    server.set("/fake.tar.gz", Answer::body(tar_gz(&[("fake", 0o755, fake_agent("1.0.0").as_bytes())])));
+    let command = world.catalog.launch("fake").await.unwrap();
+    assert!(command.program.ends_with("agents/fake/1.0.0+2/fake"), "{:?}", command.program);
+    assert_eq!(world.names("fake"), ["1.0.0+2", "current"]);
+}

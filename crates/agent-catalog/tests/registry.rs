@@ -1,0 +1,166 @@
+//! The ACP registry: fetched, cached, revalidated, and never a reason to fail.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agent_catalog::{InstallRequest, Source};
+use serde_json::json;
+use support::packages::{AGENT_SCRIPT, Package};
+use support::server::{Answer, Server};
+use support::{NO_REGISTRY, World, catalog_in, fake_agent, registry_of, tar_gz};
+
+/// A server with a registry that offers `fake` as an archive.
+async fn server_with_fake() -> Server {
+    let server = Server::start().await;
+    let archive = tar_gz(&[("fake", 0o755, fake_agent("1.0.0").as_bytes())]);
+    server.set("/fake.tar.gz", Answer::body(archive));
+    let target = json!({ "archive": server.url("/fake.tar.gz"), "cmd": "./fake" });
+    server.set("/registry.json", Answer::tagged(registry_of("fake", "1.0.0", &target), "\"one\""));
+    server
+}
+
+/// A stand-in npm registry with what the manifest pins for `pi`.
+async fn npm_with_pi() -> Server {
+    let server = Server::start().await;
+    for (name, version) in [("pi-acp", "0.0.34"), ("@earendil-works/pi-coding-agent", "0.87.1")] {
+        Package { name, version, engine: ">=18", script: AGENT_SCRIPT }.publish(&server);
+    }
+    server
+}
+
+async fn sources_of_pi(registry_url: &str) -> (Vec<Source>, Duration) {
+    let npm = npm_with_pi().await;
+    let world = World::with(registry_url, |options| options.npm_registry = Some(npm.url("")));
+    let start = Instant::now();
+    let outcome = world.catalog.install("pi", InstallRequest::default()).await.unwrap();
+    (outcome.artifacts.iter().map(|artifact| artifact.source).collect(), start.elapsed())
+}
+
+#[tokio::test]
+async fn an_agent_only_the_registry_knows_installs_from_it_and_says_so() {
+    let server = server_with_fake().await;
+    let world = World::new(&server.url("/registry.json"));
+    assert!(world.catalog.is_known("fake").await);
+    assert!(!world.catalog.is_known("somebody-else").await);
+    let outcome = world.catalog.install("fake", InstallRequest::default()).await.unwrap();
+    assert!(!outcome.already_installed);
+    assert_eq!(outcome.artifacts[0].source, Source::Registry);
+    let json = serde_json::to_value(&outcome).unwrap();
+    assert_eq!(json["already_installed"], false);
+    assert_eq!(json["artifacts"][0]["kind"], "agent_process");
+    assert_eq!(json["artifacts"][0]["version"], "1.0.0");
+    let listed = world.catalog.agents().await;
+    let fake = listed.iter().find(|agent| agent.id == "fake").unwrap();
+    assert_eq!((fake.name.as_str(), fake.installed), ("Fake agent", true));
+    assert!(listed.iter().any(|agent| agent.id == "claude" && !agent.installed));
+}
+
+#[tokio::test]
+async fn a_registry_that_is_down_means_the_pinned_fallback() {
+    let (sources, _) = sources_of_pi(NO_REGISTRY).await;
+    assert!(sources.iter().all(|source| *source == Source::Fallback) && sources.len() >= 2, "{sources:?}");
+}
+
+#[tokio::test]
+async fn a_registry_that_answers_nonsense_means_the_pinned_fallback() {
+    let server = Server::start().await;
+    server.set("/registry.json", Answer::body("<html>maintenance</html>"));
+    let (sources, _) = sources_of_pi(&server.url("/registry.json")).await;
+    assert_eq!(sources[0], Source::Fallback);
+}
+
+#[tokio::test]
+async fn a_registry_that_never_answers_is_given_up_in_time() {
+    let server = Server::start().await;
+    server.set("/registry.json", Answer::Silent);
+    let (sources, took) = sources_of_pi(&server.url("/registry.json")).await;
+    assert_eq!(sources[0], Source::Fallback);
+    assert!(took < Duration::from_secs(60), "{took:?}");
+}
+
+#[tokio::test]
+async fn the_registry_decides_over_the_fallback_for_a_manifest_agent() {
+    let npm = npm_with_pi().await;
+    Package { name: "pi-acp", version: "9.9.9", engine: ">=18", script: AGENT_SCRIPT }.publish(&npm);
+    let registry = json!({ "version": "1", "agents": [{ "id": "pi-acp", "name": "pi", "version": "9.9.9",
+        "description": "", "distribution": { "npx": { "package": "pi-acp@9.9.9", "args": ["--flag"] } } }] });
+    npm.set("/registry.json", Answer::body(registry.to_string()));
+    let world = World::with(&npm.url("/registry.json"), |options| options.npm_registry = Some(npm.url("")));
+    let outcome = world.catalog.install("pi", InstallRequest::default()).await.unwrap();
+    assert_eq!(
+        (outcome.artifacts[0].version.as_deref(), outcome.artifacts[0].source),
+        (Some("9.9.9"), Source::Registry)
+    );
+    let command = world.catalog.launch("pi-acp").await.unwrap();
+    assert_eq!(command.args.last().unwrap(), "--flag");
+}
+
+#[tokio::test]
+async fn a_cached_registry_is_revalidated_and_serves_when_the_registry_is_gone() {
+    let server = server_with_fake().await;
+    let url = server.url("/registry.json");
+    let folder = tempfile::tempdir().unwrap();
+    assert!(catalog_in(folder.path(), &url, |_| {}).is_known("fake").await);
+    // Another process, much later: its cache is old, so it asks whether it still holds.
+    let header = folder.path().join("data/cache/registry.header.json");
+    let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&header).unwrap()).unwrap();
+    kept["checked_at_ms"] = json!(1);
+    std::fs::write(&header, kept.to_string()).unwrap();
+    assert!(catalog_in(folder.path(), &url, |_| {}).is_known("fake").await);
+    let requests = server.requests("/registry.json");
+    assert_eq!(requests.len(), 2);
+    assert!(requests[1].head.contains("if-none-match: \"one\""), "{}", requests[1].head);
+    // Fresh again: nobody is asked.
+    let catalog = catalog_in(folder.path(), &url, |_| {});
+    assert!(catalog.is_known("fake").await);
+    assert_eq!(server.requests("/registry.json").len(), 2);
+    // Gone, and the cache is old again.
+    kept["checked_at_ms"] = json!(1);
+    std::fs::write(&header, kept.to_string()).unwrap();
+    server.set("/registry.json", Answer::body("not json"));
+    let offline = catalog_in(folder.path(), &url, |_| {});
+    let answer = offline.registry().lookup().await;
+    assert!(answer.problem.is_some() && answer.document.unwrap().find("fake").is_some());
+    let outcome = offline.install("fake", InstallRequest::default()).await.unwrap();
+    assert_eq!(outcome.artifacts[0].source, Source::Registry);
+}
+
+#[tokio::test]
+async fn a_registry_can_be_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = folder.path().join("program");
+    std::fs::write(&agent, fake_agent("2.0.0")).unwrap();
+    let target = json!({ "archive": format!("file://{}", agent.display()), "cmd": "bin/agent" });
+    let registry = folder.path().join("registry.json");
+    std::fs::write(&registry, registry_of("filed", "2.0.0", &target)).unwrap();
+    let world = World::new(&format!("file://{}", registry.display()));
+    let command = world.catalog.launch("filed").await.unwrap();
+    assert!(command.program.ends_with("agents/filed/2.0.0/bin/agent"), "{:?}", command.program);
+}
+
+#[tokio::test]
+async fn an_agent_of_the_registry_alone_cannot_come_from_a_registry_that_is_down() {
+    let world = World::new(NO_REGISTRY);
+    let error = world.catalog.launch("amp").await.unwrap_err();
+    assert_eq!(error.code(), "no_source");
+    assert!(error.to_string().contains("SANDBOX_AGENT_ACP_REGISTRY_URL"), "{error}");
+    assert_eq!(world.catalog.launch("never-heard-of").await.unwrap_err().code(), "unknown_agent");
+}
+
+#[tokio::test]
+async fn twenty_questions_at_once_fetch_the_registry_once() {
+    let server = server_with_fake().await;
+    let world = Arc::new(World::new(&server.url("/registry.json")));
+    let asked: Vec<_> = (0..20)
+        .map(|_| {
+            let world = world.clone();
+            tokio::spawn(async move { world.catalog.is_known("fake").await })
+        })
+        .collect();
+    for answer in asked {
+        assert!(answer.await.unwrap());
+    }
+    assert_eq!(server.requests("/registry.json").len(), 1);
+}
