@@ -11,7 +11,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use crate::{Code, Problem};
 
 /// Headers that pages of an allowed origin may send.
-const ALLOW_HEADERS: &str = "Authorization, Content-Type, Last-Event-ID, Prefer, Idempotency-Key, If-Match, If-None-Match, Range";
+const ALLOW_HEADERS: &str =
+    "Authorization, Content-Type, Last-Event-ID, Prefer, Idempotency-Key, If-Match, If-None-Match, Range";
 /// Headers that pages of an allowed origin may read.
 const EXPOSE_HEADERS: &str = "Preference-Applied, ETag, Retry-After, Content-Range";
 const ALLOW_METHODS: &str = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
@@ -36,9 +37,10 @@ impl Token {
     fn matches(&self, given: &str) -> bool {
         let (own, given) = (self.0.as_bytes(), given.as_bytes());
         // Every byte of what was given is looked at, whatever it holds; only its length can be told from the time.
-        let difference = given.iter().enumerate().fold(0, |difference, (index, byte)| {
-            difference | (byte ^ own[index % own.len()])
-        });
+        let difference = given
+            .iter()
+            .enumerate()
+            .fold(0, |difference, (index, byte)| difference | (byte ^ own[index % own.len()]));
         difference == 0 && given.len() == own.len()
     }
 }
@@ -134,7 +136,8 @@ impl Exposure {
             if is_own_origin(origin, host) || self.allows(origin) {
                 return Ok(());
             }
-        } else if !headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site" || site == "same-site") {
+        } else if !headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site" || site == "same-site")
+        {
             return Ok(());
         }
         Err(Problem::new(
@@ -169,8 +172,7 @@ impl Exposure {
         response.append(header::VARY, HeaderValue::from_static("Origin"));
         if let Some(origin) = origin.filter(|origin| self.allows(origin)) {
             response.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            response
-                .insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSE_HEADERS));
+            response.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSE_HEADERS));
         }
     }
 

@@ -37,7 +37,9 @@ fn the_scheme_is_case_insensitive_and_the_token_exact() {
     let admit = |value| code(exposure.admit(&request("/v1/acp", &[("authorization", value)])));
     assert_eq!(admit("Bearer secret"), None);
     assert_eq!(admit("bEaReR secret"), None);
-    for wrong in ["Bearer secre", "Bearer secrets", "Bearer secretsecret", "Basic secret", "secret", "Bearer "] {
+    for wrong in
+        ["Bearer secre", "Bearer secrets", "Bearer secretsecret", "Basic secret", "secret", "Bearer "]
+    {
         assert_eq!(admit(wrong), Some(Code::Unauthorized), "{wrong}");
     }
 }
@@ -48,7 +50,9 @@ fn without_a_token_only_loopback_names_are_answered() {
     for host in ["localhost:2468", "127.0.0.1", "127.9.9.9:1", "[::1]:2468", "LOCALHOST", "a.localhost:1"] {
         assert_eq!(code(exposure.admit(&request("/ui/", &[("host", host)]))), None, "{host}");
     }
-    for host in ["evil.example", "localhost.evil.example", "10.0.0.1:2468", "[::2]:1", "127.0.0.1.evil.example"] {
+    for host in
+        ["evil.example", "localhost.evil.example", "10.0.0.1:2468", "[::2]:1", "127.0.0.1.evil.example"]
+    {
         let refused = code(exposure.admit(&request("/ui/", &[("host", host)])));
         assert_eq!(refused, Some(Code::ForbiddenHost), "{host}");
     }
@@ -96,10 +100,8 @@ fn unsafe_settings_are_refused_with_the_way_out() {
 fn a_preflight_needs_no_token_and_tells_the_headers() {
     let mut exposure = with_token();
     exposure.origins.push("https://app.example".parse().unwrap());
-    let mut preflight = request(
-        "/v1/acp/a",
-        &[("origin", "https://app.example"), ("access-control-request-method", "POST")],
-    );
+    let mut preflight =
+        request("/v1/acp/a", &[("origin", "https://app.example"), ("access-control-request-method", "POST")]);
     preflight.method = Method::OPTIONS;
     assert_eq!(code(exposure.admit(&preflight)), None);
     let answer = exposure.preflight(&preflight).unwrap();

@@ -7,7 +7,8 @@ use crate::{Code, Problem};
 /// Whether the `Accept` headers, if there are any, allow `wanted` (a full `type/subtype`).
 #[must_use]
 pub fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
-    let mut ranges = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
+    let mut ranges =
+        headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     if ranges.peek().is_none() {
         return true;
     }

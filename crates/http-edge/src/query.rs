@@ -58,7 +58,8 @@ impl<'a> Query<'a> {
     pub fn number(&self, name: &'static str) -> Result<Option<u64>, Problem> {
         self.one(name)?
             .map(|text| {
-                text.parse().map_err(|_| invalid(name, format!("`{name}` must be a whole number, not `{text}`")))
+                text.parse()
+                    .map_err(|_| invalid(name, format!("`{name}` must be a whole number, not `{text}`")))
             })
             .transpose()
     }

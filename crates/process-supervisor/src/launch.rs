@@ -70,8 +70,12 @@ impl Control {
 #[derive(Debug)]
 pub struct Events {
     lines: BufReader<OwnedReadHalf>,
+    /// A report whose end has not come yet; kept here so that a cancelled wait loses nothing.
+    partial: Vec<u8>,
     supervisor: Child,
+    agent: u32,
     exited: bool,
+    survivors: Option<usize>,
 }
 
 /// One step in the end of a tree.
@@ -87,36 +91,52 @@ pub enum TreeEvent {
 }
 
 impl Events {
-    /// The next event. Cancel-safe only between events: give it a task of its own.
+    /// The next event. A wait that is cancelled can be taken up again.
     pub async fn next(&mut self) -> TreeEvent {
-        let mut line = String::new();
         loop {
-            line.clear();
-            let report = match self.lines.read_line(&mut line).await {
-                Ok(0) | Err(_) => None,
-                Ok(_) => Report::parse(&line),
-            };
-            match report {
+            if let Some(survivors) = self.survivors {
+                let _ = self.supervisor.wait().await;
+                return TreeEvent::Gone { survivors };
+            }
+            match self.report().await {
                 Some(Report::Exited(exit)) => {
                     self.exited = true;
                     return TreeEvent::Exited(exit);
                 }
-                Some(Report::Gone) => return self.gone(0).await,
-                Some(Report::Stuck(survivors)) => return self.gone(survivors).await,
+                Some(Report::Gone) => self.survivors = Some(0),
+                Some(Report::Stuck(survivors)) => self.survivors = Some(survivors),
                 Some(Report::Started(_) | Report::Failed(_)) => {}
-                // Somebody killed the supervisor. The agent itself dies with it by its parent-death signal.
-                None if self.exited => return self.gone(0).await,
+                None if self.exited => self.survivors = Some(0),
                 None => {
-                    self.exited = true;
+                    self.supervisor_lost();
                     return TreeEvent::Exited(Exit::Unknown);
                 }
             }
         }
     }
 
-    async fn gone(&mut self, survivors: usize) -> TreeEvent {
-        let _ = self.supervisor.wait().await;
-        TreeEvent::Gone { survivors }
+    async fn report(&mut self) -> Option<Report> {
+        loop {
+            let end = self.lines.read_until(b'\n', &mut self.partial).await;
+            let line = std::mem::take(&mut self.partial);
+            match end {
+                Ok(count) if count > 0 => {
+                    if let Some(report) = std::str::from_utf8(&line).ok().and_then(Report::parse) {
+                        return Some(report);
+                    }
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Somebody killed the supervisor. The agent dies with it by its parent-death signal; its process group is
+    /// what can still be reached from here.
+    fn supervisor_lost(&mut self) {
+        self.exited = true;
+        if let Some(group) = i32::try_from(self.agent).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
 }
 
@@ -165,7 +185,7 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         stdout: pipe::Receiver::from_owned_fd(stdout)?,
         stderr: pipe::Receiver::from_owned_fd(stderr)?,
         control: Control(write),
-        events: Events { lines, supervisor, exited: false },
+        events: Events { lines, partial: Vec::new(), supervisor, agent: pid, exited: false, survivors: None },
     })
 }
 

@@ -15,12 +15,14 @@
 //! What this crate refuses to do: look at a byte of what the agent says, or decide when an agent should end.
 
 mod exit;
+mod init;
 mod launch;
 mod supervise;
 mod tree;
 mod wire;
 
 pub use exit::Exit;
+pub use init::become_init_if_first_process;
 pub use launch::{Control, Events, LaunchError, Launched, TreeEvent, launch};
 pub use wire::LaunchSpec;
 

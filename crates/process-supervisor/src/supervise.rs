@@ -71,8 +71,14 @@ fn supervise() -> io::Result<()> {
     };
     send(&Report::Started(agent.as_raw().unsigned_abs()));
     let own = Pid::this();
-    let mut supervisor =
-        Supervisor { own, agent, agent_ended: false, server_present: true, kill_at: None, killing_since: None };
+    let mut supervisor = Supervisor {
+        own,
+        agent,
+        agent_ended: false,
+        server_present: true,
+        kill_at: None,
+        killing_since: None,
+    };
     supervisor.watch(&signals)
 }
 

@@ -1,3 +1,18 @@
-//! The `sandbox-agent` binary.
+//! The `sandbox-agent` binary: one file that is the server, the command line, the mock agent, and the supervisor
+//! of every agent it starts.
 
-fn main() {}
+mod cli;
+mod launcher;
+mod logs;
+mod routes;
+mod server;
+mod settings;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Before anything else: these roles want a process without threads.
+    process_supervisor::become_supervisor_if_asked();
+    process_supervisor::become_init_if_first_process();
+    cli::run()
+}

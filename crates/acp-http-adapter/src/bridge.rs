@@ -1,0 +1,47 @@
+//! The bridge as the rest of the server sees it.
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use crate::instance::Summary;
+use crate::launcher::Launcher;
+use crate::limits::Limits;
+use crate::registry::Registry;
+use crate::shared::Shared;
+
+/// Puts agents behind HTTP. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Bridge(Arc<Registry>);
+
+impl Bridge {
+    /// A bridge without instances. Must be made inside a tokio runtime.
+    #[must_use]
+    pub fn new(limits: Limits, launcher: Arc<dyn Launcher>) -> Self {
+        let registry = Registry::new(&Shared::new(limits, launcher));
+        registry.close_idle_ones();
+        Self(registry)
+    }
+
+    /// `/v1/acp` and `/v1/acp/{server_id}`.
+    pub fn routes(&self) -> Router {
+        crate::http::routes(Arc::clone(&self.0))
+    }
+
+    /// What runs now.
+    #[must_use]
+    pub fn instances(&self) -> Vec<Summary> {
+        self.0.summaries()
+    }
+
+    /// How much memory messages take now, over all instances.
+    #[must_use]
+    pub fn memory_used(&self) -> usize {
+        self.0.shared.budget.used()
+    }
+
+    /// Fails what waits with 503, takes nothing more in, and ends every agent with all its processes.
+    pub async fn shut_down(&self) {
+        self.0.shut_down().await;
+    }
+}

@@ -1,0 +1,101 @@
+//! Reading a message's body into one line, within the limits.
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use http_edge::{Code, Problem};
+
+use crate::budget::Reservation;
+use crate::envelope::{Envelope, EnvelopeError, flatten};
+use crate::shared::Shared;
+
+/// Memory is taken in steps of this size while a large body comes in, rather than on the word of its header.
+const STEP: usize = 256 << 10;
+
+/// A body that is a message.
+pub(super) struct Message {
+    /// The message with its line feed.
+    pub(super) line: Bytes,
+    pub(super) envelope: Envelope,
+    pub(super) memory: Reservation,
+}
+
+/// Reads a whole message.
+///
+/// # Errors
+/// 413 when it is too long, 503 when memory is out, 400 when it is no message.
+pub(super) async fn read(body: Body, shared: &Shared) -> Result<Message, Problem> {
+    let limit = shared.limits.max_message_bytes;
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > limit {
+        return Err(too_large(limit));
+    }
+    let mut memory = Reservation::empty(&shared.budget);
+    let mut held = BytesMut::new();
+    let mut body = body;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Problem::new(Code::InvalidJson, format!("the body could not be read to its end: {error}"))
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if held.len() + data.len() > limit {
+            return Err(too_large(limit));
+        }
+        // One byte more, for the line feed.
+        let needed = held.len() + data.len() + 1;
+        if needed > held.capacity() {
+            let target = needed.max((held.capacity() * 2).min(announced + 1)).max(needed.min(STEP));
+            reserve(&mut memory, target - held.capacity(), shared)?;
+            held.reserve(target - held.len());
+        }
+        held.extend_from_slice(&data);
+    }
+    let envelope = Envelope::parse(&held).map_err(|error| not_a_message(&error))?;
+    flatten(&mut held);
+    held.extend_from_slice(b"\n");
+    Ok(Message { line: held.freeze(), envelope, memory })
+}
+
+fn reserve(memory: &mut Reservation, bytes: usize, shared: &Shared) -> Result<(), Problem> {
+    if memory.grow(bytes) {
+        return Ok(());
+    }
+    shared.make_room(bytes);
+    if memory.grow(bytes) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Code::MemoryBudgetExhausted,
+        "messages on their way take all of --memory-budget; try again when agents have read theirs",
+    )
+    .retry_after(5))
+}
+
+fn too_large(limit: usize) -> Problem {
+    Problem::new(
+        Code::PayloadTooLarge,
+        format!("a message may have {limit} bytes (--max-message-bytes); send large data through /v1/fs"),
+    )
+    .with("limit", limit)
+}
+
+fn not_a_message(error: &EnvelopeError) -> Problem {
+    match error {
+        EnvelopeError::Shape(reason) => {
+            Problem::new(Code::InvalidEnvelope, format!("{reason}; send one JSON-RPC 2.0 message"))
+        }
+        EnvelopeError::Encoding(_) | EnvelopeError::Json(_) => {
+            Problem::new(Code::InvalidJson, format!("the body is {error}"))
+        }
+    }
+}
+
+/// Whether the body is there at all, for a clearer word than "not JSON".
+pub(super) fn require_body(headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0") {
+        return Err(Problem::new(Code::InvalidJson, "the body is empty; send one JSON-RPC 2.0 message"));
+    }
+    Ok(())
+}

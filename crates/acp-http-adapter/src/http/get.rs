@@ -1,0 +1,72 @@
+//! `GET /v1/acp/{server_id}`: the stream of one instance.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http_edge::{Code, Problem, Query, negotiate, query};
+
+use crate::instance::{Instance, Phase};
+use crate::registry::Registry;
+use crate::server_id::ServerId;
+use crate::stream::{JournalCursor, JournalFeed, MessageCursor, MessageFeed, Replay, View, respond};
+
+/// Streams what the agent says, or both directions with `?view=journal`.
+pub(super) async fn stream(
+    State(registry): State<Arc<Registry>>,
+    Path(server_id): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let server_id = ServerId::parse(&server_id)?;
+    negotiate::require_accept(request.headers(), "text/event-stream")?;
+    let query = Query::of(request.uri());
+    let (view, replay) = (view_of(&query)?, replay_of(&query)?);
+    let instance = registry.find(&server_id).ok_or_else(|| {
+        Problem::new(
+            Code::UnknownServer,
+            format!("no instance has the id {server_id}; the first POST with ?agent= makes one"),
+        )
+    })?;
+    if matches!(instance.lock().phase, Phase::Closing | Phase::Gone(_)) {
+        return Err(instance.lock().refusal());
+    }
+    let (changed, heartbeat) = (instance.watch(), registry.shared.limits.heartbeat);
+    Ok(match view {
+        View::Journal => {
+            let cursor = JournalCursor::of(request.headers(), replay)?;
+            respond(JournalFeed::new(instance, cursor), changed, heartbeat)
+        }
+        View::Messages => {
+            let cursor = MessageCursor::of(request.headers(), replay)?;
+            if has_seen_the_end(&instance, cursor) {
+                return Ok(StatusCode::NO_CONTENT.into_response());
+            }
+            respond(MessageFeed::new(instance, cursor), changed, heartbeat)
+        }
+    })
+}
+
+/// 204 is what stops an `EventSource` from coming back for ever.
+fn has_seen_the_end(instance: &Instance, cursor: MessageCursor) -> bool {
+    match (&instance.lock().phase, cursor) {
+        (Phase::Exited(record), MessageCursor::After(sequence)) => sequence >= record.event,
+        _ => false,
+    }
+}
+
+pub(super) fn view_of(query: &Query<'_>) -> Result<View, Problem> {
+    match query.one("view")? {
+        None | Some("messages") => Ok(View::Messages),
+        Some("journal") => Ok(View::Journal),
+        Some(other) => Err(query::invalid("view", format!("`view` is messages or journal, not `{other}`"))),
+    }
+}
+
+pub(super) fn replay_of(query: &Query<'_>) -> Result<Replay, Problem> {
+    match query.one("replay")? {
+        None | Some("all") => Ok(Replay::All),
+        Some("none") => Ok(Replay::Nothing),
+        Some(other) => Err(query::invalid("replay", format!("`replay` is all or none, not `{other}`"))),
+    }
+}

@@ -1,0 +1,120 @@
+//! `POST /v1/acp/{server_id}`: one message to the agent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use http_edge::{Code, Problem, Query, negotiate};
+
+use super::body;
+use super::prefer::{PREFERENCE_APPLIED, Preferences};
+use crate::envelope::Envelope;
+use crate::idempotency::IdempotencyKey;
+use crate::instance::{Admission, Incoming, Instance};
+use crate::pending::{Delivery, Outcome, Waiter};
+use crate::registry::{Arriving, Registry};
+use crate::request_id::RequestId;
+use crate::server_id::ServerId;
+
+/// Takes one message; answers with the agent's answer when there is one to wait for.
+pub(super) async fn post(
+    State(registry): State<Arc<Registry>>,
+    Path(server_id): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let server_id = ServerId::parse(&server_id)?;
+    let (parts, body) = request.into_parts();
+    negotiate::require_json(&parts.headers)?;
+    negotiate::require_accept(&parts.headers, "application/json")?;
+    body::require_body(&parts.headers)?;
+    let message = body::read(body, &registry.shared).await?;
+    let query = Query::of(&parts.uri);
+    let agent = query.one("agent")?.filter(|agent| !agent.is_empty());
+    let preferences = Preferences::of(&parts.headers);
+    let key = IdempotencyKey::of(&parts.headers, &message.line)?;
+
+    let is_request = matches!(message.envelope, Envelope::Request(_));
+    let arriving = Arriving { is_request, key: key.as_ref() };
+    let instance = registry.target(&server_id, agent, &arriving).await?;
+    let at_once = preferences.respond_async && preferences.wait.is_none();
+    let delivery = if at_once { Delivery::OnStream } else { Delivery::Waited };
+    let body::Message { line, envelope, memory } = message;
+    let incoming = Incoming { line, envelope, delivery, key, memory };
+    match instance.accept(incoming).await? {
+        Admission::Waiting(id, waiter) => wait_for_answer(&instance, id, waiter, preferences).await,
+        Admission::Settled(outcome) => conclude(outcome),
+        Admission::Starting(waiter) => wait_for_start(waiter).await,
+        Admission::Accepted if at_once && is_request => Ok(on_stream(preferences)),
+        Admission::Accepted => Ok(StatusCode::ACCEPTED.into_response()),
+        Admission::NoRoom(_) | Admission::Arriving(_) => {
+            Err(Problem::new(Code::Internal, "the message was neither taken nor refused"))
+        }
+    }
+}
+
+async fn wait_for_answer(
+    instance: &Instance,
+    id: RequestId,
+    waiter: Waiter,
+    preferences: Preferences,
+) -> Result<Response, Problem> {
+    let own_limit = instance.shared.limits.request_timeout;
+    let limit = [preferences.wait, own_limit].into_iter().flatten().min();
+    let outcome = match limit {
+        None => waiter.await,
+        Some(limit) => match tokio::time::timeout(limit, waiter).await {
+            Ok(outcome) => outcome,
+            Err(_elapsed) if preferences.respond_async => {
+                instance.lock().pending.mark_on_stream(&id);
+                return Ok(on_stream(preferences));
+            }
+            Err(_elapsed) => return Err(too_late(limit)),
+        },
+    };
+    // A dropped sender would be a request that was neither answered nor failed: a bug, but not a hang.
+    conclude(outcome.map_err(|_| Problem::new(Code::Internal, "the server lost track of this request"))?)
+}
+
+fn too_late(limit: Duration) -> Problem {
+    Problem::new(
+        Code::RequestTimeout,
+        format!(
+            "the agent has not answered within {} s; the answer, if it still comes, is on the stream. \
+             `Prefer: respond-async` does not wait at all",
+            limit.as_secs_f64()
+        ),
+    )
+}
+
+async fn wait_for_start(waiter: Waiter) -> Result<Response, Problem> {
+    match waiter.await {
+        Ok(Outcome::Answer(_)) => Ok(StatusCode::ACCEPTED.into_response()),
+        Ok(Outcome::Failed(problem)) => Err(problem),
+        Err(_) => Err(Problem::new(Code::Internal, "the server lost track of this message")),
+    }
+}
+
+fn conclude(outcome: Outcome) -> Result<Response, Problem> {
+    match outcome {
+        Outcome::Answer(bytes) => Ok(answer(bytes)),
+        Outcome::Failed(problem) => Err(problem),
+    }
+}
+
+fn answer(bytes: Bytes) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn on_stream(preferences: Preferences) -> Response {
+    let mut response = StatusCode::ACCEPTED.into_response();
+    if let Some(applied) = preferences.applied() {
+        response.headers_mut().insert(PREFERENCE_APPLIED, applied);
+    }
+    response
+}

@@ -1,0 +1,108 @@
+//! How a client's message gets into the queue.
+
+use std::sync::Arc;
+
+use http_edge::{Code, Problem};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::{Admission, Incoming, Instance};
+use crate::idempotency::IdempotencyKey;
+
+impl Instance {
+    /// Takes a message in. Once this has begun to wait for room, it goes on to its end even if the caller leaves,
+    /// so that a repeat under the same key finds it.
+    pub(crate) async fn accept(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
+        let mut incoming = incoming;
+        loop {
+            // Listening starts before looking: an arrival that resolves in between is not missed.
+            let arrivals = self.arrivals.notified();
+            match self.try_accept(incoming)? {
+                Admission::NoRoom(waiting) => return self.accept_when_there_is_room(*waiting).await,
+                Admission::Arriving(repeat) => {
+                    arrivals.await;
+                    incoming = *repeat;
+                }
+                admission => return Ok(admission),
+            }
+        }
+    }
+
+    fn try_accept(&self, incoming: Incoming) -> Result<Admission, Problem> {
+        let permits = self.permits_for(&incoming);
+        let mut state = self.lock();
+        let admission =
+            state.admit(incoming, || Arc::clone(&self.room).try_acquire_many_owned(permits).ok())?;
+        if let Admission::NoRoom(waiting) = &admission {
+            state.mark_arriving(waiting.key.as_ref());
+        }
+        drop(state);
+        self.wake_after(&admission);
+        Ok(admission)
+    }
+
+    async fn accept_when_there_is_room(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
+        let (tell, told) = oneshot::channel();
+        let instance = Arc::clone(self);
+        tokio::spawn(async move {
+            let result = instance.wait_for_room(incoming).await;
+            instance.arrivals.notify_waiters();
+            // A caller that has left gave up its answer, not its message.
+            let _ = tell.send(result);
+        });
+        told.await
+            .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "the server lost track of this message")))
+    }
+
+    async fn wait_for_room(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
+        let key = incoming.key.clone();
+        let room = self.room_in_time(self.permits_for(&incoming)).await;
+        let admission = match room {
+            Ok(room) => self.admit_arrival(incoming, room),
+            Err(problem) => {
+                self.forget_arrival(key.as_ref());
+                Err(problem)
+            }
+        }?;
+        self.wake_after(&admission);
+        Ok(admission)
+    }
+
+    fn admit_arrival(&self, incoming: Incoming, room: OwnedSemaphorePermit) -> Result<Admission, Problem> {
+        let mut state = self.lock();
+        state.forget_arriving(incoming.key.as_ref());
+        state.admit(incoming, || Some(room))
+    }
+
+    fn forget_arrival(&self, key: Option<&IdempotencyKey>) {
+        self.lock().forget_arriving(key);
+    }
+
+    async fn room_in_time(&self, permits: u32) -> Result<OwnedSemaphorePermit, Problem> {
+        let patience = self.shared.limits.queue_patience;
+        match tokio::time::timeout(patience, Arc::clone(&self.room).acquire_many_owned(permits)).await {
+            Ok(Ok(room)) => Ok(room),
+            Ok(Err(_closed)) => Err(self.lock().refusal()),
+            Err(_elapsed) => Err(Problem::new(
+                Code::AgentNotReading,
+                format!(
+                    "the agent has not read its input for {} s and its queue is full; wait for it, or DELETE it",
+                    patience.as_secs()
+                ),
+            )
+            .retry_after(10)),
+        }
+    }
+
+    fn wake_after(&self, admission: &Admission) {
+        if matches!(admission, Admission::Accepted | Admission::Waiting(..) | Admission::Starting(_)) {
+            self.queued.notify_one();
+            self.announce();
+        }
+    }
+
+    /// A message larger than the whole queue takes all of it.
+    fn permits_for(&self, incoming: &Incoming) -> u32 {
+        let whole = self.shared.limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
+        u32::try_from(incoming.line.len().min(whole).min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX)
+    }
+}

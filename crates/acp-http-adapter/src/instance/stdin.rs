@@ -1,0 +1,88 @@
+//! The task that writes to the agent: everything that waits goes out in one write.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe;
+use tokio_util::sync::CancellationToken;
+
+use super::Instance;
+use super::state::QueuedLine;
+
+/// As many lines as one system call takes.
+const LINES_PER_WRITE: usize = 64;
+
+/// Writes until the agent no longer reads, or until `finish` and the queue is empty. Dropping the pipe closes
+/// the agent's input.
+pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finish: CancellationToken) {
+    let mut batch = VecDeque::new();
+    loop {
+        {
+            let mut state = instance.lock();
+            std::mem::swap(&mut batch, &mut state.queue);
+        }
+        if batch.is_empty() {
+            if finish.is_cancelled() {
+                return;
+            }
+            // An idle instance holds no memory for a queue.
+            batch = VecDeque::new();
+            tokio::select! {
+                () = instance.queued.notified() => {}
+                () = finish.cancelled() => {}
+            }
+            continue;
+        }
+        if let Err(error) = write_all(&mut pipe, &mut batch).await {
+            tracing::debug!(server_id = %instance.id, %error, "the agent closed its input");
+            input_failed(&instance, batch, &error).await;
+            return;
+        }
+    }
+}
+
+async fn write_all(pipe: &mut pipe::Sender, batch: &mut VecDeque<QueuedLine>) -> io::Result<()> {
+    // How much of the first line is written already.
+    let mut offset = 0;
+    while !batch.is_empty() {
+        let written = {
+            let mut slices = [IoSlice::new(&[]); LINES_PER_WRITE];
+            let count = batch.len().min(LINES_PER_WRITE);
+            for (slice, line) in slices.iter_mut().zip(batch.iter()) {
+                *slice = IoSlice::new(&line.bytes);
+            }
+            slices[0] = IoSlice::new(&batch[0].bytes[offset..]);
+            pipe.write_vectored(&slices[..count]).await?
+        };
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        offset += written;
+        while let Some(line) = batch.front()
+            && offset >= line.bytes.len()
+        {
+            offset -= line.bytes.len();
+            // Dropping the line gives back its room and its memory.
+            batch.pop_front();
+        }
+    }
+    Ok(())
+}
+
+/// A broken pipe mostly means that the process is about to be known as ended, which says more than this does; so
+/// that gets its chance first.
+async fn input_failed(instance: &Arc<Instance>, unwritten: VecDeque<QueuedLine>, error: &io::Error) {
+    let ended = instance.wait_finished();
+    let _ = tokio::time::timeout(instance.shared.limits.eof_grace, ended).await;
+    let settlements = {
+        let mut state = instance.lock();
+        if !matches!(state.phase, super::Phase::Running) {
+            return;
+        }
+        state.input_failed(unwritten.into(), &error.to_string())
+    };
+    settlements.deliver();
+    instance.announce();
+}

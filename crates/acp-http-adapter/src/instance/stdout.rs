@@ -1,0 +1,187 @@
+//! The task that listens to the agent: reads what is there, splits it into lines in place, frames them into one
+//! chunk, and appends that to the log under one short lock.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::net::unix::pipe;
+
+use super::Instance;
+use super::state::Heard;
+use crate::envelope::Envelope;
+use crate::log::{EventKind, Framer};
+
+/// How much one read takes at the most.
+const READ_BYTES: usize = 256 << 10;
+/// How much of a line that is no message its readers are shown.
+const SHOWN_CHARACTERS: usize = 200;
+
+thread_local! {
+    /// Where reads land. One per thread rather than one per instance: a thousand idle agents cost nothing.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Listens until the agent closes its output.
+pub(super) async fn listen(instance: Arc<Instance>, pipe: pipe::Receiver) {
+    let mut lines = Lines::new(instance.shared.limits.max_message_bytes);
+    loop {
+        if pipe.readable().await.is_err() {
+            break;
+        }
+        match read_once(&pipe, &mut lines, &instance) {
+            Ok(0) => break,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::warn!(server_id = %instance.id, %error, "cannot read from the agent");
+                break;
+            }
+            Ok(_) => instance.shared.make_room(0),
+        }
+        // A flood of lines must not keep this thread from everybody else.
+        tokio::task::consume_budget().await;
+    }
+    if let Some(batch) = lines.finish() {
+        batch.hand_to(&instance);
+    }
+}
+
+fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> io::Result<usize> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.resize(READ_BYTES, 0);
+        let count = pipe.try_read(scratch)?;
+        // In a statement of its own: the lock must be free again when the batch is handed over.
+        let next_sequence = instance.lock().log.next_sequence;
+        if let Some(batch) = lines.feed(&scratch[..count], next_sequence) {
+            batch.hand_to(instance);
+        }
+        Ok(count)
+    })
+}
+
+/// Lines that came together, framed.
+#[derive(Debug)]
+struct Batch {
+    framer: Framer,
+    heard: Vec<Heard>,
+    next_sequence: u64,
+}
+
+impl Batch {
+    fn new(next_sequence: u64, bytes: usize) -> Self {
+        Self {
+            framer: Framer::with_capacity(bytes + bytes / 4 + Framer::OVERHEAD),
+            heard: Vec::new(),
+            next_sequence,
+        }
+    }
+
+    fn message(&mut self, line: &[u8], envelope: Envelope) {
+        let span = self.framer.push(EventKind::Message, Some(self.next_sequence), line);
+        self.next_sequence += 1;
+        self.heard.push(Heard { kind: EventKind::Message, span, envelope: Some(envelope) });
+    }
+
+    fn unparsed(&mut self, shown: &[u8], error: &str, bytes: usize) {
+        let text = String::from_utf8_lossy(shown);
+        let line: String = text.chars().take(SHOWN_CHARACTERS).collect();
+        let data = json!({"line": line, "error": error, "bytes": bytes}).to_string();
+        let span = self.framer.push(EventKind::Unparsed, None, data.as_bytes());
+        self.heard.push(Heard { kind: EventKind::Unparsed, span, envelope: None });
+    }
+
+    fn hand_to(self, instance: &Instance) {
+        let chunk = self.framer.finish();
+        let settlements = instance.lock().hear(&chunk, &self.heard);
+        settlements.deliver();
+        instance.announce();
+    }
+}
+
+/// Cuts a byte stream into lines at LF, and only there.
+#[derive(Debug)]
+struct Lines {
+    /// The beginning of a line whose end has not come.
+    partial: Vec<u8>,
+    /// How long the current line is, when it is too long to be kept.
+    skipping: Option<usize>,
+    max_line: usize,
+    /// Known from the last feed, for a line without an end.
+    next_sequence: u64,
+}
+
+impl Lines {
+    const fn new(max_line: usize) -> Self {
+        Self { partial: Vec::new(), skipping: None, max_line, next_sequence: 0 }
+    }
+
+    fn feed(&mut self, mut bytes: &[u8], next_sequence: u64) -> Option<Batch> {
+        let mut batch: Option<Batch> = None;
+        let total = bytes.len() + self.partial.len();
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            let batch = batch.get_or_insert_with(|| Batch::new(next_sequence, total));
+            self.end_line(&bytes[..end], batch);
+            bytes = &bytes[end + 1..];
+        }
+        self.keep(bytes);
+        self.next_sequence = batch.as_ref().map_or(next_sequence, |batch| batch.next_sequence);
+        batch.filter(|batch| !batch.heard.is_empty())
+    }
+
+    /// The output is over; what has no line feed is a line all the same.
+    fn finish(mut self) -> Option<Batch> {
+        let mut batch = Batch::new(self.next_sequence, self.partial.len());
+        self.end_line(&[], &mut batch);
+        Some(batch).filter(|batch| !batch.heard.is_empty())
+    }
+
+    fn end_line(&mut self, rest: &[u8], batch: &mut Batch) {
+        let skipped = self.skipping.take();
+        let length = skipped.unwrap_or(self.partial.len()) + rest.len();
+        if skipped.is_some() || length > self.max_line {
+            let mut shown = std::mem::take(&mut self.partial);
+            shown.extend_from_slice(&rest[..rest.len().min(SHOWN_CHARACTERS * 4)]);
+            batch.unparsed(
+                &shown,
+                &format!("longer than the {} bytes of --max-message-bytes", self.max_line),
+                length,
+            );
+        } else if self.partial.is_empty() {
+            read_line(rest, batch);
+        } else {
+            let mut line = std::mem::take(&mut self.partial);
+            line.extend_from_slice(rest);
+            read_line(&line, batch);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        match &mut self.skipping {
+            Some(length) => *length += bytes.len(),
+            None if self.partial.len() + bytes.len() > self.max_line => {
+                self.skipping = Some(self.partial.len() + bytes.len());
+                self.partial.extend_from_slice(&bytes[..bytes.len().min(SHOWN_CHARACTERS * 4)]);
+                self.partial.truncate(SHOWN_CHARACTERS * 4);
+                self.partial.shrink_to_fit();
+            }
+            None => self.partial.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn read_line(line: &[u8], batch: &mut Batch) {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.trim_ascii().is_empty() {
+        return;
+    }
+    match Envelope::parse(line) {
+        Ok(envelope) => batch.message(line, envelope),
+        Err(error) => batch.unparsed(line, &error.to_string(), line.len()),
+    }
+}
+
+#[cfg(test)]
+#[path = "stdout_tests.rs"]
+mod tests;

@@ -1,0 +1,154 @@
+//! JSON-RPC request ids, compared by value.
+//!
+//! Agents decode an id and encode it again, so `"\u0041"` comes back as `"A"`, `1.0` as `1`, and 23 digits as a
+//! double. Yet `12`, `"12"` and `12345678901234567890123` are three ids, and the last one keeps all its digits.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A request id in a canonical JSON spelling: equal ids are equal text, and the text is itself valid JSON.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RequestId(Box<str>);
+
+impl RequestId {
+    /// Reads an id from its JSON text. `None` when it is neither a string, a number nor null.
+    #[must_use]
+    pub fn parse(json: &str) -> Option<Self> {
+        match json.as_bytes().first()? {
+            b'"' => Some(Self(canonical_string(json)?.into())),
+            b'-' | b'0'..=b'9' => Some(Self(canonical_number(json).into())),
+            b'n' => Some(Self("null".into())),
+            _ => None,
+        }
+    }
+
+    /// The null id.
+    #[must_use]
+    pub fn null() -> Self {
+        Self("null".into())
+    }
+
+    /// The id of a parse error, or of a request that nobody can be answered by.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        &*self.0 == "null"
+    }
+
+    /// The id as JSON.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+
+    /// The double that an agent with only doubles would send back; none for strings.
+    #[must_use]
+    pub fn as_double(&self) -> Option<f64> {
+        (!self.0.starts_with(['"', 'n'])).then(|| self.0.parse().ok())?
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The string with no escape that it can do without. Strings without a backslash are canonical as they stand.
+fn canonical_string(json: &str) -> Option<Cow<'_, str>> {
+    if !json.contains('\\') {
+        return Some(Cow::Borrowed(json));
+    }
+    let text: String = serde_json::from_str(json).ok()?;
+    serde_json::to_string(&text).ok().map(Cow::Owned)
+}
+
+/// The number without its optional parts: `1.0`, `10e-1` and `1` are one number, digits are never rounded.
+fn canonical_number(json: &str) -> Cow<'_, str> {
+    if !json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+        return Cow::Borrowed(if json == "-0" { "0" } else { json });
+    }
+    let (sign, magnitude) = json.strip_prefix('-').map_or(("", json), |rest| ("-", rest));
+    let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    // An exponent beyond any number that exists stays as it is written.
+    let Ok(exponent) = exponent.trim_start_matches('+').parse::<i32>() else { return Cow::Borrowed(json) };
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return Cow::Borrowed("0");
+    }
+    let dropped = digits.len() - digits.trim_end_matches('0').len();
+    let shift = i64::from(exponent) + to_i64(dropped) - to_i64(fraction.len());
+    match usize::try_from(shift) {
+        Ok(zeros) if zeros <= 400 => Cow::Owned(format!("{sign}{significant}{:0<zeros$}", "")),
+        _ => Cow::Owned(format!("{sign}{significant}e{shift}")),
+    }
+}
+
+fn to_i64(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(json: &str) -> RequestId {
+        RequestId::parse(json).unwrap()
+    }
+
+    #[test]
+    fn ids_that_agents_encode_again_stay_the_same_id() {
+        assert_eq!(id(r#""\u0041""#), id(r#""A""#));
+        assert_eq!(id("1.0"), id("1"));
+        assert_eq!(id("10e-1"), id("1"));
+        assert_eq!(id("-0"), id("0"));
+        assert_eq!(id("1.50"), id("15e-1"));
+        assert_eq!(id("0.000"), id("0"));
+        assert_eq!(id("1e3"), id("1000"));
+    }
+
+    #[test]
+    fn type_and_precision_tell_ids_apart() {
+        assert_ne!(id("12"), id(r#""12""#));
+        assert_ne!(id("12345678901234567890123"), id("12345678901234567890124"));
+        assert_ne!(id("null"), id(r#""null""#));
+        assert_eq!(id("12345678901234567890123").as_json(), "12345678901234567890123");
+    }
+
+    #[test]
+    fn a_rounded_number_is_found_again_as_a_double() {
+        let sent = id("12345678901234567890123");
+        let back = id("1.2345678901234568e+22");
+        assert_ne!(sent, back);
+        assert_eq!(sent.as_double(), back.as_double());
+        assert_eq!(id(r#""1""#).as_double(), None);
+        assert_eq!(id("null").as_double(), None);
+    }
+
+    #[test]
+    fn only_strings_numbers_and_null_are_ids() {
+        for bad in ["true", "{}", "[1]", ""] {
+            assert!(RequestId::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn canonical_text_is_valid_json_and_keeps_the_value(whole in -1_000_000i64..1_000_000, fraction in 0u32..10_000, exponent in -20i32..20) {
+            let json = format!("{whole}.{fraction}e{exponent}");
+            let canonical = id(&json);
+            let value: f64 = serde_json::from_str(canonical.as_json()).unwrap();
+            let original: f64 = serde_json::from_str(&json).unwrap();
+            proptest::prop_assert!((value - original).abs() <= original.abs() * 1e-14);
+            proptest::prop_assert_eq!(id(canonical.as_json()), canonical);
+        }
+
+        #[test]
+        fn any_text_is_an_id_equal_to_its_escaped_self(text in ".*") {
+            let plain = serde_json::to_string(&text).unwrap();
+            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            proptest::prop_assert_eq!(id(&plain), id(&format!("\"{escaped}\"")));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The name a client gives to an instance.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http_edge::{Code, Problem};
+
+/// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
+///
+/// Those characters need no escaping in a path, so what a client wrote is what it reads back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerId(Arc<str>);
+
+impl ServerId {
+    const MAX_LENGTH: usize = 128;
+
+    /// Takes a server id from a request.
+    ///
+    /// # Errors
+    /// 400 `invalid_server_id`.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let starts_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+        let all_allowed = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte));
+        if starts_well && all_allowed && text.len() <= Self::MAX_LENGTH {
+            return Ok(Self(text.into()));
+        }
+        Err(Problem::new(
+            Code::InvalidServerId,
+            "a server id is 1 to 128 of A-Z a-z 0-9 . _ ~ - and starts with a letter or digit",
+        ))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ServerId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_path_safe_names_are_server_ids() {
+        for good in ["a", "0", "a.b_c~d-e", &"x".repeat(128)] {
+            assert_eq!(ServerId::parse(good).unwrap().as_str(), good);
+        }
+        for bad in ["", ".a", "-a", "_", "a b", "a/b", "ä", "a\0", &"x".repeat(129)] {
+            assert_eq!(ServerId::parse(bad).unwrap_err().code(), Code::InvalidServerId, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Turning a feed into an HTTP response.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderName, HeaderValue, header};
+use tokio::sync::watch;
+
+/// Sent at once, so that every proxy on the way passes the headers on.
+const GREETING: &[u8] = b": connected\n\n";
+/// Sent when there is nothing to say, so that a cut connection is noticed.
+const HEARTBEAT: &[u8] = b": heartbeat\n\n";
+
+/// What a feed has to say now.
+#[derive(Debug)]
+pub(crate) enum Pull {
+    /// These frames.
+    Data(Bytes),
+    /// Nothing until something changes.
+    Wait,
+    /// Nothing ever again.
+    End,
+}
+
+/// Something that can be streamed.
+pub(crate) trait Feed: Send + 'static {
+    /// The next frames. Never blocks, takes locks for moments only.
+    fn pull(&mut self) -> Pull;
+}
+
+/// Streams a feed. `changed` wakes it.
+pub(crate) fn respond(feed: impl Feed, changed: watch::Receiver<()>, heartbeat: Duration) -> Response {
+    let start = Streaming { feed, changed, heartbeat, greeted: false };
+    let frames = stream::unfold(start, |mut streaming| async move {
+        let frame = streaming.next().await?;
+        Some((Ok::<_, Infallible>(frame), streaming))
+    });
+    let mut response = Response::new(Body::from_stream(frames));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+struct Streaming<F> {
+    feed: F,
+    changed: watch::Receiver<()>,
+    heartbeat: Duration,
+    greeted: bool,
+}
+
+impl<F: Feed> Streaming<F> {
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.greeted {
+            self.greeted = true;
+            return Some(Bytes::from_static(GREETING));
+        }
+        loop {
+            // Seen before looked at: a change while looking wakes the wait below.
+            self.changed.mark_unchanged();
+            match self.feed.pull() {
+                Pull::Data(frames) => return Some(frames),
+                Pull::End => return None,
+                Pull::Wait => match tokio::time::timeout(self.heartbeat, self.changed.changed()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_gone)) => return None,
+                    Err(_elapsed) => return Some(Bytes::from_static(HEARTBEAT)),
+                },
+            }
+        }
+    }
+}

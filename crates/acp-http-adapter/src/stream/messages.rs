@@ -1,0 +1,141 @@
+//! The stream of one instance: what its agent says.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::MessageCursor;
+use super::feed::{Feed, Pull};
+use crate::instance::{Instance, Phase, ReaderGuard, State};
+use crate::log::{EventKind, Framer, Ring};
+
+/// How much is copied into one frame at the most.
+const FRAME_BYTES: usize = 64 << 10;
+/// From this length on, a run of events is sent as the memory it stands in.
+const SHARE_BYTES: usize = 8 << 10;
+
+/// One reader.
+#[derive(Debug)]
+pub(crate) struct MessageFeed {
+    instance: Arc<Instance>,
+    /// The position in the log of what comes next.
+    position: u64,
+    /// The newest sequence number that this reader has, or said it has.
+    seen: u64,
+    /// What is said before anything else.
+    preface: Option<Bytes>,
+    _counted: ReaderGuard,
+}
+
+impl MessageFeed {
+    pub(crate) fn new(instance: Arc<Instance>, cursor: MessageCursor) -> Self {
+        let guard = instance.attach();
+        let (position, seen, preface) = {
+            let state = instance.lock();
+            place(&state, cursor)
+        };
+        Self { instance, position, seen, preface, _counted: guard }
+    }
+}
+
+fn place(state: &State, cursor: MessageCursor) -> (u64, u64, Option<Bytes>) {
+    let log = &state.log;
+    let (oldest, newest) = (log.events.first(), log.next_sequence - 1);
+    match cursor {
+        MessageCursor::Newest => (log.events.end(), newest, None),
+        MessageCursor::Oldest => {
+            let mut framer = Framer::default();
+            push_missed(state, 0, &mut framer);
+            let seen = log.events.next_sequence(oldest).unwrap_or(log.next_sequence) - 1;
+            (oldest, seen, some(framer))
+        }
+        MessageCursor::After(sequence) => {
+            let in_this_life = (log.first_sequence..log.next_sequence).contains(&sequence);
+            if in_this_life && !log.events.lost().is_after(sequence) {
+                return (log.events.after_sequence(sequence), sequence, None);
+            }
+            let missed_after = if in_this_life { sequence } else { 0 };
+            let (seen, preface) = tell_gap(state, sequence, missed_after);
+            (oldest, seen, Some(preface))
+        }
+    }
+}
+
+/// Says that what followed `after` is gone: the gap, then the open requests among it.
+fn tell_gap(state: &State, after: u64, missed_after: u64) -> (u64, Bytes) {
+    let log = &state.log;
+    let next = log.events.next_sequence(log.events.first()).unwrap_or(log.next_sequence);
+    let mut framer = Framer::default();
+    framer.push_plain("gap", None, format!(r#"{{"after":{after},"next":{next}}}"#).as_bytes());
+    push_missed(state, missed_after, &mut framer);
+    (next - 1, framer.finish())
+}
+
+fn push_missed(state: &State, after: u64, framer: &mut Framer) {
+    for (event, data) in state.awaited.missed(after) {
+        framer.push(EventKind::Message, Some(event), data);
+    }
+}
+
+fn some(framer: Framer) -> Option<Bytes> {
+    (!framer.is_empty()).then(|| framer.finish())
+}
+
+impl Feed for MessageFeed {
+    fn pull(&mut self) -> Pull {
+        if let Some(preface) = self.preface.take() {
+            return Pull::Data(preface);
+        }
+        let state = self.instance.lock();
+        if self.position < state.log.events.first() {
+            let (seen, gap) = tell_gap(&state, self.seen, self.seen);
+            (self.position, self.seen) = (state.log.events.first(), seen);
+            return Pull::Data(gap);
+        }
+        match gather(&state.log.events, self.position) {
+            Some(gathered) => {
+                self.position += gathered.count;
+                self.seen = gathered.sequence;
+                Pull::Data(gathered.frames)
+            }
+            None if matches!(state.phase, Phase::Exited(_) | Phase::Gone(_)) => Pull::End,
+            None => Pull::Wait,
+        }
+    }
+}
+
+struct Gathered {
+    frames: Bytes,
+    count: u64,
+    sequence: u64,
+}
+
+/// Up to a frame's worth of events: a slice of their own memory where they stand together, a copy where they are
+/// many small pieces.
+fn gather(events: &Ring, position: u64) -> Option<Gathered> {
+    let mut entries = events.from(position).peekable();
+    let mut copy = Framer::default();
+    let (mut count, mut sequence) = (0, 0);
+    while let Some(first) = entries.next() {
+        let (mut last, mut run) = (first, 1);
+        while let Some(next) = entries.peek()
+            && last.is_followed_by(next)
+            && next.frame_end() - first.frame_start as usize <= FRAME_BYTES
+        {
+            (last, run) = (next, run + 1);
+            entries.next();
+        }
+        let range = first.frame_start as usize..last.frame_end();
+        let fits = copy.len() + range.len() <= FRAME_BYTES;
+        if copy.is_empty() && (range.len() >= SHARE_BYTES || entries.peek().is_none()) {
+            let frames = first.chunk.slice(range);
+            return Some(Gathered { frames, count: run, sequence: last.sequence });
+        }
+        if !fits {
+            break;
+        }
+        copy.append(&first.chunk[range]);
+        (count, sequence) = (count + run, last.sequence);
+    }
+    (count > 0).then(|| Gathered { frames: copy.finish(), count, sequence })
+}

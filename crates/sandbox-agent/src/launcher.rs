@@ -1,0 +1,79 @@
+//! The catalog as the bridge's source of agents.
+
+use std::ffi::OsString;
+
+use acp_http_adapter::{BoxFuture, Launcher, Prepared};
+use agent_catalog::{Catalog, CatalogError, LaunchCommand};
+use http_edge::{Code, Problem};
+use process_supervisor::LaunchSpec;
+
+/// Variables that are the server's own and no agent's business.
+const OWN_VARIABLES: [&str; 2] = ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE"];
+
+/// Starts agents of the catalog.
+#[derive(Debug)]
+pub(crate) struct CatalogLauncher {
+    catalog: Catalog,
+}
+
+impl CatalogLauncher {
+    pub(crate) fn new(catalog: Catalog) -> Self {
+        Self { catalog }
+    }
+}
+
+impl Launcher for CatalogLauncher {
+    fn is_known<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(self.catalog.is_known(agent))
+    }
+
+    fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>> {
+        Box::pin(async move {
+            let command = self.catalog.launch(agent).await.map_err(|error| to_problem(&error))?;
+            Ok(to_spec(command))
+        })
+    }
+}
+
+fn to_spec(command: LaunchCommand) -> Prepared {
+    let LaunchCommand { program, args, env, cwd, lease, .. } = command;
+    let inherited = std::env::vars_os()
+        .filter(|(name, _)| !OWN_VARIABLES.iter().any(|own| name == own) && !env.contains_key(name));
+    let environment: Vec<(OsString, OsString)> = inherited.chain(env.clone()).collect();
+    let spec = LaunchSpec { program: program.into(), arguments: args, environment, directory: cwd };
+    Prepared { spec, lease: Box::new(lease) }
+}
+
+/// The one place where a failure of the catalog becomes a problem.
+pub(crate) fn to_problem(error: &CatalogError) -> Problem {
+    let detail = error.to_string();
+    match error {
+        CatalogError::UnknownAgent { agent } => {
+            Problem::new(Code::UnknownAgent, format!("{detail}; GET /v1/agents lists those there are"))
+                .with("agent", agent.as_str())
+        }
+        CatalogError::InvalidAgentId { .. } => Problem::new(Code::UnknownAgent, detail),
+        CatalogError::AgentNotInstalled { agent, .. } => {
+            Problem::new(Code::AgentNotInstalled, detail).with("agent", agent.as_str())
+        }
+        CatalogError::RuntimeMissing { runtime, .. } => {
+            Problem::new(Code::RuntimeMissing, detail).with("runtime", runtime.as_str())
+        }
+        CatalogError::InstallFailed { agent, step, output_tail, .. } => {
+            Problem::new(Code::InstallFailed, detail)
+                .with("agent", agent.as_str())
+                .with("step", step.as_str())
+                .with("outputTail", output_tail.as_str())
+        }
+        CatalogError::ProbeFailed { output_tail, .. } => {
+            Problem::new(Code::InstallFailed, detail).with("outputTail", output_tail.as_str())
+        }
+        CatalogError::Storage { no_space: true, .. } => Problem::new(Code::NoSpace, detail),
+        CatalogError::NoSource { .. }
+        | CatalogError::UnsupportedPlatform { .. }
+        | CatalogError::VersionUnavailable { .. }
+        | CatalogError::Storage { .. }
+        | CatalogError::BundleInvalid { .. }
+        | CatalogError::Configuration { .. } => Problem::new(Code::InstallFailed, detail),
+    }
+}

@@ -1,0 +1,106 @@
+//! Starting the server and ending it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acp_http_adapter::Bridge;
+use agent_catalog::{Catalog, CatalogError};
+use http_edge::serve::serve;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::launcher::CatalogLauncher;
+use crate::settings::{ServerArguments, Settings, SettingsError};
+
+/// How long ending all agents may take; within the ten seconds that most orchestrators give.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
+/// How long connections may take to finish after that.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServerError {
+    #[error("{0}")]
+    Settings(#[from] SettingsError),
+    #[error("{0}")]
+    Catalog(#[from] CatalogError),
+    #[error("cannot listen on {address}: {reason}; is another server running? choose another --port")]
+    Listen { address: String, reason: io::Error },
+    #[error("cannot start: {0}")]
+    Runtime(#[from] io::Error),
+}
+
+/// Runs the server until it is told to stop.
+pub(crate) fn run(arguments: &ServerArguments) -> Result<(), ServerError> {
+    let settings = Settings::settle(arguments)?;
+    crate::logs::start(&settings.log_filter, settings.log_format);
+    hide_from_agents();
+    if settings.token_in_command_line {
+        tracing::warn!(
+            "the token is in the command line, where every process here can read it; use --token-file"
+        );
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(run_until_told(settings));
+    // Whatever still blocks a thread (a slow disk) must not keep the process.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    result
+}
+
+/// An agent runs as the same user. Not being dumpable keeps it from reading this process's environment and memory.
+fn hide_from_agents() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    {
+        tracing::warn!(%error, "agents can read this process's memory");
+    }
+}
+
+async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
+    let listener = listen(&settings.addresses).await?;
+    let address = listener.local_addr()?;
+    let catalog = Catalog::new(settings.catalog)?;
+    let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog)));
+    let stop = CancellationToken::new();
+    let serving = tokio::spawn(serve(
+        listener,
+        crate::routes::all(&bridge),
+        Arc::new(settings.exposure),
+        stop.clone(),
+        SHUTDOWN_LIMIT + DRAIN,
+    ));
+    // On standard output, for whoever started this to read the port from.
+    println!("listening on http://{address}");
+    println!("inspector at http://{address}/ui/");
+    tracing::info!(%address, version = crate::routes::VERSION, "ready");
+
+    wait_for_signal().await?;
+    tracing::info!("stopping");
+    stop.cancel();
+    if tokio::time::timeout(SHUTDOWN_LIMIT, bridge.shut_down()).await.is_err() {
+        tracing::error!("some agents did not end in time; their supervisors finish the work");
+    }
+    let _ = tokio::time::timeout(DRAIN, serving).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn listen(addresses: &[SocketAddr]) -> Result<TcpListener, ServerError> {
+    TcpListener::bind(addresses).await.map_err(|reason| {
+        let address = addresses.first().map_or_else(String::new, ToString::to_string);
+        ServerError::Listen { address, reason }
+    })
+}
+
+async fn wait_for_signal() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The flags of `sandbox-agent server`, each with its environment variable.
+
+use std::path::PathBuf;
+
+use agent_catalog::CommandSpec;
+use clap::{Args, ValueEnum};
+use http_edge::Origin;
+use serde::Deserialize;
+
+use super::units::{ByteSize, Span};
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    /// One line an event, for people.
+    #[default]
+    Text,
+    /// One JSON object an event, for machines.
+    Json,
+}
+
+/// Options of the server. Flag, else environment, else config file, else default.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServerArguments {
+    /// Address or name to listen on [default: 127.0.0.1]
+    #[arg(long, env = "SANDBOX_AGENT_HOST")]
+    pub(crate) host: Option<String>,
+    /// Port to listen on; 0 takes any free one [default: 2468]
+    #[arg(long, env = "SANDBOX_AGENT_PORT")]
+    pub(crate) port: Option<u16>,
+    /// Token that clients must send. Visible to every process here: prefer --token-file
+    #[arg(long, env = "SANDBOX_AGENT_TOKEN", hide_env_values = true, conflicts_with = "token_file")]
+    pub(crate) token: Option<String>,
+    /// File that holds the token
+    #[arg(long, env = "SANDBOX_AGENT_TOKEN_FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Do without a token, also where others can reach the server
+    #[arg(long)]
+    pub(crate) no_token: bool,
+    /// Origin of a web page that may use the server; repeatable
+    #[arg(long, env = "SANDBOX_AGENT_CORS_ALLOW_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]
+    pub(crate) cors_allow_origin: Vec<Origin>,
+    /// Config file [default: $XDG_CONFIG_HOME/sandbox-agent/config.toml]
+    #[arg(long, env = "SANDBOX_AGENT_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where agents are installed and configuration is kept [default: $XDG_DATA_HOME/sandbox-agent]
+    #[arg(long, env = "SANDBOX_AGENT_DATA_DIR", value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// An agent of your own, as NAME=COMMAND with arguments; repeatable
+    #[arg(long, value_parser = parse_agent, value_name = "NAME=COMMAND")]
+    pub(crate) agent: Vec<(String, CommandSpec)>,
+    /// Address of the ACP registry: http, https or file
+    #[arg(long, env = "SANDBOX_AGENT_ACP_REGISTRY_URL", value_name = "URL")]
+    pub(crate) acp_registry_url: Option<String>,
+    /// Never install an agent because it is used; 409 instead
+    #[arg(long, env = "SANDBOX_AGENT_REQUIRE_PREINSTALL", value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) require_preinstall: bool,
+    /// What to log: error, warn, info, debug, trace, or a filter such as acp_http_adapter=debug [default: info]
+    #[arg(long, env = "SANDBOX_AGENT_LOG", value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+    /// How to log [default: text]
+    #[arg(long, env = "SANDBOX_AGENT_LOG_FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+}
+
+/// Bounds and waits. Sizes take units (64MiB), times too (90s, 1h).
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArguments {
+    /// Longest message in either direction [default: 32MiB]
+    #[arg(long, env = "SANDBOX_AGENT_MAX_MESSAGE_BYTES", value_name = "SIZE")]
+    pub(crate) max_message_bytes: Option<ByteSize>,
+    /// What may wait for one agent to read it [default: 64MiB]
+    #[arg(long, env = "SANDBOX_AGENT_STDIN_QUEUE_BYTES", value_name = "SIZE")]
+    pub(crate) stdin_queue_bytes: Option<ByteSize>,
+    /// How much of an instance's past is held for readers that come back [default: 64MiB]
+    #[arg(long, env = "SANDBOX_AGENT_REPLAY_BYTES", value_name = "SIZE")]
+    pub(crate) replay_bytes: Option<ByteSize>,
+    /// How many events of it [default: 65536]
+    #[arg(long, env = "SANDBOX_AGENT_REPLAY_EVENTS", value_name = "COUNT")]
+    pub(crate) replay_events: Option<usize>,
+    /// What messages of all instances may take together [default: 1GiB]
+    #[arg(long, env = "SANDBOX_AGENT_MEMORY_BUDGET", value_name = "SIZE")]
+    pub(crate) memory_budget: Option<ByteSize>,
+    /// How long a request waits for its answer; 0 is for ever [default: 1h]
+    #[arg(long, env = "SANDBOX_AGENT_REQUEST_TIMEOUT", value_name = "TIME")]
+    pub(crate) request_timeout: Option<Span>,
+    /// How many requests may wait for one agent [default: 4096]
+    #[arg(long, env = "SANDBOX_AGENT_MAX_PENDING", value_name = "COUNT")]
+    pub(crate) max_pending: Option<usize>,
+    /// How many instances there may be [default: 1024]
+    #[arg(long, env = "SANDBOX_AGENT_MAX_INSTANCES", value_name = "COUNT")]
+    pub(crate) max_instances: Option<usize>,
+    /// Close an instance that nobody has used for this long; 0 is never [default: 0]
+    #[arg(long, env = "SANDBOX_AGENT_INSTANCE_IDLE_TIMEOUT", value_name = "TIME")]
+    pub(crate) instance_idle_timeout: Option<Span>,
+    /// How long a closed agent may take to leave by itself before SIGTERM [default: 2s]
+    #[arg(long, env = "SANDBOX_AGENT_CLOSE_GRACE", value_name = "TIME")]
+    pub(crate) close_grace: Option<Span>,
+    /// How long it may take after SIGTERM before SIGKILL [default: 3s]
+    #[arg(long, env = "SANDBOX_AGENT_TERMINATE_GRACE", value_name = "TIME")]
+    pub(crate) terminate_grace: Option<Span>,
+}
+
+fn parse_agent(text: &str) -> Result<(String, CommandSpec), String> {
+    let wrong = || format!("`{text}` is not NAME=COMMAND, as in --agent my-agent='node agent.js --acp'");
+    let (name, command) = text.split_once('=').ok_or_else(wrong)?;
+    let mut words = split_words(command)?.into_iter();
+    let command = words.next().filter(|command| !command.is_empty() && !name.is_empty()).ok_or_else(wrong)?;
+    let spec = CommandSpec { command: command.into(), args: words.collect(), ..CommandSpec::default() };
+    Ok((name.to_owned(), spec))
+}
+
+/// Splits a command into words as a shell does, with quotes and backslashes and nothing else: no variables, no
+/// globs, no pipes.
+fn split_words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (Some('"') | None, '\\') => {
+                let next = characters.next().ok_or("the command ends in a lone backslash")?;
+                word.get_or_insert_default().push(next);
+            }
+            (Some(_), _) => word.get_or_insert_default().push(character),
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, _) if character.is_whitespace() => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(character),
+        }
+    }
+    if quote.is_some() {
+        return Err("a quote in the command is not closed".to_owned());
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_split_as_a_shell_would() {
+        let words = split_words(r#"node  "a b".js 'it''s' c\ d "" "x\"y""#).unwrap();
+        assert_eq!(words, ["node", "a b.js", "its", "c d", "", "x\"y"]);
+        assert!(split_words("'open").is_err());
+        assert!(split_words("end\\").is_err());
+    }
+
+    #[test]
+    fn an_agent_is_a_name_and_a_command() {
+        let (name, spec) = parse_agent("mine=python3 -m agent --x=1").unwrap();
+        assert_eq!((name.as_str(), spec.command.to_str().unwrap()), ("mine", "python3"));
+        assert_eq!(spec.args, ["-m", "agent", "--x=1"]);
+        for bad in ["mine", "mine=", "=x", "mine='"] {
+            assert!(parse_agent(bad).is_err(), "{bad}");
+        }
+    }
+}

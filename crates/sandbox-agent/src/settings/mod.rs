@@ -1,0 +1,199 @@
+//! What the server is told: flag, else environment, else config file, else default.
+
+mod arguments;
+mod file;
+mod units;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use acp_http_adapter::Limits;
+use agent_catalog::{AgentId, CatalogOptions, CommandSpec, PreinstallPolicy};
+use http_edge::exposure::OpenNetwork;
+use http_edge::{Exposure, ExposureError, Token};
+
+pub(crate) use self::arguments::{LogFormat, ServerArguments};
+use self::file::ConfigFile;
+
+/// Everything settled, ready to start.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// Where to listen.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// Who may talk to the server.
+    pub(crate) exposure: Exposure,
+    /// Whether the token came in the command line, where everybody can read it.
+    pub(crate) token_in_command_line: bool,
+    /// The bridge's bounds.
+    pub(crate) limits: Limits,
+    /// Where agents come from.
+    pub(crate) catalog: CatalogOptions,
+    pub(crate) log_format: LogFormat,
+    pub(crate) log_filter: String,
+}
+
+/// Why the server cannot start with these settings.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    #[error("cannot read the config file {path}: {reason}")]
+    ConfigFile { path: String, reason: String },
+    #[error("cannot read the token file {path}: {reason}")]
+    TokenFile { path: String, reason: String },
+    #[error("cannot listen on `{host}`: {reason}; give an address such as 127.0.0.1 or 0.0.0.0")]
+    Host { host: String, reason: String },
+    #[error("{0}")]
+    Exposure(#[from] ExposureError),
+    #[error("agent `{name}`: {reason}")]
+    Agent { name: String, reason: String },
+    #[error("neither XDG_DATA_HOME nor HOME is set; say where to keep data with --data-dir")]
+    NoDataDirectory,
+    #[error("{0} must be at least {1}")]
+    TooSmall(&'static str, usize),
+}
+
+impl Settings {
+    /// Settles everything.
+    pub(crate) fn settle(arguments: &ServerArguments) -> Result<Self, SettingsError> {
+        let file = ConfigFile::find(arguments.config.as_deref())?;
+        let token_in_command_line = arguments.token.is_some()
+            && std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--token"));
+        let token = token(arguments, &file)?;
+        let host = arguments.host.clone().or(file.host.clone()).unwrap_or_else(|| "127.0.0.1".to_owned());
+        let port = arguments.port.or(file.port).unwrap_or(2468);
+        let addresses = resolve(&host, port)?;
+        let origins = if arguments.cors_allow_origin.is_empty() {
+            file.cors_allow_origin.iter().map(|text| text.parse()).collect::<Result<_, _>>()?
+        } else {
+            arguments.cors_allow_origin.clone()
+        };
+        let loopback_only = addresses.iter().all(|address| address.ip().is_loopback());
+        let exposure = Exposure { token, loopback_only, origins };
+        let open = if arguments.no_token || file.no_token.unwrap_or(false) {
+            OpenNetwork::Wanted
+        } else {
+            OpenNetwork::Refused
+        };
+        exposure.check(&host, open)?;
+        Ok(Self {
+            addresses,
+            exposure,
+            token_in_command_line,
+            limits: limits(arguments, &file)?,
+            catalog: catalog(arguments, &file)?,
+            log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
+            log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
+        })
+    }
+}
+
+fn token(arguments: &ServerArguments, file: &ConfigFile) -> Result<Option<Token>, SettingsError> {
+    if arguments.no_token {
+        return Ok(None);
+    }
+    if let Some(text) = arguments.token.as_ref().filter(|text| !text.is_empty()) {
+        return Ok(Some(Token::new(text)?));
+    }
+    if let Some(path) = arguments.token_file.as_ref().or(file.token_file.as_ref()) {
+        let text = std::fs::read_to_string(path).map_err(|error| SettingsError::TokenFile {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        return Ok(Some(Token::new(text.trim())?));
+    }
+    Ok(file.token.as_deref().map(Token::new).transpose()?)
+}
+
+fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, SettingsError> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(address) = bare.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let refuse = |reason: String| SettingsError::Host { host: host.to_owned(), reason };
+    let found: Vec<_> = (bare, port).to_socket_addrs().map_err(|error| refuse(error.to_string()))?.collect();
+    if found.is_empty() {
+        return Err(refuse("no address has this name".to_owned()));
+    }
+    Ok(found)
+}
+
+fn limits(arguments: &ServerArguments, file: &ConfigFile) -> Result<Limits, SettingsError> {
+    let default = Limits::default();
+    let from_file = &file.limits;
+    let given = &arguments.limits;
+    macro_rules! choose {
+        ($name:ident, $default:expr) => {
+            given.$name.clone().or(from_file.$name.clone()).map_or($default, |value| value.get())
+        };
+    }
+    // Zero stands for "no such limit".
+    let optional = |given: Duration| (!given.is_zero()).then_some(given);
+    let limits = Limits {
+        max_message_bytes: choose!(max_message_bytes, default.max_message_bytes),
+        stdin_queue_bytes: choose!(stdin_queue_bytes, default.stdin_queue_bytes),
+        replay_bytes: choose!(replay_bytes, default.replay_bytes),
+        replay_events: given.replay_events.or(from_file.replay_events).unwrap_or(default.replay_events),
+        memory_budget: choose!(memory_budget, default.memory_budget),
+        request_timeout: optional(choose!(request_timeout, default.request_timeout.unwrap_or_default())),
+        max_pending: given.max_pending.or(from_file.max_pending).unwrap_or(default.max_pending),
+        max_instances: given.max_instances.or(from_file.max_instances).unwrap_or(default.max_instances),
+        instance_idle_timeout: optional(choose!(instance_idle_timeout, Duration::ZERO)),
+        close_grace: choose!(close_grace, default.close_grace),
+        terminate_grace: choose!(terminate_grace, default.terminate_grace),
+        ..default
+    };
+    for (name, value, least) in [
+        ("--max-message-bytes", limits.max_message_bytes, 1024),
+        ("--stdin-queue-bytes", limits.stdin_queue_bytes, 1024),
+        ("--memory-budget", limits.memory_budget, 1 << 20),
+        ("--replay-events", limits.replay_events, 1),
+        ("--max-pending", limits.max_pending, 1),
+        ("--max-instances", limits.max_instances, 1),
+    ] {
+        if value < least {
+            return Err(SettingsError::TooSmall(name, least));
+        }
+    }
+    Ok(limits)
+}
+
+fn catalog(arguments: &ServerArguments, file: &ConfigFile) -> Result<CatalogOptions, SettingsError> {
+    let data_dir = arguments.data_dir.clone().or(file.data_dir.clone()).or_else(default_data_dir);
+    let mut options = CatalogOptions::new(data_dir.ok_or(SettingsError::NoDataDirectory)?);
+    if let Some(url) = arguments.acp_registry_url.clone().or(file.acp_registry_url.clone()) {
+        options.registry_url = url;
+    }
+    if arguments.require_preinstall || file.require_preinstall.unwrap_or(false) {
+        options.preinstall = PreinstallPolicy::Required;
+    }
+    let mut agents: BTreeMap<String, CommandSpec> = file.agents.clone();
+    agents.extend(arguments.agent.iter().cloned());
+    for (name, mut spec) in agents {
+        let refuse = |reason: String| SettingsError::Agent { name: name.clone(), reason };
+        let id: AgentId =
+            name.parse().map_err(|error: agent_catalog::CatalogError| refuse(error.to_string()))?;
+        if spec.command.components().count() > 1 {
+            // A relative path means the directory that the server was started in, wherever the agent starts.
+            spec.command = std::path::absolute(&spec.command).map_err(|error| refuse(error.to_string()))?;
+        }
+        options.custom_agents.insert(id, spec);
+    }
+    options.mock_command = Some(CommandSpec {
+        // The supervisor that executes this link is this very binary, also after the file was replaced.
+        command: "/proc/self/exe".into(),
+        args: vec!["mock-agent".to_owned()],
+        ..CommandSpec::default()
+    });
+    Ok(options)
+}
+
+fn default_data_dir() -> Option<PathBuf> {
+    xdg("XDG_DATA_HOME", ".local/share").map(|base| base.join("sandbox-agent"))
+}
+
+/// A base directory of the XDG specification.
+fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    set(variable).or_else(|| set("HOME").map(|home| home.join(below_home)))
+}
