@@ -60,6 +60,7 @@ pub(crate) struct Conversation {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     stderr: Arc<Mutex<Tail>>,
+    stderr_reader: Option<tokio::task::JoinHandle<Vec<u8>>>,
     deadline: Instant,
     next_id: u64,
 }
@@ -87,11 +88,11 @@ impl Conversation {
         let stdin = process.child.stdin.take().ok_or_else(missing)?;
         let stdout = process.child.stdout.take().ok_or_else(missing)?;
         let stderr = Arc::new(Mutex::new(Tail::default()));
-        if let Some(pipe) = process.child.stderr.take() {
-            tokio::spawn(collect(pipe, stderr.clone(), 0));
-        }
+        let pipe = process.child.stderr.take();
+        let stderr_reader = pipe.map(|pipe| tokio::spawn(collect(pipe, stderr.clone(), 0)));
         let deadline = Instant::now() + patience;
-        Ok(Self { process, stdin, stdout: BufReader::new(stdout), stderr, deadline, next_id: 1 })
+        let stdout = BufReader::new(stdout);
+        Ok(Self { process, stdin, stdout, stderr, stderr_reader, deadline, next_id: 1 })
     }
 
     /// Says hello. Nothing is offered to the agent: no files, no terminal.
@@ -133,8 +134,14 @@ impl Conversation {
     }
 
     /// Ends the agent and gives its last words on stderr.
-    pub(crate) fn finish(mut self) -> String {
+    pub(crate) async fn finish(mut self) -> String {
         self.process.kill_group();
+        if let Some(mut reader) = self.stderr_reader.take() {
+            // Everybody who could write is dead, so the end comes at once, unless something escaped.
+            if tokio::time::timeout(Duration::from_secs(1), &mut reader).await.is_err() {
+                reader.abort();
+            }
+        }
         self.stderr.lock().map(|mut tail| tail.text()).unwrap_or_default()
     }
 

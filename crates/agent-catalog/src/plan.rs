@@ -69,6 +69,9 @@ pub(crate) fn make(
     for version in [&pins.agent_process, &pins.native].into_iter().flatten() {
         check_version(id, version)?;
     }
+    if let Some(agent) = manifest.filter(|agent| !agent.platforms.contains(&Platform::current())) {
+        return Err(unsupported(id, &agent.platforms));
+    }
     let slug = manifest.map_or(Some(id), |agent| agent.registry.as_ref());
     let listed = slug.and_then(|slug| registry.document.as_ref()?.find(slug.as_str()));
     let (source, distribution, version) = match (listed, manifest.and_then(|agent| agent.fallback.as_ref())) {

@@ -56,7 +56,7 @@ pub(crate) async fn probe(
         .await
         .map_err(|error| failure(format!("cannot start {}: {error}", command.program.display())))?;
     let report = ask(&mut conversation, folder.path()).await;
-    let output_tail = conversation.finish();
+    let output_tail = conversation.finish().await;
     report.map_err(|error| ProbeFailure { detail: error.to_string(), output_tail })
 }
 

@@ -94,7 +94,7 @@ async fn by_handshake(
         }
     };
     let answer = conversation.initialize().await;
-    let output_tail = conversation.finish();
+    let output_tail = conversation.finish().await;
     match answer {
         Ok(_) => ok(),
         Err(error) => {

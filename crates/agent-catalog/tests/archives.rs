@@ -1,5 +1,7 @@
 //! Archives from a server that may be wrong, slow, cut off or hostile.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::io::Write;

@@ -1,5 +1,7 @@
 //! Installing twice, at once, pinned, again, and not at all.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::path::Path;
@@ -10,7 +12,7 @@ use agent_catalog::{
     Catalog, CatalogError, CommandSpec, InstallRequest, InstallState, InstallStep, PreinstallPolicy, Source,
 };
 use serde_json::json;
-use support::packages::{AGENT_SCRIPT, Package};
+use support::packages::Package;
 use support::server::{Answer, Server};
 use support::{NO_REGISTRY, World, eventually, fake_agent, registry_of, tar_gz};
 use tokio::sync::Notify;
@@ -160,8 +162,7 @@ async fn an_update_that_does_not_work_leaves_the_working_version_in_use() {
 #[tokio::test]
 async fn a_pinned_version_is_installed_and_an_impossible_one_says_what_there_is() {
     let npm = Server::start().await;
-    Package { name: "@google/gemini-cli", version: "0.50.0", engine: ">=18", script: AGENT_SCRIPT }
-        .publish(&npm);
+    Package { name: "@google/gemini-cli", version: "0.50.0", engine: ">=18" }.publish(&npm);
     let world = World::with(NO_REGISTRY, |options| options.npm_registry = Some(npm.url("")));
     let pinned = |version: &str| InstallRequest {
         agent_process_version: Some(version.to_owned()),

@@ -1,5 +1,7 @@
 //! Several processes and one data directory; processes that are killed.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::path::Path;

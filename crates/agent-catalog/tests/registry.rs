@@ -1,5 +1,7 @@
 //! The ACP registry: fetched, cached, revalidated, and never a reason to fail.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::sync::Arc;
@@ -7,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use agent_catalog::{InstallRequest, Source};
 use serde_json::json;
-use support::packages::{AGENT_SCRIPT, Package};
+use support::packages::Package;
 use support::server::{Answer, Server};
 use support::{NO_REGISTRY, World, catalog_in, fake_agent, registry_of, tar_gz};
 
@@ -25,7 +27,7 @@ async fn server_with_fake() -> Server {
 async fn npm_with_pi() -> Server {
     let server = Server::start().await;
     for (name, version) in [("pi-acp", "0.0.34"), ("@earendil-works/pi-coding-agent", "0.87.1")] {
-        Package { name, version, engine: ">=18", script: AGENT_SCRIPT }.publish(&server);
+        Package { name, version, engine: ">=18" }.publish(&server);
     }
     server
 }
@@ -83,7 +85,7 @@ async fn a_registry_that_never_answers_is_given_up_in_time() {
 #[tokio::test]
 async fn the_registry_decides_over_the_fallback_for_a_manifest_agent() {
     let npm = npm_with_pi().await;
-    Package { name: "pi-acp", version: "9.9.9", engine: ">=18", script: AGENT_SCRIPT }.publish(&npm);
+    Package { name: "pi-acp", version: "9.9.9", engine: ">=18" }.publish(&npm);
     let registry = json!({ "version": "1", "agents": [{ "id": "pi-acp", "name": "pi", "version": "9.9.9",
         "description": "", "distribution": { "npx": { "package": "pi-acp@9.9.9", "args": ["--flag"] } } }] });
     npm.set("/registry.json", Answer::body(registry.to_string()));

@@ -18,7 +18,7 @@ use crate::install::npmrc::NpmSettings;
 use crate::install::runtime::{Runtime, RuntimeRecord, ensure, unpack_tarball};
 use crate::platform::Platform;
 
-/// npm 12 and later do not run install scripts unasked, which several agents need.
+/// npm 12 and later run no install scripts of indirect dependencies; the line before it still does.
 const NPM_RANGE: &str = "^11";
 
 /// Makes sure that private copies of Node.js and npm are there; gives Node.js and `npm-cli.js`.

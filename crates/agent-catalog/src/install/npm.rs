@@ -62,13 +62,17 @@ pub(crate) async fn install(
         };
         place.insert(plan.dependency.package.clone(), native_facts.version.clone());
     }
+    // npm 12 runs only the install scripts that are allowed by name; older ones ignore the field.
+    let allowed: BTreeMap<&str, bool> =
+        dependencies.keys().chain(overrides.keys()).map(|n| (n.as_str(), true)).collect();
     let package_json = json!({
         "name": "installed-agent", "version": "0.0.0", "private": true,
-        "dependencies": dependencies, "overrides": overrides,
+        "dependencies": dependencies, "overrides": overrides, "allowScripts": allowed,
     });
     write_json(&path.join("package.json"), &package_json)?;
     context.progress.enter(InstallStep::InstallPackage, format!("{name}@{}", facts.version));
-    let mut tool = npm.tool(context, &node, &["install", "--omit=dev", "--loglevel=warn"], &path);
+    let mut tool =
+        npm.tool(context, &node, &["install", "--omit=dev", "--no-engine-strict", "--loglevel=warn"], &path);
     tool.timeout = INSTALL_TIMEOUT;
     context.run(InstallStep::InstallPackage, tool).await?;
 

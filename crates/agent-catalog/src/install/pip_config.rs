@@ -13,8 +13,12 @@ pub(crate) struct PipConfig {
     pub(crate) index_url: Option<String>,
     /// Separated by spaces.
     pub(crate) extra_index_urls: Option<String>,
+    /// Separated by spaces.
     pub(crate) find_links: Option<String>,
     pub(crate) certificates: Option<String>,
+    /// Hosts whose certificates are not checked, separated by spaces.
+    pub(crate) trusted_hosts: Option<String>,
+    pub(crate) proxy: Option<String>,
 }
 
 impl PipConfig {
@@ -36,6 +40,8 @@ impl PipConfig {
             extra_index_urls: setting("PIP_EXTRA_INDEX_URL", "extra-index-url"),
             find_links: setting("PIP_FIND_LINKS", "find-links"),
             certificates: setting("PIP_CERT", "cert"),
+            trusted_hosts: setting("PIP_TRUSTED_HOST", "trusted-host"),
+            proxy: setting("PIP_PROXY", "proxy"),
             user_file,
         }
     }

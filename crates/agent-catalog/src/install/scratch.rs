@@ -130,7 +130,11 @@ fn python_variables(variables: &mut BTreeMap<OsString, OsString>, host: &HostEnv
     if uv_config.is_none() && host.get("UV_INDEX_URL").is_none() {
         default("UV_DEFAULT_INDEX", pip.index_url.map(Into::into));
         default("UV_INDEX", pip.extra_index_urls.map(Into::into));
-        default("UV_FIND_LINKS", pip.find_links.map(Into::into));
+        default("UV_FIND_LINKS", pip.find_links.map(|links| comma_separated(&links).into()));
+        default("UV_INSECURE_HOST", pip.trusted_hosts.map(Into::into));
+    }
+    if host.get("https_proxy").is_none() {
+        default("HTTPS_PROXY", pip.proxy.map(Into::into));
     }
     default("SSL_CERT_FILE", pip.certificates.map(Into::into));
     default("UV_CACHE_DIR", writable(host.home().map(|home| home.join(".cache/uv"))).map(Into::into));
@@ -144,6 +148,11 @@ fn python_variables(variables: &mut BTreeMap<OsString, OsString>, host: &HostEnv
     variables.remove(std::ffi::OsStr::new("PYTHONHOME"));
     variables.remove(std::ffi::OsStr::new("PYTHONPATH"));
     variables.remove(std::ffi::OsStr::new("VIRTUAL_ENV"));
+}
+
+/// uv separates by commas what pip separates by spaces.
+fn comma_separated(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(",")
 }
 
 /// The directory, when it exists and can be written: a cache that the machine already has is shared.

@@ -1,6 +1,6 @@
 //! What the tests share: a tiny HTTP server, a fake agent, archives, catalogs in temporary folders.
 
-#![allow(dead_code, unreachable_pub, reason = "every test binary uses a part of it")]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "every test binary uses a part of it")]
 
 pub mod packages;
 pub mod server;

@@ -10,7 +10,27 @@ pub struct Package<'a> {
     pub name: &'a str,
     pub version: &'a str,
     pub engine: &'a str,
-    pub script: &'a str,
+}
+
+/// Publishes several versions of a package, described by their `package.json`, each with the same command.
+pub fn publish_all(server: &Server, name: &str, descriptions: &[Value]) {
+    let mut versions = serde_json::Map::new();
+    let mut latest = String::new();
+    for description in descriptions {
+        let version = description["version"].as_str().unwrap().to_owned();
+        let tarball = tar_gz(&[
+            ("package/package.json", 0o644, description.to_string().as_bytes()),
+            ("package/main.js", 0o755, AGENT_SCRIPT.as_bytes()),
+        ]);
+        let file = format!("/tarballs/{}-{version}.tgz", name.replace('/', "-"));
+        server.set(&file, Answer::body(tarball));
+        let mut entry = description.clone();
+        entry["dist"] = json!({ "tarball": server.url(&file) });
+        latest.clone_from(&version);
+        versions.insert(version, entry);
+    }
+    let document = json!({ "name": name, "dist-tags": { "latest": latest }, "versions": versions });
+    server.set(&format!("/{name}"), Answer::body(document.to_string()));
 }
 
 /// Speaks ACP from Node.js and tells which Node.js it runs in.
@@ -28,21 +48,10 @@ impl Package<'_> {
     /// Publishes the package, alone under its name.
     pub fn publish(&self, server: &Server) {
         let short = self.name.rsplit('/').next().unwrap();
-        let description: Value = json!({
+        let description = json!({
             "name": self.name, "version": self.version, "bin": { short: "main.js" },
             "engines": { "node": self.engine },
         });
-        let tarball = tar_gz(&[
-            ("package/package.json", 0o644, description.to_string().as_bytes()),
-            ("package/main.js", 0o755, self.script.as_bytes()),
-        ]);
-        let file = format!("/tarballs/{short}-{}.tgz", self.version);
-        let mut entry = description;
-        entry["dist"] = json!({ "tarball": server.url(&file) });
-        let document = json!({
-            "name": self.name, "dist-tags": { "latest": self.version }, "versions": { self.version: entry },
-        });
-        server.set(&file, Answer::body(tarball));
-        server.set(&format!("/{}", self.name), Answer::body(document.to_string()));
+        publish_all(server, self.name, &[description]);
     }
 }
