@@ -1,0 +1,92 @@
+//! `acp-http-adapter`: the bridge alone, for one agent.
+//!
+//! Every server id runs the command given after `--`. It listens on loopback only; whoever wants tokens, more
+//! agents or files takes `sandbox-agent`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use acp_http_adapter::{BoxFuture, Bridge, Launcher, Limits, Prepared};
+use clap::Parser;
+use http_edge::serve::{serve, with_fallbacks};
+use http_edge::{Exposure, Problem};
+use process_supervisor::LaunchSpec;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Puts one ACP agent process behind HTTP, at /v1/acp/{server_id} on loopback.
+#[derive(Debug, Parser)]
+#[command(name = "acp-http-adapter", version)]
+struct Arguments {
+    /// Port to listen on; 0 takes any free one
+    #[arg(long, default_value_t = 2468)]
+    port: u16,
+    /// The agent's command with its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<std::ffi::OsString>,
+}
+
+/// The one agent there is.
+struct OneAgent(LaunchSpec);
+
+impl Launcher for OneAgent {
+    fn default_agent(&self) -> Option<&str> {
+        Some("agent")
+    }
+
+    fn is_known<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(agent == "agent"))
+    }
+
+    fn prepare<'a>(&'a self, _agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>> {
+        Box::pin(std::future::ready(Ok(Prepared::without_lease(self.0.clone()))))
+    }
+}
+
+fn main() -> ExitCode {
+    process_supervisor::become_supervisor_if_asked();
+    process_supervisor::become_init_if_first_process();
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("acp-http-adapter: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> std::io::Result<()> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::INFO).init();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run_until_told(arguments))
+}
+
+async fn run_until_told(arguments: Arguments) -> std::io::Result<()> {
+    let mut words = arguments.command.into_iter();
+    let spec = LaunchSpec {
+        program: words.next().unwrap_or_default(),
+        arguments: words.collect(),
+        environment: std::env::vars_os().collect(),
+        directory: None,
+    };
+    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port))).await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    let bridge = Bridge::new(Limits::default(), Arc::new(OneAgent(spec)));
+    let exposure = Exposure { token: None, loopback_only: true, origins: Vec::new() };
+    let stop = CancellationToken::new();
+    let router = with_fallbacks(bridge.routes());
+    let serving = tokio::spawn(serve(listener, router, Arc::new(exposure), stop.clone(), DRAIN * 8));
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    stop.cancel();
+    bridge.shut_down().await;
+    let _ = tokio::time::timeout(DRAIN, serving).await;
+    Ok(())
+}
