@@ -74,7 +74,6 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     ));
     // On standard output, for whoever started this to read the port from.
     println!("listening on http://{address}");
-    println!("inspector at http://{address}/ui/");
     tracing::info!(%address, version = crate::routes::VERSION, "ready");
 
     wait_for_signal().await?;

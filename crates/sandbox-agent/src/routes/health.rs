@@ -26,12 +26,10 @@ async fn root() -> Json<Value> {
         "name": "sandbox-agent",
         "version": VERSION,
         "links": {
-            "inspector": "/ui/",
             "health": "/v1/health",
             "agents": "/v1/agents",
             "instances": "/v1/acp",
             "instance": "/v1/acp/{server_id}",
-            "openapi": "/v1/openapi.json",
         },
     }))
 }

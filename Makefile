@@ -1,0 +1,38 @@
+# Thin on purpose: each target is what a person would type.
+
+NPM = npm --prefix packages
+
+.PHONY: run build test test-rust test-ts lint fmt bench setup-test clean
+
+# Builds the server with the inspector and starts it on http://127.0.0.1:2468.
+run: build
+	./target/release/sandbox-agent server $(ARGS)
+
+build:
+	cargo build --release -p sandbox-agent
+
+# Everything that can be checked without a network beyond the package registries.
+test: test-rust test-ts
+
+# The tests drive the built binaries, so those are built first.
+test-rust:
+	cargo build --workspace --all-targets
+	sh scripts/nextest.sh run --workspace
+
+test-ts:
+	$(NPM) ci
+	$(NPM) run check
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+fmt:
+	cargo fmt --all
+
+bench:
+	cargo build --release --workspace
+	sh bench/run.sh
+
+clean:
+	cargo clean
