@@ -36,7 +36,15 @@ fn run() -> i32 {
     }
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_else(|| "sandbox-agent".into());
-    let child = match Command::new("/proc/self/exe").arg0(name).args(arguments).spawn() {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(name).args(arguments);
+    // SAFETY: the closure runs in the forked child and makes one system call that is safe there. The signals that
+    // are blocked here, to be waited for, are the program's own business again.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(|| Ok(SigSet::all().thread_unblock()?));
+    }
+    let child = match command.spawn() {
         Ok(child) => Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)),
         Err(error) => {
             eprintln!("cannot start as process 1: {error}");

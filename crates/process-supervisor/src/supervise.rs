@@ -51,6 +51,7 @@ struct Supervisor {
 }
 
 fn supervise() -> io::Result<()> {
+    close_inherited_descriptors();
     // A terminal's Ctrl-C is meant for the server, which then ends its agents in its own way.
     let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -209,11 +210,13 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
             .map_err(|error| format!("cannot use the working directory {}: {error}", directory.display()))?;
         command.current_dir(directory);
     }
-    // SAFETY: the closure runs in the forked child and makes one system call, prctl, which is safe there. It arms
-    // the agent's own death for the case that this supervisor is killed with SIGKILL.
+    // SAFETY: the closure runs in the forked child and makes two system calls that are safe there. It gives back
+    // the signals that this supervisor blocks for itself, and arms the agent's own death for the case that this
+    // supervisor is killed with SIGKILL.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(|| {
+            SigSet::all().thread_unblock()?;
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
             Ok(())
         });
@@ -221,6 +224,22 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
     match command.spawn() {
         Ok(child) => Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX))),
         Err(error) => Err(format!("cannot execute {}: {error}", spec.program.to_string_lossy())),
+    }
+}
+
+/// Closes what the server itself inherited from whoever started it (a shell's lock file, a terminal's pipe): an
+/// agent that outlives nothing must not hold it open either.
+fn close_inherited_descriptors() {
+    let Ok(listing) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers: Vec<i32> =
+        listing.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        // SAFETY: this is the first thing the process does; nothing in it owns a descriptor above standard error.
+        // The listing's own one is closed by now, and closing a closed number does nothing.
+        #[allow(unsafe_code)]
+        unsafe {
+            rustix::io::close(number);
+        }
     }
 }
 
