@@ -9,6 +9,23 @@
 //! ACP registry ([`RegistryClient`]), the pinned fallback of the embedded [`Manifest`], or the product itself
 //! (`mock`). There is no HTTP server in here, and no package registry's address.
 //!
+//! ```no_run
+//! use agent_catalog::{Catalog, CatalogOptions, InstallRequest};
+//!
+//! # async fn example() -> Result<(), agent_catalog::CatalogError> {
+//! let catalog = Catalog::new(CatalogOptions::new("/var/lib/sandbox-agent"))?;
+//! if catalog.is_known("claude").await {
+//!     // Installs on first use. The lease keeps the version on disk: hold it while the process lives.
+//!     let command = catalog.launch("claude").await?;
+//!     println!("{} {:?} {:?}", command.program.display(), command.args, command.env);
+//! }
+//! let outcome = catalog.install("pi", InstallRequest::default()).await?; // serialises as the API's answer
+//! let progress = catalog.install_progress("pi")?; // a watch channel: state, step, elapsed
+//! let listing = catalog.agents().await; // `GET /v1/agents`
+//! let one = catalog.agent_probed("pi").await?; // `GET /v1/agents/pi?config=true`
+//! # drop((outcome, progress, listing, one)); Ok(()) }
+//! ```
+//!
 //! Everything lives below one data directory:
 //!
 //! ```text

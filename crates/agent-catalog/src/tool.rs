@@ -138,7 +138,9 @@ fn kill_marked(mark: &str) {
 /// Starts a command as the leader of a new process group.
 pub(crate) async fn spawn_group(command: &mut Command) -> std::io::Result<GroupChild> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let mark = format!("{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    // The time makes it unique where every server is process 1 of its container.
+    let mark = format!("{}-{}-{count}", std::process::id(), crate::registry::now_ms());
     command.env(MARK_VARIABLE, &mark).process_group(0).kill_on_drop(true);
     let mut attempts = 0;
     let child = loop {

@@ -4,8 +4,11 @@
 
 mod support;
 
+use std::io::Write;
+
 use agent_catalog::{HostEnvironment, InstallRequest, Source};
-use support::{NO_REGISTRY, World};
+use support::server::{Answer, Server};
+use support::{NO_REGISTRY, World, sha256};
 
 #[tokio::test]
 async fn a_real_python_agent_installs_answers_and_travels_with_its_interpreter() {
@@ -33,10 +36,43 @@ async fn a_machine_without_python_says_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::with(NO_REGISTRY, |options| {
         let host = HostEnvironment::from_process().with("PATH", folder.path()).with("HOME", folder.path());
-        options.host = host.without("PYENV_ROOT");
+        options.host = host.without("PYENV_ROOT").without("PIP_INDEX_URL");
     });
     let error = world.catalog.install("hermes", InstallRequest::default()).await.unwrap_err();
     assert_eq!(error.code(), "runtime_missing");
     assert!(error.to_string().contains("neither uv nor a Python"), "{error}");
     assert_eq!(world.names("hermes"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_machine_without_pip_gets_uv_from_the_index_that_pip_is_configured_with() {
+    let server = Server::start().await;
+    let program = b"#!/bin/sh\necho \"no route to the Python releases\" >&2\nexit 1\n";
+    let mut wheel = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    wheel.start_file("uv-0.13.7.data/scripts/uv", zip::write::SimpleFileOptions::default()).unwrap();
+    wheel.write_all(program).unwrap();
+    let wheel = wheel.finish().unwrap().into_inner();
+    let names =
+        ["manylinux_2_17_x86_64", "manylinux_2_17_aarch64", "macosx_10_12_x86_64", "macosx_11_0_arm64"];
+    let mut page = String::new();
+    for name in names {
+        let path = format!("/files/uv-0.13.7-py3-none-{name}.whl");
+        page.push_str(&format!("<a href=\"../..{path}#sha256={}\">uv</a>\n", sha256(&wheel)));
+        server.set(&path, Answer::body(wheel.clone()));
+    }
+    server.set("/simple/uv/", Answer::body(page));
+    let folder = tempfile::tempdir().unwrap();
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", bin.join("sh")).unwrap();
+    let world = World::with(NO_REGISTRY, |options| {
+        let host = HostEnvironment::from_process().with("PATH", &bin).with("HOME", folder.path());
+        options.host = host.without("PYENV_ROOT").with("PIP_INDEX_URL", server.url("/simple"));
+    });
+    let error = world.catalog.install("hermes", InstallRequest::default()).await.unwrap_err();
+    // uv came; what is missing now is Python itself, and uv's own words say why it cannot be had.
+    assert_eq!(error.code(), "runtime_missing");
+    assert!(error.to_string().contains("Python >=3.12"), "{error}");
+    assert!(error.to_string().contains("no route to the Python releases"), "{error}");
+    assert_eq!(std::fs::read(world.data().join("runtimes/uv/0.13.7/bin/uv")).unwrap(), program);
 }

@@ -13,6 +13,7 @@ mod pip_config;
 mod python;
 mod runtime;
 pub(crate) mod scratch;
+mod uv_bootstrap;
 mod uvx;
 
 pub(crate) use runtime::RuntimeRecord;

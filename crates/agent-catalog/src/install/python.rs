@@ -8,7 +8,9 @@ use semver::{Version, VersionReq};
 use crate::error::{CatalogError, InstallStep};
 use crate::host::is_executable;
 use crate::install::context::{INSTALL_TIMEOUT, InstallContext, QUERY_TIMEOUT};
+use crate::install::pip_config::PipConfig;
 use crate::install::runtime::{Runtime, RuntimeRecord, ensure};
+use crate::install::uv_bootstrap;
 use crate::tool::{Tool, ToolFailure, path_option, words};
 
 /// The release of uv that is fetched where there is none.
@@ -139,9 +141,12 @@ async fn install_uv(context: &InstallContext, directory: &Path) -> Result<(), Ca
     let missing = |detail: String| CatalogError::RuntimeMissing { runtime: "uv".to_owned(), detail };
     let pythons = find_pythons(context, &VersionReq::STAR).await;
     let Some(python) = pythons.first() else {
-        return Err(missing(
-            "there is neither uv nor a Python with pip on this machine; install one of them".into(),
-        ));
+        let Some(index) = PipConfig::of_host(&context.host).index_url else {
+            let detail = "there is neither uv nor a Python with pip on this machine, and pip is not configured with \
+                          an index to fetch uv from; install one of them, or set PIP_INDEX_URL";
+            return Err(missing(detail.to_owned()));
+        };
+        return uv_bootstrap::fetch(context, &index, UV_VERSION, directory).await.map_err(missing);
     };
     let mut tool = Tool {
         program: python.program.clone(),
