@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use axum::extract::{FromRequestParts, Path};
+use http::request::Parts;
 use http_edge::{Code, Problem};
 
 /// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
@@ -34,6 +36,16 @@ impl ServerId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// The last part of the path, percent-decoded. What cannot be decoded is no server id.
+impl<S: Send + Sync> FromRequestParts<S> for ServerId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let text = Path::<String>::from_request_parts(parts, state).await.map(|Path(text)| text);
+        Self::parse(text.as_deref().unwrap_or_default())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Reading a message's body into one line, within the limits.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
@@ -13,6 +15,10 @@ use crate::shared::Shared;
 
 /// Memory is taken in steps of this size while a large body comes in, rather than on the word of its header.
 const STEP: usize = 256 << 10;
+
+/// How much of a body that is too large is read all the same, and for how long.
+const DISCARDED_BYTES: usize = 256 << 20;
+const DISCARDING_TIME: Duration = Duration::from_secs(10);
 
 /// A body that is a message.
 pub(super) struct Message {
@@ -30,6 +36,7 @@ pub(super) async fn read(body: Body, shared: &Shared) -> Result<Message, Problem
     let limit = shared.limits.max_message_bytes;
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limit {
+        discard(body).await;
         return Err(too_large(limit));
     }
     let mut memory = Reservation::empty(&shared.budget);
@@ -41,6 +48,8 @@ pub(super) async fn read(body: Body, shared: &Shared) -> Result<Message, Problem
         })?;
         let Ok(data) = frame.into_data() else { continue };
         if held.len() + data.len() > limit {
+            drop(held);
+            discard(body).await;
             return Err(too_large(limit));
         }
         // One byte more, for the line feed.
@@ -71,6 +80,21 @@ fn reserve(memory: &mut Reservation, bytes: usize, shared: &Shared) -> Result<()
         "messages on their way take all of --memory-budget; try again when agents have read theirs",
     )
     .retry_after(5))
+}
+
+/// Reads on for a while and forgets it. A client that is still sending when the connection closes would lose the
+/// answer with it.
+async fn discard(mut body: Body) {
+    let discarding = async {
+        let mut discarded = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            discarded += frame.data_ref().map_or(0, Bytes::len);
+            if discarded > DISCARDED_BYTES {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DISCARDING_TIME, discarding).await;
 }
 
 fn too_large(limit: usize) -> Problem {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::StatusCode;
 use http_edge::{Code, Problem};
 
@@ -13,9 +13,8 @@ use crate::server_id::ServerId;
 /// Answers when the process tree is gone; 204 also when there was none.
 pub(super) async fn delete(
     State(registry): State<Arc<Registry>>,
-    Path(server_id): Path<String>,
+    server_id: ServerId,
 ) -> Result<StatusCode, Problem> {
-    let server_id = ServerId::parse(&server_id)?;
     if let Some(instance) = registry.find(&server_id) {
         // In a task of its own: it goes on to its end whether or not the client stays.
         let closing = tokio::spawn(async move { registry.close(&instance, CloseReason::Asked).await });

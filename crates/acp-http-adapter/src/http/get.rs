@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http_edge::{Code, Problem, Query, negotiate, query};
@@ -15,10 +15,9 @@ use crate::stream::{JournalCursor, JournalFeed, MessageCursor, MessageFeed, Repl
 /// Streams what the agent says, or both directions with `?view=journal`.
 pub(super) async fn stream(
     State(registry): State<Arc<Registry>>,
-    Path(server_id): Path<String>,
+    server_id: ServerId,
     request: Request,
 ) -> Result<Response, Problem> {
-    let server_id = ServerId::parse(&server_id)?;
     negotiate::require_accept(request.headers(), "text/event-stream")?;
     let query = Query::of(request.uri());
     let (view, replay) = (view_of(&query)?, replay_of(&query)?);

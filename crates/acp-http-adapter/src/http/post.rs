@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
@@ -23,10 +23,9 @@ use crate::server_id::ServerId;
 /// Takes one message; answers with the agent's answer when there is one to wait for.
 pub(super) async fn post(
     State(registry): State<Arc<Registry>>,
-    Path(server_id): Path<String>,
+    server_id: ServerId,
     request: Request,
 ) -> Result<Response, Problem> {
-    let server_id = ServerId::parse(&server_id)?;
     let (parts, body) = request.into_parts();
     negotiate::require_json(&parts.headers)?;
     negotiate::require_accept(&parts.headers, "application/json")?;

@@ -70,12 +70,10 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(next_sequence: u64, bytes: usize) -> Self {
-        Self {
-            framer: Framer::with_capacity(bytes + bytes / 4 + Framer::OVERHEAD),
-            heard: Vec::new(),
-            next_sequence,
-        }
+    fn new(next_sequence: u64, bytes: usize, lines: usize) -> Self {
+        // One allocation of just the right size: what is wasted here is held for as long as the log holds it.
+        let framer = Framer::with_capacity(bytes + lines * Framer::OVERHEAD);
+        Self { framer, heard: Vec::with_capacity(lines), next_sequence }
     }
 
     fn message(&mut self, line: &[u8], envelope: Envelope) {
@@ -119,9 +117,9 @@ impl Lines {
 
     fn feed(&mut self, mut bytes: &[u8], next_sequence: u64) -> Option<Batch> {
         let mut batch: Option<Batch> = None;
-        let total = bytes.len() + self.partial.len();
+        let (total, count) = (bytes.len() + self.partial.len(), memchr::memchr_iter(b'\n', bytes).count());
         while let Some(end) = memchr::memchr(b'\n', bytes) {
-            let batch = batch.get_or_insert_with(|| Batch::new(next_sequence, total));
+            let batch = batch.get_or_insert_with(|| Batch::new(next_sequence, total, count));
             self.end_line(&bytes[..end], batch);
             bytes = &bytes[end + 1..];
         }
@@ -132,7 +130,7 @@ impl Lines {
 
     /// The output is over; what has no line feed is a line all the same.
     fn finish(mut self) -> Option<Batch> {
-        let mut batch = Batch::new(self.next_sequence, self.partial.len());
+        let mut batch = Batch::new(self.next_sequence, self.partial.len(), 1);
         self.end_line(&[], &mut batch);
         Some(batch).filter(|batch| !batch.heard.is_empty())
     }

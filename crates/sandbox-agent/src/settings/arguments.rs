@@ -41,6 +41,22 @@ pub(crate) struct ServerArguments {
     /// Origin of a web page that may use the server; repeatable
     #[arg(long, env = "SANDBOX_AGENT_CORS_ALLOW_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]
     pub(crate) cors_allow_origin: Vec<Origin>,
+    #[command(flatten)]
+    pub(crate) catalog: CatalogArguments,
+    /// What to log: error, warn, info, debug, trace, or a filter such as acp_http_adapter=debug [default: info]
+    #[arg(long, env = "SANDBOX_AGENT_LOG", value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+    /// How to log [default: text]
+    #[arg(long, env = "SANDBOX_AGENT_LOG_FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+}
+
+/// Where agents come from. Shared by the server and the commands that work without one.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Agents")]
+pub(crate) struct CatalogArguments {
     /// Config file [default: $XDG_CONFIG_HOME/sandbox-agent/config.toml]
     #[arg(long, env = "SANDBOX_AGENT_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -56,14 +72,6 @@ pub(crate) struct ServerArguments {
     /// Never install an agent because it is used; 409 instead
     #[arg(long, env = "SANDBOX_AGENT_REQUIRE_PREINSTALL", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) require_preinstall: bool,
-    /// What to log: error, warn, info, debug, trace, or a filter such as acp_http_adapter=debug [default: info]
-    #[arg(long, env = "SANDBOX_AGENT_LOG", value_name = "FILTER")]
-    pub(crate) log: Option<String>,
-    /// How to log [default: text]
-    #[arg(long, env = "SANDBOX_AGENT_LOG_FORMAT")]
-    pub(crate) log_format: Option<LogFormat>,
-    #[command(flatten)]
-    pub(crate) limits: LimitArguments,
 }
 
 /// Bounds and waits. Sizes take units (64MiB), times too (90s, 1h).

@@ -14,7 +14,7 @@ use agent_catalog::{AgentId, CatalogOptions, CommandSpec, PreinstallPolicy};
 use http_edge::exposure::OpenNetwork;
 use http_edge::{Exposure, ExposureError, Token};
 
-pub(crate) use self::arguments::{LogFormat, ServerArguments};
+pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};
 use self::file::ConfigFile;
 
 /// Everything settled, ready to start.
@@ -56,7 +56,7 @@ pub(crate) enum SettingsError {
 impl Settings {
     /// Settles everything.
     pub(crate) fn settle(arguments: &ServerArguments) -> Result<Self, SettingsError> {
-        let file = ConfigFile::find(arguments.config.as_deref())?;
+        let file = ConfigFile::find(arguments.catalog.config.as_deref())?;
         let token_in_command_line = arguments.token.is_some()
             && std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--token"));
         let token = token(arguments, &file)?;
@@ -81,7 +81,7 @@ impl Settings {
             exposure,
             token_in_command_line,
             limits: limits(arguments, &file)?,
-            catalog: catalog(arguments, &file)?,
+            catalog: catalog(&arguments.catalog, &file)?,
             log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
         })
@@ -158,7 +158,12 @@ fn limits(arguments: &ServerArguments, file: &ConfigFile) -> Result<Limits, Sett
     Ok(limits)
 }
 
-fn catalog(arguments: &ServerArguments, file: &ConfigFile) -> Result<CatalogOptions, SettingsError> {
+/// The options of a catalog outside the server.
+pub(crate) fn catalog_options(arguments: &CatalogArguments) -> Result<CatalogOptions, SettingsError> {
+    catalog(arguments, &ConfigFile::find(arguments.config.as_deref())?)
+}
+
+fn catalog(arguments: &CatalogArguments, file: &ConfigFile) -> Result<CatalogOptions, SettingsError> {
     let data_dir = arguments.data_dir.clone().or(file.data_dir.clone()).or_else(default_data_dir);
     let mut options = CatalogOptions::new(data_dir.ok_or(SettingsError::NoDataDirectory)?);
     if let Some(url) = arguments.acp_registry_url.clone().or(file.acp_registry_url.clone()) {
