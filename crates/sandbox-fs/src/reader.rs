@@ -142,8 +142,7 @@ impl RangeReader {
     /// What the system says, or `UnexpectedEof` for a file that has become shorter.
     pub fn next_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
         let wanted = self.end.map_or(CHUNK_BYTES as u64, |end| end - self.position).min(CHUNK_BYTES as u64);
-        let mut chunk = Vec::new();
-        chunk.resize(usize::try_from(wanted).unwrap_or(CHUNK_BYTES), 0);
+        let mut chunk = vec![0; usize::try_from(wanted).unwrap_or(CHUNK_BYTES)];
         let count = self.read(&mut chunk)?;
         chunk.truncate(count);
         Ok((count > 0).then_some(chunk))

@@ -147,12 +147,26 @@ impl Tree {
         let path = if inner.as_os_str().is_empty() { Path::new(".") } else { inner };
         match &self.anchor {
             Anchor::Everything => Ok(rustix::fs::openat(CWD, path, sys::directory_handle(), Mode::empty())?),
-            Anchor::Beneath { directory, .. } => Ok(directory.open_dir(path)?.into_std_file().into()),
+            Anchor::Beneath { directory, .. } => {
+                let mut attempts = 0;
+                loop {
+                    match directory.open_dir(path) {
+                        // Where `openat2` is denied, a link that becomes a directory while it is read looks invalid.
+                        Err(error)
+                            if attempts < RACE_RETRIES
+                                && Errno::from_io_error(&error) == Some(Errno::INVAL) =>
+                        {
+                            attempts += 1;
+                        }
+                        opened => return Ok(opened?.into_std_file().into()),
+                    }
+                }
+            }
         }
     }
 
-    /// The real path of an existing directory, for the one interface that takes nothing else: watches.
-    pub(crate) fn canonical_directory(&self, located: &Located) -> Result<PathBuf> {
+    /// The real path of an existing file or directory, for the one interface that takes nothing else: watches.
+    pub(crate) fn canonical_path(&self, located: &Located) -> Result<PathBuf> {
         match &self.anchor {
             Anchor::Everything => located.inner.canonicalize().at(&located.shown),
             Anchor::Beneath { directory, names: [_, canonical] } => {
@@ -180,6 +194,8 @@ impl Tree {
         let mut inner = located.inner.clone();
         for _ in 0..LINK_HOPS {
             let Some((parent, name)) = split(&inner) else {
+                // `..` or the root: a directory, unless it is nothing or outside.
+                self.open_directory(&inner).at(&located.shown)?;
                 return Err(Error::WrongKind {
                     path: located.shown.clone(),
                     found: EntryType::Directory.described(),

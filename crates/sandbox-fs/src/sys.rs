@@ -166,7 +166,10 @@ pub(crate) fn read_link(directory: impl AsFd, name: &OsStr) -> Result<OsString> 
 
 /// The names in a directory, in no order, without `.` and `..`.
 pub(crate) fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<OsString>>> {
-    Ok(Dir::read_from(directory)?.filter_map(|entry| match entry {
+    // A handle that only names a directory cannot be listed, so it is opened anew.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let readable = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
+    Ok(Dir::new(readable)?.filter_map(|entry| match entry {
         Ok(entry) => {
             let name = entry.file_name().to_bytes();
             (name != b"." && name != b"..").then(|| Ok(OsStr::from_bytes(name).to_os_string()))
@@ -239,12 +242,16 @@ pub(crate) fn reserve(file: impl AsFd, length: u64) -> Result<()> {
 /// Writes everything of a file system to its disk.
 pub(crate) fn sync_file_system(directory: impl AsFd) -> Result<()> {
     // A handle that only names a directory cannot be synchronised; one that reads it can.
-    let readable = rustix::fs::openat(
-        directory,
-        ".",
-        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let readable = match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
+        Ok(readable) => readable,
+        // It may be entered but not read: then everything is written out.
+        Err(Errno::ACCESS) => {
+            rustix::fs::sync();
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
     #[cfg(target_os = "linux")]
     return rustix::fs::syncfs(readable);
     #[cfg(not(target_os = "linux"))]

@@ -29,7 +29,7 @@ impl ContinuationToken {
     /// [`Error::BadToken`] for anything that [`ContinuationToken`] does not print.
     pub fn parse(text: &str) -> Result<Self> {
         let digits = text.as_bytes();
-        if digits.is_empty() || digits.len() % 2 != 0 || digits.len() > 1 << 16 {
+        if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > 1 << 16 {
             return Err(Error::BadToken);
         }
         let mut bytes = Vec::with_capacity(digits.len() / 2);

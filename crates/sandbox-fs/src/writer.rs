@@ -125,13 +125,13 @@ impl FileService {
     /// # Errors
     /// [`Error::WrongKind`] for anything but a regular file in that place, [`Error::PreconditionFailed`],
     /// [`Error::PermissionDenied`], [`Error::NoSpace`], [`Error::OutsideRoot`], [`Error::BadName`].
-    pub fn begin_write(&self, path: &UserPath, options: WriteOptions) -> Result<AtomicWriter> {
+    pub fn begin_write(&self, path: &UserPath, options: &WriteOptions) -> Result<AtomicWriter> {
         let located = self.tree().locate(path)?;
         if path.names_directory() {
             return Err(Error::bad_name(&located.shown, "it ends like a directory and cannot name a file"));
         }
         for _ in 0..RACE_RETRIES {
-            match self.try_begin(&located, &options) {
+            match self.try_begin(&located, options) {
                 // A parent was removed between being found and being used: another upload gave up and tidied.
                 Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(error),

@@ -99,6 +99,9 @@ impl Extraction {
         self.staging.count_entry()?;
         let reject = |reason| Error::rejected(&printable(&entry.name), reason);
         let name = EntryName::parse(&entry.name).map_err(reject)?;
+        if name.is_target_itself() && entry.kind != Kind::Directory {
+            return Err(reject(RejectReason::BadName));
+        }
         match &entry.kind {
             Kind::Directory => {
                 if !name.is_target_itself() {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::io::Errno;
 
@@ -75,8 +75,8 @@ impl Visitor for Merger<'_> {
         if self.mode == Mode::Move {
             match sys::rename_exclusive(from, to) {
                 Ok(()) => return Ok(Visit::Next),
-                Err(Errno::EXIST | Errno::NOSYS) => {}
-                Err(Errno::XDEV) => {}
+                // Taken, or to be told apart below, or on another device.
+                Err(Errno::EXIST | Errno::NOSYS | Errno::XDEV) => {}
                 Err(error) => return Err(Error::at(&shown, error)),
             }
         }
@@ -117,9 +117,7 @@ impl Merger<'_> {
             (false, false) => Ok(Meeting::Replace),
             (false, true) => Ok(Meeting::ReplaceDirectory),
             (true, false) => {
-                let declared = self.directories.keys().next().is_some()
-                    && self.directories.contains_key(&declared_name(path));
-                if declared {
+                if self.directories.contains_key(&EntryName::of_plain(path)) {
                     return Ok(Meeting::Swap);
                 }
                 // The archive only implies this directory, so it has no say over what is there.
@@ -131,12 +129,6 @@ impl Merger<'_> {
             }
         }
     }
-}
-
-fn declared_name(path: &Path) -> EntryName {
-    use std::os::unix::ffi::OsStrExt;
-    // A path of the walk has plain names only; should it not parse, it is no name of the archive either.
-    EntryName::parse(path.as_os_str().as_bytes()).unwrap_or_default()
 }
 
 fn check_empty(directory: Name<'_>, path: &Path, shown: &Path) -> Result<()> {
@@ -165,7 +157,7 @@ fn move_single(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
 }
 
 /// Puts a directory in the place of a file or link, which goes with the staging folder.
-fn swap(from: Name<'_>, to: Name<'_>, shown: &PathBuf) -> Result<()> {
+fn swap(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
     match sys::exchange(from, to) {
         Err(Errno::NOSYS | Errno::XDEV) => {
             sys::unlink(to.directory, to.name).at(shown)?;

@@ -29,6 +29,11 @@ impl EntryName {
         Ok(Self(path))
     }
 
+    /// A path that is known to have plain names only, as those of a walk are.
+    pub(super) fn of_plain(path: &Path) -> Self {
+        Self(path.to_path_buf())
+    }
+
     pub(super) fn as_path(&self) -> &Path {
         &self.0
     }

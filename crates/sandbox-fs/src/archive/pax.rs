@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn records_that_matter_are_read_and_others_passed_over() {
         let records =
-            parse(b"12 path=a/b\n20 mtime=1.50000000\n9 uid=12\n10 size=77\n").expect("well-formed");
+            parse(b"12 path=a/b\n20 mtime=1.50000000\n10 uid=12\n11 size=77\n").expect("well-formed");
         assert_eq!(records.path.as_deref(), Some(b"a/b".as_slice()));
         assert_eq!(records.modified, Some(Timestamp { seconds: 1, nanoseconds: 500_000_000 }));
         assert_eq!(records.size, Some(77));

@@ -135,16 +135,18 @@ impl Staging {
         let reject = || Error::rejected(entry.as_path(), outside());
         let (directory, name) = self.place(entry)?;
         let (parent, last) = original.split().ok_or_else(reject)?;
-        let source =
-            match self.confined.open_dir(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
-            {
-                Ok(source) if sys::find_name(&source, last).at(&self.shown)?.is_some() => {
-                    OwnedFd::from(source.into_std_file())
-                }
-                _ => open_below(&self.target, parent).map_err(|_| reject())?,
-            };
-        let found = sys::stat_name(&source, last).map_err(|_| reject())?;
-        if !matches!(found.entry_type(), EntryType::File | EntryType::Symlink) {
+        let way = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        let staged = self.confined.open_dir(way).ok().map(|open| OwnedFd::from(open.into_std_file()));
+        let (source, found, linkable) = match staged.map(|open| (sys::stat_name(&open, last), open)) {
+            Some((Ok(found), open)) => (open, found, &[EntryType::File, EntryType::Symlink][..]),
+            // A link that was there before may lead anywhere and is not made anew elsewhere.
+            _ => {
+                let open = open_below(&self.target, parent).map_err(|_| reject())?;
+                let found = sys::stat_name(&open, last).map_err(|_| reject())?;
+                (open, found, &[EntryType::File][..])
+            }
+        };
+        if !linkable.contains(&found.entry_type()) {
             return Err(reject());
         }
         loop {

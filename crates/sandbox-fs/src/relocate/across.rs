@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use rustix::fs::{Access, AtFlags};
 use rustix::io::Errno;
 
 use super::{Overwrite, rename_into_place};
@@ -14,6 +15,9 @@ use crate::sys::{self, Name};
 use crate::walk::{Descent, Visit, Visited, Visitor, walk};
 
 pub(super) fn move_across(source: &Place, target: &Place, overwrite: Overwrite) -> Result<()> {
+    // A source that could not be removed afterwards is refused before anything is copied.
+    let rights = Access::WRITE_OK | Access::EXEC_OK;
+    rustix::fs::accessat(&source.directory, ".", rights, AtFlags::EACCESS).at(&source.shown)?;
     let temporary = sys::temporary_name("move");
     let staged = Name { directory: target.directory.as_fd(), name: &temporary };
     let placed = copy_entry(source.as_name(), staged, &source.shown)

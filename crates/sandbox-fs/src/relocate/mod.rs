@@ -56,11 +56,12 @@ impl FileService {
         if is_same_entry(&source, &stat, &target, found.as_ref())? {
             return Ok(moved);
         }
-        for stat in std::iter::once(&stat).chain(found.as_ref()) {
-            if self.tree().is_guarded(stat.identity()) {
-                let path = if found.is_some() { target.shown } else { source.shown };
-                return Err(Error::Protected { path });
-            }
+        let guarded = |stat: &Stat| self.tree().is_guarded(stat.identity());
+        if guarded(&stat) {
+            return Err(Error::Protected { path: source.shown });
+        }
+        if overwrite == Overwrite::Replace && found.as_ref().is_some_and(guarded) {
+            return Err(Error::Protected { path: target.shown });
         }
         check_nesting(&source, &stat, &target, found.as_ref())?;
         if let Some(found) = &found {

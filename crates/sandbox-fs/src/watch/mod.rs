@@ -14,12 +14,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::time::{Duration, Instant};
 
 use notify::{Config, ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use rustix::io::Errno;
 
 use crate::entries::{Depth, EntriesRequest};
 use crate::error::{At, Error, Result};
+use crate::metadata::EntryType;
 use crate::path::UserPath;
+use crate::root::Located;
 use crate::service::FileService;
-use crate::sys;
+use crate::sys::{self, Identity};
 use coalesce::Coalescer;
 
 /// Entries of one new directory that are looked through; more are told as an overflow.
@@ -78,20 +81,8 @@ impl FileService {
     /// [`Error::NotFound`], [`Error::PermissionDenied`], [`Error::WatchLimit`].
     pub fn watch(&self, path: &UserPath, options: &WatchOptions) -> Result<Watcher> {
         let located = self.tree().locate(path)?;
-        let (directory, real) = match self.tree().open_directory(&located.inner) {
-            Ok(directory) => (directory, self.tree().canonical_directory(&located)?),
-            Err(_) => {
-                let place = self.tree().place(&located)?;
-                place.stat()?;
-                let parent = UserPath::parse(located.shown.join(".."))?;
-                let mut above = self.tree().locate(&parent)?;
-                // The parent by name, not by `..`: the last component is a file.
-                above.inner = crate::path::split(&located.inner)
-                    .map(|(parent, _)| parent.to_path_buf())
-                    .unwrap_or_default();
-                (place.directory, self.tree().canonical_directory(&above)?.join(&place.name))
-            }
-        };
+        let watched = self.watchable(&located)?;
+        let real = self.tree().canonical_path(&located)?;
         let overflowed = Arc::new(AtomicBool::new(false));
         let (sender, events) = sync_channel(options.capacity.max(1));
         let handler = forward(sender, Arc::clone(&overflowed));
@@ -104,15 +95,33 @@ impl FileService {
         };
         system.watch(&real, mode).map_err(failed)?;
         // What was resolved must still be what the path names, or a link swapped in meanwhile would be watched.
-        if let Ok(again) = self.tree().open_directory(&located.inner) {
-            let before = sys::stat_handle(&directory).at(&located.shown)?.identity();
-            let after = sys::stat_handle(&again).at(&located.shown)?.identity();
-            if before != after || self.tree().canonical_directory(&located)? != real {
-                return Err(Error::Changed { path: located.shown });
-            }
+        if self.watchable(&located)? != watched || self.tree().canonical_path(&located)? != real {
+            return Err(Error::Changed { path: located.shown });
         }
         let coalescer = Coalescer::new(real, located.shown, options.depth);
         Ok(Watcher { _system: system, events, overflowed, coalescer, service: self.clone() })
+    }
+}
+
+impl FileService {
+    /// Which entry a path leads to, if it is one that can be watched.
+    fn watchable(&self, located: &Located) -> Result<Identity> {
+        let stat = match self.tree().open_directory(&located.inner) {
+            Ok(directory) => sys::stat_handle(directory).at(&located.shown)?,
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NOTDIR) => {
+                self.tree().place_followed(located)?.stat()?
+            }
+            Err(error) => return Err(Error::at(&located.shown, error)),
+        };
+        match stat.entry_type() {
+            EntryType::File | EntryType::Directory => Ok(stat.identity()),
+            EntryType::Symlink => Err(Error::Changed { path: located.shown.clone() }),
+            EntryType::Other => Err(Error::WrongKind {
+                path: located.shown.clone(),
+                found: EntryType::Other.described(),
+                needed: "a file or a directory",
+            }),
+        }
     }
 }
 

@@ -1,0 +1,277 @@
+//! Hostile archives: refused with the entry's name, and nothing anywhere to show for it.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use sandbox_fs::{ArchiveFormat, ArchiveLimits, Error, RejectReason};
+
+use crate::archives_in::{Packed, extract, pack};
+use crate::support::{Scratch, path};
+
+/// Unpacks into a target that holds a few things, and wants a refusal that names `culprit` and changes nothing.
+fn assert_refused(entries: &[Packed], culprit: &str) -> RejectReason {
+    let mut reasons = Vec::new();
+    for scratch in [Scratch::unconfined(), Scratch::confined()] {
+        scratch.file("to/there", "there");
+        scratch.file("to/full/inner", "there");
+        scratch.link("to/was-link", "full");
+        scratch.link("to/to-outside", "../../outside");
+        let before = scratch.snapshot();
+        for target in ["to", "made/on/the/way"] {
+            let result = extract(&scratch, target, &pack(entries));
+            // Some only offend against what is in the target.
+            if target != "to" && result.is_ok() {
+                scratch.service.remove(&path("made"), sandbox_fs::Recursion::Recursive).unwrap();
+                continue;
+            }
+            match result {
+                Err(Error::ArchiveRejected { entry, reason }) => {
+                    assert_eq!(entry.as_deref(), Some(Path::new(culprit)), "{reason:?}");
+                    reasons.push(reason);
+                }
+                other => panic!("{target}: {other:?}"),
+            }
+            assert_eq!(scratch.snapshot(), before);
+        }
+        scratch.assert_outside_untouched();
+    }
+    reasons.dedup();
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
+    reasons.remove(0)
+}
+
+#[test]
+fn names_that_climb_out_are_refused() {
+    for name in ["../x", "a/../../x", "..", "a/.."] {
+        let reason = assert_refused(&[Packed::file("fine", "x"), Packed::file(name, "x")], name);
+        assert_eq!(reason, RejectReason::ParentComponent);
+    }
+}
+
+#[test]
+fn absolute_and_empty_names_are_refused() {
+    assert_eq!(assert_refused(&[Packed::file("/etc/x", "x")], "/etc/x"), RejectReason::AbsoluteName);
+    assert_eq!(assert_refused(&[Packed::file("", "x")], ""), RejectReason::BadName);
+    assert_eq!(assert_refused(&[Packed::file("./", "x")], "./"), RejectReason::BadName);
+    let long = Packed::new(b'x', "pax", "", &pax(&[("path", &"y".repeat(300))]));
+    assert_eq!(assert_refused(&[long, Packed::file("a", "x")], &"y".repeat(300)), RejectReason::BadName);
+}
+
+#[test]
+fn links_that_leave_are_refused_also_through_others() {
+    for target in ["..", "../outside", "/etc", "a/../../x", "../../outside/secret"] {
+        let reason = assert_refused(&[Packed::link("link", target)], "link");
+        assert_eq!(reason, RejectReason::LinkOutside { target: target.into() });
+    }
+    let chain = [Packed::link("a/b/up", ".."), Packed::link("out", "a/b/up/../..")];
+    assert!(matches!(assert_refused(&chain, "out"), RejectReason::LinkOutside { .. }));
+    // A hard link to a link puts it somewhere else, where the same words mean something else.
+    let moved = [Packed::link("a/b/link", "../../x"), Packed::hard_link("moved", "a/b/link")];
+    assert!(matches!(assert_refused(&moved, "moved"), RejectReason::LinkOutside { .. }));
+    // So does going up from behind a link that was there before.
+    let foreign = [Packed::link("sly", "to-outside/../x")];
+    assert!(matches!(assert_refused(&foreign, "sly"), RejectReason::LinkOutside { .. }));
+}
+
+#[test]
+fn names_through_a_link_that_leaves_are_refused() {
+    for target in ["..", "../outside", "/tmp", "/"] {
+        let entries = [Packed::link("link", target), Packed::file("link/x", "x")];
+        assert_eq!(assert_refused(&entries, "link/x"), RejectReason::ThroughLink, "{target}");
+        let entries = [Packed::link("link", target), Packed::directory("link/x", 0o777)];
+        assert_eq!(assert_refused(&entries, "link/x"), RejectReason::ThroughLink, "{target}");
+        let entries = [Packed::file("a", ""), Packed::link("link", target), Packed::hard_link("link/x", "a")];
+        assert_eq!(assert_refused(&entries, "link/x"), RejectReason::ThroughLink, "{target}");
+    }
+}
+
+#[test]
+fn names_through_a_link_that_was_there_before_are_refused() {
+    let entries = [Packed::file("to-outside/x", "x")];
+    assert_eq!(assert_refused(&entries, "to-outside"), RejectReason::ThroughLink);
+    let entries = [Packed::file("was-link/x", "x")];
+    assert_eq!(assert_refused(&entries, "was-link"), RejectReason::ThroughLink);
+}
+
+#[test]
+fn hard_links_out_of_the_tree_are_refused() {
+    for target in
+        ["../outside/secret", "/etc/passwd", "missing", "full", "to-outside/secret", "to-outside", ""]
+    {
+        let entries = [Packed::hard_link("twin", target)];
+        let reason = assert_refused(&entries, "twin");
+        assert_eq!(reason, RejectReason::HardLinkOutside { target: target.into() });
+    }
+    let entries = [Packed::link("link", "../outside"), Packed::hard_link("twin", "link/secret")];
+    assert!(matches!(assert_refused(&entries, "twin"), RejectReason::HardLinkOutside { .. }));
+}
+
+#[test]
+fn devices_fifos_sparse_files_and_unknown_types_are_refused() {
+    let of = |kind: u8| assert_refused(&[Packed::new(kind, "node", "", b"")], "node");
+    assert_eq!((of(b'3'), of(b'4')), (RejectReason::Device, RejectReason::Device));
+    assert_eq!((of(b'6'), of(b'S')), (RejectReason::Fifo, RejectReason::Sparse));
+    assert_eq!((of(b'D'), of(b'?')), (RejectReason::UnknownType('D'), RejectReason::UnknownType('?')));
+    let sparse = Packed::new(b'x', "pax", "", &pax(&[("GNU.sparse.major", "1")]));
+    assert_eq!(assert_refused(&[sparse, Packed::file("node", "")], "node"), RejectReason::Sparse);
+}
+
+#[test]
+fn what_cannot_be_replaced_is_a_conflict() {
+    let conflict = RejectReason::Conflict { found: "a directory" };
+    assert_eq!(assert_refused(&[Packed::file("new", ""), Packed::file("full", "x")], "full"), conflict);
+    assert_eq!(assert_refused(&[Packed::link("full", "there")], "full"), conflict);
+    assert_eq!(assert_refused(&[Packed::file("a/b", ""), Packed::file("a", "")], "a"), conflict);
+    assert_eq!(assert_refused(&[Packed::file("there/x", "")], "there"), RejectReason::ThroughFile);
+    assert_eq!(
+        assert_refused(&[Packed::file("a", ""), Packed::file("a/b", "")], "a/b"),
+        RejectReason::ThroughFile
+    );
+}
+
+/// The refusal of something that is not a whole archive.
+fn refused_bytes(bytes: &[u8]) -> RejectReason {
+    let scratch = Scratch::unconfined();
+    scratch.file("to/there", "there");
+    let before = scratch.snapshot();
+    let error = extract(&scratch, "to", bytes).unwrap_err();
+    assert_eq!(scratch.snapshot(), before);
+    match error {
+        Error::ArchiveRejected { reason, .. } => reason,
+        error => panic!("{error:?}"),
+    }
+}
+
+#[test]
+fn archives_cut_off_anywhere_are_refused() {
+    let archive = pack(&[Packed::file("a", &"x".repeat(700)), Packed::file("b", "y")]);
+    // The last byte before the end that makes it whole: one block of zeros after the entries.
+    let whole = archive.len() - 1024 + 512;
+    // Around every block, and a few in between.
+    let near = |end: &usize| (end + 1) % 512 <= 2 || end % 97 == 0;
+    for end in (0..whole).filter(near) {
+        let expected =
+            if (1..512).contains(&end) { RejectReason::NotAnArchive } else { RejectReason::Truncated };
+        assert_eq!(refused_bytes(&archive[..end]), expected, "cut at {end}");
+    }
+    assert!(extract(&Scratch::unconfined(), "to", &archive[..whole]).is_ok());
+}
+
+#[test]
+fn garbage_and_damage_are_told_apart() {
+    assert_eq!(refused_bytes(&[b'x'; 5000]), RejectReason::NotAnArchive);
+    assert_eq!(refused_bytes(b"short"), RejectReason::NotAnArchive);
+    let mut archive = pack(&[Packed::file("a", ""), Packed::file("b", "")]);
+    archive[512] ^= 1;
+    assert_eq!(refused_bytes(&archive), RejectReason::BadHeader);
+    let broken = Packed::new(b'x', "pax", "", b"99 path=x\n");
+    assert_eq!(refused_bytes(&pack(&[broken, Packed::file("a", "")])), RejectReason::BadHeader);
+}
+
+#[test]
+fn extended_headers_cannot_eat_memory_or_go_on_for_ever() {
+    let huge = Packed::new(b'L', "././@LongLink", "", &vec![b'x'; 2 << 20]);
+    assert_eq!(refused_bytes(&pack(&[huge, Packed::file("a", "")])), RejectReason::ExtensionTooLarge);
+    let many: Vec<_> = (0..1000).map(|_| Packed::new(b'g', "global", "", b"")).collect();
+    assert_eq!(refused_bytes(&pack(&many)), RejectReason::ExtensionTooLarge);
+    let deep = Packed::new(b'L', "././@LongLink", "", "d/".repeat(4000).as_bytes());
+    assert_eq!(refused_bytes(&pack(&[deep, Packed::file("a", "")])), RejectReason::BadName);
+}
+
+/// Blocks repeated for as long as they are asked for: an archive that is not there until it is read.
+struct Repeated {
+    block: Vec<u8>,
+    position: usize,
+    left: u64,
+    served: u64,
+}
+
+impl Repeated {
+    fn new(block: Vec<u8>, times: u64) -> Self {
+        Self { block, position: 0, left: times, served: 0 }
+    }
+}
+
+impl Read for &mut Repeated {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            return Ok(0);
+        }
+        let rest = &self.block[self.position..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.position += count;
+        if self.position == self.block.len() {
+            self.position = 0;
+            self.left -= 1;
+            self.served += 1;
+        }
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_million_empty_entries_are_refused_at_the_limit() {
+    let scratch = Scratch::unconfined();
+    scratch.file("to/there", "there");
+    let before = scratch.snapshot();
+    let mut block = Vec::new();
+    Packed::file("same", "").append_to(&mut block);
+    let mut source = Repeated::new(block, 1_000_000);
+    let limits = ArchiveLimits { max_bytes: None, max_entries: Some(10_000) };
+    let result = scratch.service.extract_archive(&path("to"), ArchiveFormat::Tar, limits, &mut source);
+    assert!(matches!(result, Err(Error::TooManyEntries { limit: 10_000 })), "{result:?}");
+    assert!(source.served < 12_000, "it was read on past the limit: {}", source.served);
+    assert_eq!(scratch.snapshot(), before);
+}
+
+#[test]
+fn directories_that_names_only_imply_count_too() {
+    let scratch = Scratch::unconfined();
+    let entries: Vec<_> =
+        (0..10).map(|number| Packed::file(&format!("{number}/d/d/d/d/d/d/d/d/f"), "")).collect();
+    let limits = ArchiveLimits { max_bytes: None, max_entries: Some(50) };
+    let archive = pack(&entries);
+    let result = scratch.service.extract_archive(&path("."), ArchiveFormat::Tar, limits, archive.as_slice());
+    assert!(matches!(result, Err(Error::TooManyEntries { .. })), "{result:?}");
+    assert_eq!(scratch.snapshot(), BTreeMap::new());
+}
+
+#[test]
+fn a_bomb_is_refused_by_what_it_says_it_unpacks_to() {
+    let scratch = Scratch::unconfined();
+    let limits = ArchiveLimits { max_bytes: Some(1 << 20), max_entries: None };
+    // A gigabyte of zeros is a megabyte of gzip.
+    let mut header = Packed::file("zeros", "").header();
+    header.set_size(1 << 30);
+    header.set_cksum();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, header.as_bytes()).unwrap();
+    std::io::copy(&mut std::io::repeat(0).take(8 << 20), &mut gzip).unwrap();
+    let bomb = gzip.finish().unwrap();
+    let result = scratch.service.extract_archive(&path("."), ArchiveFormat::TarGzip, limits, bomb.as_slice());
+    assert!(matches!(result, Err(Error::TooLarge { limit: 1_048_576 })), "{result:?}");
+    // Many small ones add up.
+    let mut block = Vec::new();
+    Packed::file("a", &"x".repeat(1000)).append_to(&mut block);
+    let mut source = Repeated::new(block, 10_000);
+    let result = scratch.service.extract_archive(&path("."), ArchiveFormat::Tar, limits, &mut source);
+    assert!(matches!(result, Err(Error::TooLarge { .. })), "{result:?}");
+    assert!(source.served < 1500, "it was read on past the limit: {}", source.served);
+    assert_eq!(scratch.snapshot(), BTreeMap::new());
+}
+
+/// The records of a pax header, each with its own length in front.
+fn pax(records: &[(&str, &str)]) -> Vec<u8> {
+    let mut data = Vec::new();
+    for (key, value) in records {
+        let rest = key.len() + value.len() + 3;
+        let mut length = rest;
+        while length != rest + length.to_string().len() {
+            length = rest + length.to_string().len();
+        }
+        data.extend(format!("{length} {key}={value}\n").into_bytes());
+    }
+    data
+}
