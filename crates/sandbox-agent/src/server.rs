@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::launcher::CatalogLauncher;
+use crate::routes::Services;
 use crate::settings::{ServerArguments, Settings, SettingsError};
 
 /// How long ending all agents may take; within the ten seconds that most orchestrators give.
@@ -63,11 +64,12 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     let listener = listen(&settings.addresses).await?;
     let address = listener.local_addr()?;
     let catalog = Catalog::new(settings.catalog)?;
-    let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog)));
+    let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
+    let services = Services { bridge: bridge.clone(), catalog };
     let stop = CancellationToken::new();
     let serving = tokio::spawn(serve(
         listener,
-        crate::routes::all(&bridge),
+        crate::routes::all(services),
         Arc::new(settings.exposure),
         stop.clone(),
         SHUTDOWN_LIMIT + DRAIN,

@@ -1,15 +1,31 @@
 //! Every path the server has.
 
+mod agents;
 mod health;
 mod removed;
 
 use acp_http_adapter::Bridge;
+use agent_catalog::Catalog;
 use axum::Router;
 use http_edge::serve::with_fallbacks;
 
 pub(crate) use self::health::VERSION;
 
+/// What the routes stand on.
+#[derive(Debug, Clone)]
+pub(crate) struct Services {
+    pub(crate) bridge: Bridge,
+    pub(crate) catalog: Catalog,
+}
+
 /// All routes, with problems for whatever is not one.
-pub(crate) fn all(bridge: &Bridge) -> Router {
-    with_fallbacks(Router::new().merge(health::routes()).merge(removed::routes()).merge(bridge.routes()))
+pub(crate) fn all(services: Services) -> Router {
+    let Services { bridge, catalog } = services;
+    with_fallbacks(
+        Router::new()
+            .merge(health::routes())
+            .merge(removed::routes())
+            .merge(bridge.routes())
+            .merge(agents::routes(catalog, bridge)),
+    )
 }

@@ -1,0 +1,133 @@
+//! `/v1/agents`: which agents there are, how they are, and installing them.
+
+use acp_http_adapter::{Bridge, Summary};
+use agent_catalog::{
+    AgentInfo, Catalog, CatalogError, InstallOutcome, InstallRequest, ServerState, ServerStatus,
+};
+use axum::extract::{FromRequestParts, Path, Request, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::request::Parts;
+use http_edge::{Code, Problem, Query, negotiate};
+use serde::Serialize;
+
+use crate::launcher::to_problem;
+
+/// The longest body an install request may have.
+const MAX_BODY: usize = 64 << 10;
+
+#[derive(Debug, Clone)]
+struct Agents {
+    catalog: Catalog,
+    bridge: Bridge,
+}
+
+pub(super) fn routes(catalog: Catalog, bridge: Bridge) -> Router {
+    Router::new()
+        .route("/v1/agents", get(list))
+        .route("/v1/agents/{agent}", get(show))
+        .route("/v1/agents/{agent}/install", post(install))
+        .with_state(Agents { catalog, bridge })
+}
+
+#[derive(Debug, Serialize)]
+struct AgentList {
+    agents: Vec<AgentInfo>,
+}
+
+async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<AgentList>, Problem> {
+    let probe = Query::of(request.uri()).switch("config")?;
+    let mut found = agents.catalog.agents().await;
+    if probe {
+        // One after the other: an agent that starts is heavy.
+        for info in found.iter_mut().filter(|info| info.installed) {
+            *info = agents.catalog.agent_probed(&info.id).await.map_err(|error| to_problem(&error))?;
+        }
+    }
+    let running = agents.bridge.instances();
+    for info in &mut found {
+        info.server_status = Some(status_of(info, &running));
+    }
+    Ok(Json(AgentList { agents: found }))
+}
+
+async fn show(
+    State(agents): State<Agents>,
+    id: AgentName,
+    request: Request,
+) -> Result<Json<AgentInfo>, Problem> {
+    let found = if Query::of(request.uri()).switch("config")? {
+        agents.catalog.agent_probed(&id.0).await
+    } else {
+        agents.catalog.agent(&id.0).await
+    };
+    let mut info = found.map_err(|error| not_found_or(&error))?;
+    info.server_status = Some(status_of(&info, &agents.bridge.instances()));
+    Ok(Json(info))
+}
+
+async fn install(
+    State(agents): State<Agents>,
+    id: AgentName,
+    request: Request,
+) -> Result<Json<InstallOutcome>, Problem> {
+    let wanted = install_request(request).await?;
+    agents.catalog.install(&id.0, wanted).await.map(Json).map_err(|error| not_found_or(&error))
+}
+
+/// The body may be left out: then nothing special is wanted.
+async fn install_request(request: Request) -> Result<InstallRequest, Problem> {
+    let (parts, body) = request.into_parts();
+    let bytes = axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| {
+        Problem::new(Code::PayloadTooLarge, format!("an install request has at most {MAX_BODY} bytes"))
+            .with("limit", MAX_BODY)
+    })?;
+    if bytes.is_empty() {
+        return Ok(InstallRequest::default());
+    }
+    negotiate::require_json(&parts.headers)?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Problem::new(
+            Code::InvalidJson,
+            format!("{error}; send {{\"reinstall\":true,\"agentVersion\":\"1.2.3\",\"agentProcessVersion\":\"1.2.3\"}}, each part optional"),
+        )
+    })
+}
+
+/// An agent in the path that does not exist is a missing resource, not a bad request.
+fn not_found_or(error: &CatalogError) -> Problem {
+    match error {
+        CatalogError::UnknownAgent { .. } | CatalogError::InvalidAgentId { .. } => {
+            Problem::new(Code::AgentNotFound, format!("{error}; GET /v1/agents lists those there are"))
+        }
+        _ => to_problem(error),
+    }
+}
+
+fn status_of(info: &AgentInfo, running: &[Summary]) -> ServerStatus {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let oldest = running
+        .iter()
+        .filter(|instance| instance.agent == info.id && instance.status == "running")
+        .map(|instance| instance.created_at_ms)
+        .min();
+    ServerStatus {
+        status: if oldest.is_some() { ServerState::Running } else { ServerState::Stopped },
+        uptime_ms: oldest.map(|since| now.saturating_sub(since)),
+    }
+}
+
+/// The agent in the path. What cannot be decoded names no agent.
+struct AgentName(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for AgentName {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(_) => Err(Problem::new(Code::AgentNotFound, "the agent's name in the path is not UTF-8")),
+        }
+    }
+}
