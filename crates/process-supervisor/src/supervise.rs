@@ -233,9 +233,10 @@ fn close_inherited_descriptors() {
     let Ok(listing) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> =
         listing.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for number in numbers.into_iter().filter(|number| *number > 2) {
+    // The listing's own descriptor is among them, and closed by now.
+    let is_open = |number: &i32| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
+    for number in numbers.into_iter().filter(|number| *number > 2).filter(is_open) {
         // SAFETY: this is the first thing the process does; nothing in it owns a descriptor above standard error.
-        // The listing's own one is closed by now, and closing a closed number does nothing.
         #[allow(unsafe_code)]
         unsafe {
             rustix::io::close(number);
