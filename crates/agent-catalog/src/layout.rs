@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -217,7 +218,9 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), CatalogE
     let parent = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
         fs::create_dir_all(parent)?;
-        let mut file = tempfile::Builder::new().prefix(".write-").tempfile_in(parent)?;
+        // Readable as any new file is: one user may install and another run.
+        let mode = fs::Permissions::from_mode(0o666);
+        let mut file = tempfile::Builder::new().prefix(".write-").permissions(mode).tempfile_in(parent)?;
         io::Write::write_all(&mut file, bytes)?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)?;

@@ -132,10 +132,10 @@ fn offers(
 ) -> Result<Vec<Offer>, CatalogError> {
     let mut offers = Vec::new();
     if let Some(npx) = &distribution.npx {
-        offers.push(Offer::Npm(package_offer(npx, PackageName::npm(&npx.package), version, pin)));
+        offers.push(Offer::Npm(package_offer(npx, PackageName::npm(&npx.package), pin)));
     }
     if let Some(uvx) = &distribution.uvx {
-        offers.push(Offer::Python(package_offer(uvx, PackageName::python(&uvx.package), version, pin)));
+        offers.push(Offer::Python(package_offer(uvx, PackageName::python(&uvx.package), pin)));
     }
     if let Some(target) = distribution.binary.get(Platform::current().key()) {
         match pin {
@@ -161,14 +161,9 @@ fn offers(
     Err(unsupported(id, &distribution.binary_platforms()))
 }
 
-fn package_offer(
-    offer: &PackageDistribution,
-    package: PackageName,
-    version: &str,
-    pin: Option<&str>,
-) -> PackageOffer {
-    let listed = (!version.is_empty()).then_some(version);
-    let version = pin.or(package.version()).or(listed).map(str::to_owned);
+fn package_offer(offer: &PackageDistribution, package: PackageName, pin: Option<&str>) -> PackageOffer {
+    // A package without a version means the newest, as it does for npx and uvx.
+    let version = pin.or(package.version()).map(str::to_owned);
     PackageOffer {
         version,
         package,

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,11 @@ async fn a_second_install_finds_everything_done() {
     assert!(!first.already_installed && second.already_installed);
     assert_eq!(first.artifacts, second.artifacts);
     assert_eq!(server.requests("/fake-1.0.0.tar.gz").len(), 1);
+    // One user may install and another run: what was written is as readable as any new file.
+    let plain = world.folder.path().join("plain");
+    std::fs::write(&plain, "").unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+    assert_eq!(mode(&world.data().join("agents/fake/1.0.0/.install.json")), mode(&plain));
     // Another process finds it too, even offline.
     let offline = support::catalog_in(world.folder.path(), NO_REGISTRY, |_| {});
     assert!(offline.is_known("fake").await);

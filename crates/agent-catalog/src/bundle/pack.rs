@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::interpreter::Travel;
@@ -24,8 +24,11 @@ pub(super) fn pack(
     target: &Path,
 ) -> Result<BundleSummary, CatalogError> {
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file =
-        tempfile::Builder::new().prefix(".bundle-").tempfile_in(parent).during("create a file in", parent)?;
+    let file = tempfile::Builder::new()
+        .prefix(".bundle-")
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(parent)
+        .during("create a file in", parent)?;
     let summary = agents
         .iter()
         .map(|(record, _)| BundledAgent { id: record.agent.clone(), version: record.version.clone() })
