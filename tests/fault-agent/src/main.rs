@@ -1,3 +1,43 @@
 //! An agent that misbehaves on request.
+//!
+//! It speaks JSON-RPC in lines, as an ACP agent does, and takes each method's name as a command: see [`commands`].
+//! How it starts is told by flags: see [`flags`]. It refuses to be clever: whatever it cannot do ends it with a
+//! message on standard error.
 
-fn main() {}
+mod commands;
+mod flags;
+mod output;
+mod processes;
+
+use std::io::BufRead;
+
+use flags::Flags;
+
+/// Ends the agent when something that must work does not.
+pub(crate) fn give_up(what: &str) -> ! {
+    eprintln!("fault-agent: {what}");
+    std::process::exit(101)
+}
+
+/// Does nothing, until somebody ends the process.
+pub(crate) fn stay() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+fn main() {
+    let flags = Flags::read();
+    flags.apply_at_start();
+    let mut input = std::io::stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match input.read_until(b'\n', &mut line) {
+            Ok(0) if flags.ignore_eof || commands::input_was_closed() => stay(),
+            Ok(0) => return,
+            Ok(_) => commands::take(line.strip_suffix(b"\n").unwrap_or(&line)),
+            Err(error) => give_up(&format!("cannot read: {error}")),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Looking at processes through `/proc`.
+
+use std::fs;
+
+/// A process, told from a later one with the same number by its start time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    started: u64,
+}
+
+impl Process {
+    /// The process that has this number now.
+    #[track_caller]
+    pub(crate) fn of(pid: u32) -> Self {
+        Self::find(pid).unwrap_or_else(|| panic!("there is no process {pid}"))
+    }
+
+    fn find(pid: u32) -> Option<Self> {
+        Some(Self { pid, started: stat(pid)?.started })
+    }
+
+    /// Whether nothing of it is left, not even a zombie.
+    pub(crate) fn is_gone(self) -> bool {
+        stat(self.pid).is_none_or(|stat| stat.started != self.started)
+    }
+
+    /// Whether it has ended but nobody has reaped it.
+    pub(crate) fn is_zombie(self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.started == self.started && stat.state == 'Z')
+    }
+
+    /// Whether it runs.
+    pub(crate) fn is_alive(self) -> bool {
+        !self.is_gone() && !self.is_zombie()
+    }
+
+    /// Waits until nothing of it is left.
+    #[track_caller]
+    pub(crate) fn wait_until_gone(self) {
+        super::eventually(&format!("process {} is gone", self.pid), || self.is_gone().then_some(()));
+    }
+
+    /// Sends it a signal by name, such as `KILL`.
+    #[track_caller]
+    pub(crate) fn signal(self, name: &str) {
+        let sent = std::process::Command::new("kill").args(["-s", name, &self.pid.to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "cannot send {name} to {}", self.pid);
+    }
+
+    pub(crate) fn parent(self) -> Self {
+        Self::of(stat(self.pid).expect("the process is there").parent)
+    }
+
+    /// All that descend from it, zombies included.
+    pub(crate) fn descendants(self) -> Vec<Self> {
+        let everybody: Vec<(u32, Stat)> = fs::read_dir("/proc")
+            .expect("there is a /proc")
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(|pid| Some((pid, stat(pid)?)))
+            .collect();
+        let mut found: Vec<Self> = Vec::new();
+        let mut open = vec![self.pid];
+        while let Some(parent) = open.pop() {
+            for (pid, stat) in everybody.iter().filter(|(_, stat)| stat.parent == parent) {
+                found.push(Self { pid: *pid, started: stat.started });
+                open.push(*pid);
+            }
+        }
+        found
+    }
+
+    /// Its largest resident size so far, in bytes.
+    pub(crate) fn peak_memory(self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).expect("the process is there");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a size is told");
+        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a size is a number");
+        kibibytes * 1024
+    }
+}
+
+struct Stat {
+    state: char,
+    parent: u32,
+    started: u64,
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before this may hold spaces and parentheses.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    Some(Stat {
+        state: fields.first()?.chars().next()?,
+        parent: fields.get(1)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}

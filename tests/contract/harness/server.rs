@@ -1,0 +1,219 @@
+//! A server of the test's own, on a port of its own, with folders of its own; gone when the test ends.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::{Process, Request, SOON};
+
+/// The product as it was built.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sandbox-agent");
+
+/// The agent that misbehaves on request; it is built beside the product.
+pub(crate) fn fault_agent() -> PathBuf {
+    let path = Path::new(BINARY).with_file_name("fault-agent");
+    assert!(path.exists(), "{} is missing: run cargo build --workspace first", path.display());
+    path
+}
+
+/// A server to be.
+pub(crate) struct ServerBuilder {
+    command: Command,
+    scratch: TempDir,
+    registry: String,
+}
+
+impl ServerBuilder {
+    pub(crate) fn new() -> Self {
+        let scratch = tempfile::Builder::new().prefix("contract-").tempdir().expect("a folder can be made");
+        let mut command = Command::new(BINARY);
+        command.arg("server");
+        Self { command, scratch, registry: r#"{"version":"1","agents":[]}"#.to_owned() }
+            .flag("--port", "0")
+            .flag("--agent", &format!("fault='{}'", fault_agent().display()))
+    }
+
+    /// The server started through another program, which gets it as its arguments.
+    pub(crate) fn under(mut self, program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).arg(BINARY).args(self.command.get_args());
+        self.command = command;
+        self
+    }
+
+    pub(crate) fn flag(mut self, name: &str, value: &str) -> Self {
+        self.command.args([name, value]);
+        self
+    }
+
+    pub(crate) fn switch(mut self, name: &str) -> Self {
+        self.command.arg(name);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Another name for the agent that misbehaves, with flags of its own.
+    pub(crate) fn agent(self, name: &str, flags: &str) -> Self {
+        self.flag("--agent", &format!("{name}='{}' {flags}", fault_agent().display()))
+    }
+
+    /// What the ACP registry says; empty unless told.
+    pub(crate) fn registry(mut self, document: &str) -> Self {
+        self.registry = document.to_owned();
+        self
+    }
+
+    /// Runs the server and everything under it as another user.
+    pub(crate) fn user(mut self, id: u32) -> Self {
+        self.command.uid(id).gid(id);
+        std::os::unix::fs::chown(self.scratch.path(), Some(id), Some(id))
+            .expect("root may give folders away");
+        self
+    }
+
+    /// A file in the server's scratch folder.
+    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.scratch.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folders can be made");
+        std::fs::write(&path, content).expect("files can be written");
+        path
+    }
+
+    fn prepare(&mut self) {
+        let registry = self.file("registry.json", &self.registry);
+        for (name, _) in std::env::vars_os() {
+            // A setting of whoever runs the tests must not change them.
+            if name.to_string_lossy().starts_with("SANDBOX_AGENT_")
+                && !self.command.get_envs().any(|(given, _)| given == name)
+            {
+                self.command.env_remove(name);
+            }
+        }
+        let home = self.scratch.path();
+        let usual = [
+            ("HOME", home.to_owned()),
+            ("XDG_DATA_HOME", home.join("data")),
+            ("XDG_CONFIG_HOME", home.join("config")),
+            ("XDG_CACHE_HOME", home.join("cache")),
+            ("SANDBOX_AGENT_ACP_REGISTRY_URL", format!("file://{}", registry.display()).into()),
+        ];
+        for (name, value) in usual {
+            if !self.command.get_envs().any(|(given, _)| given == name) {
+                self.command.env(name, value);
+            }
+        }
+        self.command.current_dir(home).stdin(Stdio::null()).stdout(Stdio::piped());
+    }
+
+    /// Starts it and waits until it listens.
+    #[track_caller]
+    pub(crate) fn start(mut self) -> Server {
+        self.prepare();
+        let log = self.scratch.path().join("server.log");
+        let errors = std::fs::File::create(&log).expect("a log can be written");
+        let mut child = self.command.stderr(errors).spawn().expect("the server starts");
+        let mut output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("its output can be read");
+        let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        let Some(port) = port else {
+            let _ = child.kill();
+            let _ = child.wait();
+            let log = std::fs::read_to_string(&log).unwrap_or_default();
+            panic!("the server did not say where it listens: {line:?}\n{log}");
+        };
+        Server { process: Process::of(child.id()), child, port, _output: output, scratch: self.scratch }
+    }
+
+    /// Starts it where it must refuse to: its exit status and what it says.
+    #[track_caller]
+    pub(crate) fn refuse_to_start(mut self) -> (ExitStatus, String) {
+        self.prepare();
+        let mut child = self.command.stderr(Stdio::piped()).spawn().expect("the server can be executed");
+        let status = wait_for(&mut child, SOON);
+        let mut said = String::new();
+        child.stderr.take().expect("it is piped").read_to_string(&mut said).expect("it is text");
+        match status {
+            Some(status) => (status, said),
+            None => {
+                let _ = child.kill();
+                panic!("the server runs, though it should have refused to start")
+            }
+        }
+    }
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) process: Process,
+    pub(crate) port: u16,
+    child: Child,
+    /// Kept open, so that the server can always write to it.
+    _output: BufReader<std::process::ChildStdout>,
+    scratch: TempDir,
+}
+
+impl Server {
+    /// A server with every default and the `fault` agent.
+    #[track_caller]
+    pub(crate) fn start() -> Self {
+        ServerBuilder::new().start()
+    }
+
+    pub(crate) fn with() -> ServerBuilder {
+        ServerBuilder::new()
+    }
+
+    pub(crate) fn request(&self, method: &str, target: &str) -> Request {
+        Request::new(self.port, method, target)
+    }
+
+    /// What the server has logged so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.scratch.path().join("server.log")).unwrap_or_default()
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Waits for it to end by itself.
+    #[track_caller]
+    pub(crate) fn wait_for_end(&mut self, within: Duration) -> ExitStatus {
+        wait_for(&mut self.child, within)
+            .unwrap_or_else(|| panic!("the server still runs after {within:?}\n{}", self.log()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- log of the server ---\n{}", self.log());
+        }
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            // The supervisors end what it has started, also after this.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn wait_for(child: &mut Child, within: Duration) -> Option<ExitStatus> {
+    let deadline = Instant::now() + within;
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            return Some(status);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    None
+}

@@ -1,0 +1,211 @@
+//! Reading server-sent events, each with a deadline.
+
+use std::collections::VecDeque;
+use std::io::BufReader;
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::SOON;
+use super::http::{Headers, Response, read_chunk, read_head};
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) name: String,
+    pub(crate) id: Option<String>,
+    pub(crate) data: String,
+    /// The comment lines before its fields.
+    pub(crate) comments: Vec<String>,
+}
+
+impl Event {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error}: {}", self.data))
+    }
+
+    /// The sequence number.
+    #[track_caller]
+    pub(crate) fn number(&self) -> u64 {
+        let id = self.id.as_deref().unwrap_or_else(|| panic!("{self:?} has no id"));
+        id.parse().unwrap_or_else(|_| panic!("`{id}` is not a number"))
+    }
+
+    /// Whether it is a message with this method.
+    pub(crate) fn is_call_of(&self, method: &str) -> bool {
+        self.name == "message" && self.json()["method"] == method
+    }
+
+    /// Whether it is a message that answers this id.
+    pub(crate) fn answers(&self, id: &Value) -> bool {
+        self.name == "message" && {
+            let message = self.json();
+            message["method"].is_null() && message["id"] == *id
+        }
+    }
+}
+
+/// A connection on which events come.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    connection: BufReader<TcpStream>,
+    pub(crate) headers: Headers,
+    unread: Vec<u8>,
+    /// How much of that is known to hold no blank line.
+    searched: usize,
+    ready: VecDeque<Event>,
+    comments: Vec<String>,
+    ended: bool,
+}
+
+impl Stream {
+    /// Reads the head, which must be that of a stream.
+    #[track_caller]
+    pub(crate) fn open(connection: TcpStream) -> Self {
+        let mut connection = BufReader::new(connection);
+        let (status, headers) = read_head(&mut connection);
+        if status != 200 {
+            let mut body = Vec::new();
+            if let Some(length) = headers.get("content-length").and_then(|text| text.parse().ok()) {
+                body.resize(length, 0);
+                let _ = std::io::Read::read_exact(&mut connection, &mut body);
+            }
+            panic!("a stream was expected, not {:?}", Response { status, headers, body });
+        }
+        assert_eq!(headers.get("content-type"), Some("text/event-stream"));
+        let (unread, ready, comments) = (Vec::new(), VecDeque::new(), Vec::new());
+        Self { connection, headers, unread, searched: 0, ready, comments, ended: false }
+    }
+
+    /// The next event; fails the test when none comes.
+    #[track_caller]
+    pub(crate) fn next(&mut self) -> Event {
+        self.next_or_end().expect("another event was expected, but the stream ended")
+    }
+
+    /// The next event, or none when the stream has ended.
+    #[track_caller]
+    pub(crate) fn next_or_end(&mut self) -> Option<Event> {
+        let deadline = Instant::now() + SOON;
+        while self.ready.is_empty() && !self.ended {
+            assert!(self.pull(deadline), "no event came within {SOON:?}");
+        }
+        self.ready.pop_front()
+    }
+
+    /// The next event if one comes within `wait`.
+    pub(crate) fn next_within(&mut self, wait: Duration) -> Option<Event> {
+        let deadline = Instant::now() + wait;
+        while self.ready.is_empty() && !self.ended && self.pull(deadline) {}
+        self.ready.pop_front()
+    }
+
+    /// Skips to the first event that is wanted.
+    #[track_caller]
+    pub(crate) fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
+        loop {
+            let event = self.next();
+            if wanted(&event) {
+                return event;
+            }
+        }
+    }
+
+    /// Everything up to and with the first event that is wanted.
+    #[track_caller]
+    pub(crate) fn up_to(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            events.push(self.next());
+            if events.last().is_some_and(&wanted) {
+                return events;
+            }
+        }
+    }
+
+    /// Everything until the server ends the stream.
+    #[track_caller]
+    pub(crate) fn to_the_end(&mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.next_or_end()).collect()
+    }
+
+    /// Waits for a comment that stands alone, such as a heartbeat.
+    #[track_caller]
+    pub(crate) fn comment(&mut self) -> String {
+        let deadline = Instant::now() + SOON;
+        while self.comments.is_empty() {
+            assert!(self.pull(deadline) && !self.ended, "no comment came within {SOON:?}");
+        }
+        self.comments.remove(0)
+    }
+
+    /// Cuts the connection.
+    pub(crate) fn cut(self) {
+        let _ = self.connection.get_ref().shutdown(Shutdown::Both);
+    }
+
+    /// Reads one chunk; false when the deadline passes first.
+    fn pull(&mut self, deadline: Instant) -> bool {
+        let wait = deadline.saturating_duration_since(Instant::now());
+        if wait.is_zero() {
+            return false;
+        }
+        // Waiting happens on the first byte only, so that a deadline never cuts a chunk in two.
+        if self.connection.buffer().is_empty() {
+            self.connection.get_ref().set_read_timeout(Some(wait)).expect("a timeout can be set");
+            match std::io::BufRead::fill_buf(&mut self.connection) {
+                Ok([]) => {
+                    self.ended = true;
+                    return true;
+                }
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), std::io::ErrorKind::ConnectionReset) => {
+                    self.ended = true;
+                    return true;
+                }
+                Err(_) => return false,
+            }
+            self.connection.get_ref().set_read_timeout(Some(SOON)).expect("a timeout can be set");
+        }
+        if !read_chunk(&mut self.connection, &mut self.unread) {
+            self.ended = true;
+        }
+        self.parse();
+        true
+    }
+
+    fn parse(&mut self) {
+        // A blank line ends an event. Whatever the agent says, no other byte sequence may end one.
+        let mut start = 0;
+        while let Some(found) = memchr::memmem::find(&self.unread[start.max(self.searched)..], b"\n\n") {
+            let end = start.max(self.searched) + found;
+            let block = &self.unread[start..end];
+            assert!(memchr::memchr(b'\r', block).is_none(), "a raw CR would end a line of the stream");
+            let block = std::str::from_utf8(block).expect("a stream is UTF-8").to_owned();
+            (start, self.searched) = (end + 2, 0);
+            self.take_block(&block);
+        }
+        self.unread.drain(..start);
+        self.searched = self.unread.len().saturating_sub(1);
+    }
+
+    fn take_block(&mut self, block: &str) {
+        let mut event = Event { name: String::new(), id: None, data: String::new(), comments: Vec::new() };
+        for line in block.split('\n') {
+            match line.split_once(':') {
+                Some(("", comment)) => event.comments.push(comment.trim().to_owned()),
+                Some(("event", name)) => event.name = name.trim().to_owned(),
+                Some(("id", id)) => event.id = Some(id.trim().to_owned()),
+                Some(("data", data)) => event.data.push_str(data.strip_prefix(' ').unwrap_or(data)),
+                _ => panic!("`{line}` is not a line of a stream"),
+            }
+        }
+        if event.name.is_empty() {
+            self.comments.append(&mut event.comments);
+        } else {
+            self.ready.push_back(event);
+        }
+    }
+}

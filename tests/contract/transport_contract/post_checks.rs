@@ -1,0 +1,165 @@
+//! POST, rules 1 to 3: what a message must be before anything happens, and where it may go.
+
+use serde_json::json;
+
+use crate::harness::Server;
+use crate::harness::rpc::{call, path};
+
+const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":{}}"#;
+
+#[test]
+fn a_server_id_is_1_to_128_of_the_allowed_characters_and_starts_with_a_letter_or_digit() {
+    let server = Server::start();
+    for good in ["a", "0", "A.b_c~d-e", &"x".repeat(128)] {
+        server.post(good, MESSAGE).query("agent", "fault").send().expect(200);
+    }
+    for bad in ["-a", ".a", "_a", "~a", "a%20b", "a%2Fb", "%C3%A9", "a+b", "a:b", &"x".repeat(129)] {
+        server.post(bad, MESSAGE).query("agent", "fault").send().problem(400, "invalid_server_id");
+        server.get(bad).send().problem(400, "invalid_server_id");
+        server.delete(bad).send().problem(400, "invalid_server_id");
+    }
+}
+
+#[test]
+fn the_content_type_must_be_json_with_any_parameters() {
+    let server = Server::start();
+    let post = || server.post("a", MESSAGE).query("agent", "fault");
+    for good in ["application/json", "application/json; charset=utf-8", "Application/JSON;x=y"] {
+        post().header("Content-Type", good).send().expect(200);
+    }
+    for bad in ["text/plain", "application/json-rpc", "application/x-www-form-urlencoded", ""] {
+        post().header("Content-Type", bad).send().problem(415, "unsupported_media_type");
+    }
+}
+
+#[test]
+fn a_post_without_a_content_type_is_415() {
+    let server = Server::start();
+    let bare = server.request("POST", "/v1/acp/a?agent=fault").header("Content-Length", "0");
+    bare.send().problem(415, "unsupported_media_type");
+}
+
+#[test]
+fn accept_must_allow_json_when_it_is_there() {
+    let server = Server::start();
+    let post = || server.post("a", MESSAGE).query("agent", "fault");
+    for good in ["application/json", "*/*", "text/html, application/*;q=0.1"] {
+        post().header("Accept", good).send().expect(200);
+    }
+    for bad in ["text/event-stream", "text/html", "*/*, application/json;q=0"] {
+        post().header("Accept", bad).send().problem(406, "not_acceptable");
+    }
+}
+
+#[test]
+fn a_body_over_max_message_bytes_is_413_and_one_at_the_limit_is_not() {
+    let server = Server::with().flag("--max-message-bytes", "4096").start();
+    let sized = |bytes: usize| {
+        let empty = call(1, "echo", json!({"filler": ""})).len();
+        call(1, "echo", json!({"filler": "x".repeat(bytes - empty)}))
+    };
+    let problem =
+        server.post("a", sized(4097)).query("agent", "fault").send().problem(413, "payload_too_large");
+    assert_eq!(problem["limit"], 4096);
+    let within = server.post("a", sized(4096)).query("agent", "fault").send();
+    // The answer has a little more around it than the question, and may itself be too long to be passed on.
+    assert_ne!(within.status, 413);
+}
+
+#[test]
+fn a_chunked_body_over_the_limit_is_413_too() {
+    let server = Server::with().flag("--max-message-bytes", "4096").start();
+    let mut body = Vec::new();
+    for _ in 0..10 {
+        body.extend_from_slice(format!("{:x}\r\n{}\r\n", 1000, " ".repeat(1000)).as_bytes());
+    }
+    body.extend_from_slice(b"0\r\n\r\n");
+    let request = server.request("POST", "/v1/acp/a?agent=fault");
+    let request = request.header("Content-Type", "application/json").header("Transfer-Encoding", "chunked");
+    let mut connection = request.write();
+    let _ = std::io::Write::write_all(&mut connection, &body);
+    let response = crate::harness::Response::read(&mut std::io::BufReader::new(connection));
+    response.problem(413, "payload_too_large");
+}
+
+#[test]
+fn the_body_must_be_one_json_rpc_object() {
+    let server = Server::start();
+    let post = |body: &[u8]| server.post("a", body).query("agent", "fault").send();
+    for not_json in [&b""[..], b"{", b"hello", b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"} trailing", b"{'a':1}"]
+    {
+        post(not_json).problem(400, "invalid_json");
+    }
+    post(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}").problem(400, "invalid_json");
+    for not_a_message in [
+        "42",
+        "null",
+        "\"text\"",
+        "[]",
+        r#"[{"jsonrpc":"2.0","id":1,"method":"echo"}]"#,
+        "{}",
+        r#"{"id":1,"method":"echo"}"#,
+        r#"{"jsonrpc":"1.0","id":1,"method":"echo"}"#,
+        r#"{"jsonrpc":2.0,"id":1,"method":"echo"}"#,
+        r#"{"jsonrpc":"2.0","id":1}"#,
+        r#"{"jsonrpc":"2.0","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":true,"method":"echo"}"#,
+        r#"{"jsonrpc":"2.0","id":{},"method":"echo"}"#,
+        r#"{"jsonrpc":"2.0","id":[1],"method":"echo"}"#,
+    ] {
+        let problem = post(not_a_message.as_bytes()).problem(400, "invalid_envelope");
+        assert!(problem["detail"].as_str().is_some(), "{not_a_message}");
+    }
+    assert_eq!(server.summary("a"), None, "nothing that is refused makes an instance");
+}
+
+#[test]
+fn the_checks_come_in_order_content_type_accept_size_envelope_agent() {
+    let server = Server::with().flag("--max-message-bytes", "1024").start();
+    let long = "x".repeat(2000);
+    let post = |body: &str| server.post("a", body);
+    let (plain, html) = (("Content-Type", "text/plain"), ("Accept", "text/html"));
+    post(&long).header(plain.0, plain.1).header(html.0, html.1).send().problem(415, "unsupported_media_type");
+    post(&long).header(html.0, html.1).send().problem(406, "not_acceptable");
+    post(&long).send().problem(413, "payload_too_large");
+    post("not json").send().problem(400, "invalid_json");
+    post(MESSAGE).send().problem(400, "agent_required");
+}
+
+#[test]
+fn the_first_post_must_name_an_agent() {
+    let server = Server::start();
+    server.post("a", MESSAGE).send().problem(400, "agent_required");
+    server.post("a", MESSAGE).query("agent", "").send().problem(400, "agent_required");
+    assert_eq!(server.summary("a"), None);
+}
+
+#[test]
+fn the_agent_must_be_known() {
+    let server = Server::start();
+    let problem = server.post("a", MESSAGE).query("agent", "nobody").send().problem(400, "unknown_agent");
+    assert_eq!(problem["agent"], "nobody");
+    assert_eq!(server.summary("a"), None);
+}
+
+#[test]
+fn a_known_server_id_needs_no_agent_and_refuses_another_one() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.post("a", MESSAGE).send().expect(200);
+    server.post("a", MESSAGE).query("agent", "fault").send().expect(200);
+    let problem = server.post("a", MESSAGE).query("agent", "mock").send().problem(409, "agent_mismatch");
+    assert_eq!(problem["agent"], "fault");
+    // It is refused before anybody asks whether that agent exists.
+    server.post("a", MESSAGE).query("agent", "nobody").send().problem(409, "agent_mismatch");
+}
+
+#[test]
+fn a_method_that_an_endpoint_does_not_have_is_405_and_names_those_it_has() {
+    let server = Server::start();
+    for (method, target) in [("PUT", path("a")), ("PATCH", path("a")), ("POST", "/v1/acp".to_owned())] {
+        let refused = server.request(method, &target).send();
+        refused.problem(405, "method_not_allowed");
+        assert!(refused.headers.get("allow").is_some_and(|allow| allow.contains("GET")), "{method} {target}");
+    }
+}

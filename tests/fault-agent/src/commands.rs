@@ -1,0 +1,180 @@
+//! What the agent does when told: one method, one misdeed.
+//!
+//! | method | params | does |
+//! |---|---|---|
+//! | `echo` | any | answers with the params |
+//! | `received` | any | answers with the very line that came in, as a string; as a notification it notifies |
+//! | `raw` | `text` or `hex`, `answer` | writes these bytes to standard output, then answers unless `answer` is false |
+//! | `emit` | `count`, `bytes`, `method` | that many notifications, each with `index` and that much filler, then answers |
+//! | `ask` | `id`, `method`, `params` | sends a request of its own, then answers; any response it gets it notifies as `asked` |
+//! | `never` | | does not answer |
+//! | `slow` | `ms` | answers later, and goes on reading meanwhile |
+//! | `stall` | `ms` | reads nothing for so long, then answers |
+//! | `exit` | `code` | ends without an answer |
+//! | `exit_after_answer` | `code` | answers and ends in the same breath |
+//! | `stderr` | `bytes` or `text` | writes to standard error, then answers |
+//! | `spawn_daemon`, `spawn_child` | see [`processes`] | answers with the new process's `pid` |
+//! | `close_stdout`, `close_stdin` | | answers, then closes it and stays |
+//! | `env`, `read`, `pid` | `name`, `path` | answers with a variable, a file or why not, its own id |
+//!
+//! Everything else is answered with a JSON-RPC error -32601.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::{give_up, output, processes};
+
+static INPUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the agent closed its own input.
+pub(crate) fn input_was_closed() -> bool {
+    INPUT_CLOSED.load(Ordering::SeqCst)
+}
+
+/// Takes one line.
+pub(crate) fn take(line: &[u8]) {
+    let Ok(text) = std::str::from_utf8(line) else {
+        return output::notify("garbled", &json!({"bytes": line.len()}));
+    };
+    let Ok(message) = serde_json::from_str::<Value>(text) else {
+        return output::notify("garbled", &json!({"line": text}));
+    };
+    let Some(method) = message["method"].as_str() else {
+        return output::notify("asked", &json!({"line": text}));
+    };
+    let id = raw_id(text);
+    run(method, id.as_deref(), &message["params"], text);
+}
+
+/// The id as it was written.
+fn raw_id(text: &str) -> Option<String> {
+    let fields: std::collections::HashMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
+    fields.get("id").map(|raw| raw.get().to_owned())
+}
+
+fn run(method: &str, id: Option<&str>, params: &Value, line: &str) {
+    let number = |name: &str| params[name].as_u64().unwrap_or(0);
+    let nothing = Value::Null;
+    match method {
+        "initialize" => output::answer(id, &json!({"protocolVersion": 1, "agentCapabilities": {}})),
+        "echo" => output::answer(id, params),
+        "received" if id.is_none() => output::notify("received", &json!({"line": line})),
+        "received" => output::answer(id, &json!(line)),
+        "raw" => {
+            output::bytes(&raw_bytes(params));
+            if params["answer"] != false {
+                output::answer(id, &nothing);
+            }
+        }
+        "emit" => {
+            let name = params["method"].as_str().unwrap_or("burst");
+            for index in 0..number("count") {
+                output::filled(name, index, length(number("bytes")));
+            }
+            output::answer(id, &nothing);
+        }
+        "ask" => {
+            let asked = json!({"jsonrpc": "2.0", "id": params["id"], "method": params["method"], "params": params["params"]});
+            output::message(&asked);
+            output::answer(id, &nothing);
+        }
+        "never" => {}
+        "slow" => {
+            let (id, wait) = (id.map(str::to_owned), Duration::from_millis(number("ms")));
+            std::thread::spawn(move || {
+                std::thread::sleep(wait);
+                output::answer(id.as_deref(), &Value::Null);
+            });
+        }
+        "stall" => {
+            std::thread::sleep(Duration::from_millis(number("ms")));
+            output::answer(id, &nothing);
+        }
+        "exit" => std::process::exit(exit_code(params)),
+        "exit_after_answer" => {
+            output::answer(id, &json!("last words"));
+            std::process::exit(exit_code(params));
+        }
+        "stderr" => {
+            complain(params);
+            output::answer(id, &nothing);
+        }
+        "spawn_daemon" => output::answer(id, &json!({"pid": processes::daemon(params)})),
+        "spawn_child" => output::answer(id, &json!({"pid": processes::child(params)})),
+        "close_stdout" => {
+            output::answer(id, &nothing);
+            let _ = rustix::stdio::dup2_stdout(null_device());
+        }
+        "close_stdin" => {
+            INPUT_CLOSED.store(true, Ordering::SeqCst);
+            let _ = rustix::stdio::dup2_stdin(null_device());
+            output::answer(id, &nothing);
+        }
+        "env" => {
+            let name = params["name"].as_str().unwrap_or_default();
+            output::answer(id, &json!(std::env::var(name).ok()));
+        }
+        "read" => {
+            let path = params["path"].as_str().unwrap_or_default();
+            output::answer(
+                id,
+                &match std::fs::read(path) {
+                    Ok(bytes) => json!({"text": String::from_utf8_lossy(&bytes)}),
+                    Err(error) => json!({"error": error.to_string()}),
+                },
+            );
+        }
+        "pid" => output::answer(id, &json!(std::process::id())),
+        other => output::refuse(id, -32601, &format!("unknown method {other}")),
+    }
+}
+
+fn raw_bytes(params: &Value) -> Vec<u8> {
+    if let Some(text) = params["text"].as_str() {
+        return text.as_bytes().to_vec();
+    }
+    let hex = params["hex"].as_str().unwrap_or_default().as_bytes();
+    hex.chunks(2)
+        .map(|pair| {
+            std::str::from_utf8(pair)
+                .ok()
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+                .unwrap_or_else(|| give_up("`hex` is not hexadecimal"))
+        })
+        .collect()
+}
+
+fn complain(params: &Value) {
+    let mut errors = std::io::stderr().lock();
+    let result = match params["text"].as_str() {
+        Some(text) => errors.write_all(text.as_bytes()),
+        None => {
+            let line = format!("{}\n", "e".repeat(1023));
+            let lines = length(params["bytes"].as_u64().unwrap_or(0)) / line.len();
+            (0..lines).try_for_each(|_| errors.write_all(line.as_bytes()))
+        }
+    };
+    if result.is_err() {
+        std::process::exit(0);
+    }
+}
+
+fn null_device() -> std::fs::File {
+    std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+        .unwrap_or_else(|error| give_up(&error.to_string()))
+}
+
+fn exit_code(params: &Value) -> i32 {
+    params["code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
+}
+
+fn length(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,57 @@
+//! Processes that the agent starts and leaves behind.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::give_up;
+
+/// How long what is left behind would live if nobody ended it.
+const LIFETIME_SECONDS: u32 = 300;
+
+/// Starts a process that leaves this one's session, environment and parent behind. Returns its id.
+///
+/// `deaf` makes it ignore SIGTERM; `keepsStdout` makes it hold the agent's standard output open.
+pub(crate) fn daemon(params: &Value) -> u32 {
+    let mut script = String::new();
+    if flag(params, "deaf") {
+        script.push_str("trap '' TERM; ");
+    }
+    // Its id goes to standard error, which is ours to read here; then it lets go of that.
+    script.push_str(&format!("echo $$ >&2; exec sleep {LIFETIME_SECONDS} 2>/dev/null"));
+    let stdout = if flag(params, "keepsStdout") { Stdio::inherit() } else { Stdio::null() };
+    let mut child = Command::new("setsid")
+        .args(["--fork", "env", "-i", "sh", "-c", &script])
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| give_up(&format!("setsid: {error}")));
+    let mut line = String::new();
+    let told = child.stderr.take().map(|stderr| BufReader::new(stderr).read_line(&mut line));
+    let _ = child.wait();
+    match (told, line.trim().parse()) {
+        (Some(Ok(_)), Ok(pid)) => pid,
+        _ => give_up(&format!("the daemon did not tell its id: {line:?}")),
+    }
+}
+
+/// Starts a child and never waits for it. Returns its id.
+///
+/// `short` makes it end at once, so that it stays as a zombie for as long as the agent lives.
+pub(crate) fn child(params: &Value) -> u32 {
+    let seconds = if flag(params, "short") { "0".to_owned() } else { LIFETIME_SECONDS.to_string() };
+    let child = Command::new("sleep")
+        .arg(seconds)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| give_up(&format!("sleep: {error}")));
+    child.id()
+}
+
+fn flag(params: &Value, name: &str) -> bool {
+    params[name].as_bool().unwrap_or(false)
+}
