@@ -149,7 +149,7 @@ fn archives_cut_off_anywhere_are_refused() {
     // The last byte before the end that makes it whole: one block of zeros after the entries.
     let whole = archive.len() - 1024 + 512;
     // Around every block, and a few in between.
-    let near = |end: &usize| (end + 1) % 512 <= 2 || end % 97 == 0;
+    let near = |end: &usize| (end + 1) % 512 <= 2 || end.is_multiple_of(97);
     for end in (0..whole).filter(near) {
         let expected =
             if (1..512).contains(&end) { RejectReason::NotAnArchive } else { RejectReason::Truncated };
