@@ -13,6 +13,7 @@ use crate::install_job::InstallJob;
 use crate::installs::Installs;
 use crate::launch::{CommandSpec, LaunchCommand, VersionLease};
 use crate::layout::{DataDirectory, PROBE_FILE, read_json, write_json};
+use crate::locks::FileLock;
 use crate::manifest::Manifest;
 use crate::options::{CatalogOptions, PreinstallPolicy};
 use crate::probe::ProbeReport;
@@ -163,6 +164,23 @@ impl Catalog {
             self.keep_probe(&id, &report);
         }
         Ok(report)
+    }
+
+    /// Deletes versions that are neither in use nor leased. Installs do so by themselves; call this when an
+    /// instance has ended, so that the version it held does not wait for the next install.
+    pub async fn remove_unused_versions(&self) {
+        let data = self.inner.data.clone();
+        let sweep = tokio::task::spawn_blocking(move || {
+            for id in data.agents_on_disk() {
+                // Whoever installs the agent right now will sweep when it is done.
+                if let Some(_lock) = FileLock::try_acquire(&data.lock(&format!("agent-{id}"))) {
+                    data.remove_unused(&id);
+                }
+            }
+        });
+        if let Err(error) = sweep.await {
+            tracing::warn!(%error, "unused versions were not deleted");
+        }
     }
 
     /// The ACP registry as this catalog knows it.

@@ -43,14 +43,20 @@ impl InstallJob {
         if let Some(record) = previous.as_ref().filter(|record| self.is_satisfied_by(record)) {
             return Ok(outcome(&self.data, record, Found::Already));
         }
-        let avoided = self.data.remove_incomplete(&self.agent);
+        let avoided = self.sweep(DataDirectory::remove_incomplete).await.unwrap_or_default();
         let result = self.install(progress, avoided, previous.as_ref()).await;
         if result.is_err() {
-            self.data.remove_incomplete(&self.agent);
+            self.sweep(DataDirectory::remove_incomplete).await;
         }
         let record = result?;
-        self.data.remove_unused(&self.agent);
+        self.sweep(DataDirectory::remove_unused).await;
         Ok(outcome(&self.data, &record, Found::JustNow))
+    }
+
+    /// Deletes on a thread of its own: a version may be tens of thousands of files.
+    async fn sweep<T: Send + 'static>(&self, delete: fn(&DataDirectory, &AgentId) -> T) -> Option<T> {
+        let (data, agent) = (self.data.clone(), self.agent.clone());
+        tokio::task::spawn_blocking(move || delete(&data, &agent)).await.ok()
     }
 
     /// Whether what is there is what was asked for.

@@ -17,6 +17,13 @@ pub(crate) struct FileLock {
 }
 
 impl FileLock {
+    /// Takes the lock when nobody has it.
+    pub(crate) fn try_acquire(path: &Path) -> Option<Self> {
+        let file = open_lock_file(path).ok()?;
+        file.try_lock().ok()?;
+        Some(Self { _file: file })
+    }
+
     /// Waits for the lock; `on_wait` runs once if somebody else has it.
     pub(crate) async fn acquire(path: &Path, on_wait: impl FnOnce()) -> Result<Self, CatalogError> {
         let file = open_lock_file(path).during("open lock", path)?;

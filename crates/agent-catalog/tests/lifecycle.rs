@@ -131,13 +131,17 @@ async fn a_reinstall_leaves_a_running_version_in_place_and_clears_it_later() {
     assert!(running.program.exists(), "the running version was deleted");
     let second = world.catalog.launch("fake").await.unwrap();
     assert!(second.program.starts_with(world.data().join("agents/fake/1.0.0+2")));
-    // Nobody runs it any more: the next install clears it away, and the one after its lease too.
+    // Nobody runs the first any more: the next install clears it away, but not the second.
     drop(running);
     offer(&server, "2.0.0", &fake_agent("2.0.0"));
     let later = look_again(&world, &server);
     later.install("fake", reinstall()).await.unwrap();
     assert_eq!(world.names("fake"), ["1.0.0+2", "2.0.0", "current"]);
+    world.catalog.remove_unused_versions().await;
     assert!(second.program.exists());
+    drop(second);
+    world.catalog.remove_unused_versions().await;
+    assert_eq!(world.names("fake"), ["2.0.0", "current"]);
 }
 
 #[tokio::test]
