@@ -144,6 +144,16 @@ codes! {
     ArchiveRejected = "archive_rejected", BAD_REQUEST, "Archive rejected";
     /// The device is full.
     NoSpace = "no_space", INSUFFICIENT_STORAGE, "No space left";
+    /// Somebody else changed the entry in the middle of the operation. Nothing was lost: look again and retry.
+    ChangedMeanwhile = "changed_meanwhile", CONFLICT, "Changed meanwhile";
+    /// The system holds on to the entry: a mount point, or a program that runs.
+    Busy = "busy", CONFLICT, "In use";
+    /// The body ended before it was complete. Nothing was stored: send it again.
+    IncompleteBody = "incomplete_body", BAD_REQUEST, "Body ended early";
+    /// A field of the JSON body is missing or wrong; `field` names it.
+    InvalidField = "invalid_field", BAD_REQUEST, "Invalid field";
+    /// The system's limit of watches, open files or threads is reached. Close some, or raise the limit.
+    OutOfResources = "out_of_resources", SERVICE_UNAVAILABLE, "Out of resources";
     /// A configuration entry is not valid; `field` names what is wrong with it.
     InvalidConfig = "invalid_config", BAD_REQUEST, "Invalid configuration entry";
     /// No configuration entry of that name is stored for this directory.

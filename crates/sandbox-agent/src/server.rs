@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::launcher::CatalogLauncher;
-use crate::routes::Services;
+use crate::routes::{Configuration, Files, Services};
 use crate::settings::{ServerArguments, Settings, SettingsError};
 
 /// How long ending all agents may take; within the ten seconds that most orchestrators give.
@@ -28,6 +28,10 @@ pub(crate) enum ServerError {
     Settings(#[from] SettingsError),
     #[error("{0}")]
     Catalog(#[from] CatalogError),
+    #[error("cannot serve files: {0}; see --workspace and --fs-root")]
+    Files(#[from] sandbox_fs::Error),
+    #[error("cannot keep configuration: {0}; see --data-dir")]
+    Configuration(#[from] sandbox_config::Error),
     #[error("cannot listen on {address}: {reason}; is another server running? choose another --port")]
     Listen { address: String, reason: io::Error },
     #[error("cannot start: {0}")]
@@ -63,10 +67,12 @@ fn hide_from_agents() {
 async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     let listener = listen(&settings.addresses).await?;
     let address = listener.local_addr()?;
+    let stop = CancellationToken::new();
+    let files = Files::open(&settings.files, stop.clone())?;
+    let configuration = Configuration::open(&settings.catalog.data_dir, files.workspace())?;
     let catalog = Catalog::new(settings.catalog)?;
     let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
-    let services = Services { bridge: bridge.clone(), catalog };
-    let stop = CancellationToken::new();
+    let services = Services { bridge: bridge.clone(), catalog, files, configuration };
     let serving = tokio::spawn(serve(
         listener,
         crate::routes::all(services),

@@ -43,6 +43,8 @@ pub(crate) struct ServerArguments {
     pub(crate) cors_allow_origin: Vec<Origin>,
     #[command(flatten)]
     pub(crate) catalog: CatalogArguments,
+    #[command(flatten)]
+    pub(crate) files: FileArguments,
     /// What to log: error, warn, info, debug, trace, or a filter such as acp_http_adapter=debug [default: info]
     #[arg(long, env = "SANDBOX_AGENT_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
@@ -72,6 +74,18 @@ pub(crate) struct CatalogArguments {
     /// Never install an agent because it is used; 409 instead
     #[arg(long, env = "SANDBOX_AGENT_REQUIRE_PREINSTALL", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) require_preinstall: bool,
+}
+
+/// Which files are served.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Files")]
+pub(crate) struct FileArguments {
+    /// Where relative paths of files and configuration start [default: the directory the server was started in]
+    #[arg(long, env = "SANDBOX_AGENT_WORKSPACE", value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Serve files below this directory only, wherever symbolic links lead [default: everything]
+    #[arg(long, env = "SANDBOX_AGENT_FS_ROOT", value_name = "DIR")]
+    pub(crate) fs_root: Option<PathBuf>,
 }
 
 /// Bounds and waits. Sizes take units (64MiB), times too (90s, 1h).
@@ -112,6 +126,12 @@ pub(crate) struct LimitArguments {
     /// How long it may take after SIGTERM before SIGKILL [default: 3s]
     #[arg(long, env = "SANDBOX_AGENT_TERMINATE_GRACE", value_name = "TIME")]
     pub(crate) terminate_grace: Option<Span>,
+    /// Most bytes that one upload may hold, unpacked if it is an archive; 0 is no limit [default: 0]
+    #[arg(long, env = "SANDBOX_AGENT_MAX_UPLOAD_BYTES", value_name = "SIZE")]
+    pub(crate) max_upload_bytes: Option<ByteSize>,
+    /// Most entries that one uploaded archive may have; 0 is no limit [default: 500000]
+    #[arg(long, env = "SANDBOX_AGENT_MAX_UPLOAD_ENTRIES", value_name = "COUNT")]
+    pub(crate) max_upload_entries: Option<u64>,
 }
 
 fn parse_agent(text: &str) -> Result<(String, CommandSpec), String> {

@@ -21,6 +21,8 @@ pub(super) struct ConfigFile {
     pub(super) no_token: Option<bool>,
     pub(super) cors_allow_origin: Vec<String>,
     pub(super) data_dir: Option<PathBuf>,
+    pub(super) workspace: Option<PathBuf>,
+    pub(super) fs_root: Option<PathBuf>,
     pub(super) acp_registry_url: Option<String>,
     pub(super) require_preinstall: Option<bool>,
     pub(super) log: Option<String>,

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod file;
+mod files;
 mod units;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use http_edge::{Exposure, ExposureError, Token};
 
 pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};
 use self::file::ConfigFile;
+pub(crate) use self::files::FileSettings;
 
 /// Everything settled, ready to start.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// Where agents come from.
     pub(crate) catalog: CatalogOptions,
+    /// Which files are served.
+    pub(crate) files: FileSettings,
     pub(crate) log_format: LogFormat,
     pub(crate) log_filter: String,
 }
@@ -51,6 +55,8 @@ pub(crate) enum SettingsError {
     NoDataDirectory,
     #[error("{0} must be at least {1}")]
     TooSmall(&'static str, usize),
+    #[error("cannot find the directory the server was started in: {0}; say where files are with --workspace")]
+    NoWorkspace(std::io::Error),
 }
 
 impl Settings {
@@ -82,6 +88,7 @@ impl Settings {
             token_in_command_line,
             limits: limits(arguments, &file)?,
             catalog: catalog(&arguments.catalog, &file)?,
+            files: FileSettings::settle(arguments, &file)?,
             log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
         })

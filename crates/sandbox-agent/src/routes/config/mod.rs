@@ -1,0 +1,180 @@
+//! `/v1/config/mcp` and `/v1/config/skills`: thin routes over the configuration store.
+//!
+//! Both are the same routes over two kinds of entry. Storage only: nothing here is given to an agent.
+
+mod problem;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::BytesMut;
+use http::{HeaderValue, StatusCode, Uri, header};
+use http_body_util::BodyExt;
+use http_edge::{Code, Problem, Query, negotiate};
+use sandbox_config::{
+    Collection, ConfigStore, Directory, Entry, EntryName, MAX_ENTRY_BYTES, McpEntry, SkillsEntry,
+};
+use serde::Serialize;
+
+use self::problem::to_problem;
+use super::blocking::blocking;
+
+/// The configuration endpoints' state. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration {
+    store: ConfigStore,
+    workspace: PathBuf,
+}
+
+impl Configuration {
+    /// Opens the store under the data directory; relative directories start at the workspace.
+    ///
+    /// # Errors
+    /// The store's folder cannot be made.
+    pub(crate) fn open(data_directory: &Path, workspace: &Path) -> Result<Self, sandbox_config::Error> {
+        Ok(Self { store: ConfigStore::open(data_directory)?, workspace: workspace.to_owned() })
+    }
+}
+
+/// A kind of entry, as the routes see it.
+trait Kind: Entry {
+    /// Where it is served.
+    const PATH: &'static str;
+    /// The parameter that names an entry.
+    const NAME: &'static str;
+
+    fn collection(store: &ConfigStore) -> Collection<'_, Self>;
+}
+
+impl Kind for McpEntry {
+    const PATH: &'static str = "/v1/config/mcp";
+    const NAME: &'static str = "mcpName";
+
+    fn collection(store: &ConfigStore) -> Collection<'_, Self> {
+        store.mcp()
+    }
+}
+
+impl Kind for SkillsEntry {
+    const PATH: &'static str = "/v1/config/skills";
+    const NAME: &'static str = "skillName";
+
+    fn collection(store: &ConfigStore) -> Collection<'_, Self> {
+        store.skills()
+    }
+}
+
+pub(super) fn routes(configuration: Configuration) -> Router {
+    let router = Router::new().merge(routes_of::<McpEntry>()).merge(routes_of::<SkillsEntry>());
+    router.with_state(configuration)
+}
+
+fn routes_of<K: Kind>() -> Router<Configuration> {
+    Router::new()
+        .route(K::PATH, get(read::<K>).put(store::<K>).delete(remove::<K>))
+        .route(&format!("{}/entries", K::PATH), get(list::<K>))
+}
+
+async fn read<K: Kind>(
+    State(configuration): State<Configuration>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (directory, name) = address::<K>(&configuration, request.uri())?;
+    let missing = Problem::new(
+        Code::ConfigNotFound,
+        format!("{} has no entry {name}; GET {}/entries lists those it has", directory.as_str(), K::PATH),
+    );
+    let found = blocking(move || K::collection(&configuration.store).get(&directory, &name)).await?;
+    let entry = found.map_err(|error| to_problem(&error, K::NAME))?.ok_or(missing)?;
+    Ok(json(entry.as_json().to_owned().into_bytes()))
+}
+
+async fn store<K: Kind>(
+    State(configuration): State<Configuration>,
+    request: Request,
+) -> Result<StatusCode, Problem> {
+    let (directory, name) = address::<K>(&configuration, request.uri())?;
+    negotiate::require_json(request.headers())?;
+    let body = read_body(request).await?;
+    let entry = K::parse(&body).map_err(|error| to_problem(&error, K::NAME))?;
+    blocking(move || K::collection(&configuration.store).put(&directory, &name, &entry))
+        .await?
+        .map_err(|error| to_problem(&error, K::NAME))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn remove<K: Kind>(
+    State(configuration): State<Configuration>,
+    request: Request,
+) -> Result<StatusCode, Problem> {
+    let (directory, name) = address::<K>(&configuration, request.uri())?;
+    blocking(move || K::collection(&configuration.store).delete(&directory, &name))
+        .await?
+        .map_err(|error| to_problem(&error, K::NAME))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// All entries of a directory.
+#[derive(Serialize)]
+#[serde(bound = "K: Kind")]
+struct Entries<K> {
+    entries: BTreeMap<EntryName, K>,
+}
+
+async fn list<K: Kind>(
+    State(configuration): State<Configuration>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let directory = directory::<K>(&configuration, &Query::of(request.uri()))?;
+    let entries = blocking(move || K::collection(&configuration.store).entries(&directory))
+        .await?
+        .map_err(|error| to_problem(&error, K::NAME))?;
+    let text = serde_json::to_vec(&Entries { entries }).map_err(|error| {
+        tracing::error!(%error, "configuration cannot be written down");
+        Problem::new(Code::Internal, "the server made a mistake; its log has the rest")
+    })?;
+    Ok(json(text))
+}
+
+fn address<K: Kind>(configuration: &Configuration, uri: &Uri) -> Result<(Directory, EntryName), Problem> {
+    let query = Query::of(uri);
+    let directory = directory::<K>(configuration, &query)?;
+    let name = EntryName::parse(query.required(K::NAME)?).map_err(|error| to_problem(&error, K::NAME))?;
+    Ok((directory, name))
+}
+
+fn directory<K: Kind>(configuration: &Configuration, query: &Query<'_>) -> Result<Directory, Problem> {
+    Directory::resolve(&configuration.workspace, query.required("directory")?)
+        .map_err(|error| to_problem(&error, K::NAME))
+}
+
+async fn read_body(request: Request) -> Result<BytesMut, Problem> {
+    let mut body = request.into_body();
+    let mut held = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| {
+            Problem::new(Code::IncompleteBody, "the body ended before it was complete; send it again")
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if held.len() + data.len() > MAX_ENTRY_BYTES {
+            let detail =
+                format!("an entry may have {MAX_ENTRY_BYTES} bytes; refer to files instead of holding them");
+            return Err(Problem::new(Code::PayloadTooLarge, detail).with("limit", MAX_ENTRY_BYTES));
+        }
+        held.extend_from_slice(&data);
+    }
+    Ok(held)
+}
+
+/// Text that is JSON already.
+fn json(text: Vec<u8>) -> Response {
+    let mut response = text.into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    // Entries hold secrets.
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

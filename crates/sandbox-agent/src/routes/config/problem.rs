@@ -1,0 +1,42 @@
+//! The one place where a failure of the configuration store becomes a problem.
+
+use std::io;
+
+use http_edge::{Code, Problem, query};
+use sandbox_config::Error;
+
+/// Says a failure to the client. `name_parameter` is what names an entry of this kind.
+pub(super) fn to_problem(error: &Error, name_parameter: &'static str) -> Problem {
+    let detail = error.to_string();
+    match error {
+        Error::InvalidDirectory { problem } => query::invalid("directory", format!("`directory` {problem}")),
+        Error::InvalidName { problem } => {
+            query::invalid(name_parameter, format!("`{name_parameter}` {problem}"))
+        }
+        Error::NotJson { .. } => Problem::new(Code::InvalidJson, detail),
+        Error::InvalidField { field, .. } => {
+            Problem::new(Code::InvalidConfig, detail).with("field", field.as_str())
+        }
+        Error::EntryTooLarge { limit, .. } => {
+            Problem::new(Code::PayloadTooLarge, detail).with("limit", *limit)
+        }
+        Error::Io { source, .. } => match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Problem::new(
+                Code::NoSpace,
+                "the disk that holds the configuration is full; free some space, then try again",
+            ),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                logged(error, Code::PermissionDenied, "; check the owner and mode of --data-dir")
+            }
+            _ => logged(error, Code::Internal, "; see the server's log and the state of the disk"),
+        },
+        // Damaged, or of a newer release; and whatever a later release of the store may say.
+        _ => logged(error, Code::Internal, ""),
+    }
+}
+
+/// For what whoever runs the server has to look at.
+fn logged(error: &Error, code: Code, advice: &str) -> Problem {
+    tracing::error!(%error, "the configuration cannot be read or written");
+    Problem::new(code, format!("{error}{advice}"))
+}

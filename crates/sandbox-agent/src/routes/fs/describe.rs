@@ -1,0 +1,120 @@
+//! `GET /v1/fs/entries` and `GET /v1/fs/stat`: what is there, without opening it.
+
+use std::num::NonZeroUsize;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, header};
+use http_edge::{Code, Problem, Query, query};
+use sandbox_fs::{ContinuationToken, Depth, EntriesRequest, Entry, Metadata, Page};
+use serde::Serialize;
+
+use super::problem::to_problem;
+use super::{Files, path_or_workspace, required_path, shown};
+use crate::routes::blocking::blocking;
+
+/// One line of a listing.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EntryLine {
+    name: String,
+    path: String,
+    entry_type: &'static str,
+    size: u64,
+    modified: String,
+}
+
+/// What is told about one entry.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Description {
+    path: String,
+    entry_type: &'static str,
+    size: u64,
+    modified: String,
+    mode: String,
+}
+
+/// Lists a directory.
+pub(super) async fn entries(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
+    let parameters = Query::of(request.uri());
+    let path = path_or_workspace(&parameters)?;
+    let listing = listing(&parameters)?;
+    let service = files.service.clone();
+    // A long listing takes a while to write down, too.
+    let (next, lines) = blocking(move || {
+        service.entries(&path, &listing).map_err(to_problem).and_then(|Page { entries, next }| {
+            let lines: Vec<EntryLine> = entries.iter().map(line).collect();
+            let text = serde_json::to_vec(&lines).map_err(|error| cannot_encode(&error))?;
+            Ok((next, text))
+        })
+    })
+    .await??;
+    let mut response = lines.into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(token) = next {
+        response.headers_mut().insert(header::LINK, link_to_next(&parameters, &token)?);
+    }
+    Ok(response)
+}
+
+/// Describes one entry; for a symbolic link, the link itself.
+pub(super) async fn stat(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
+    let path = required_path(&Query::of(request.uri()))?;
+    let service = files.service.clone();
+    let (path, metadata) = blocking(move || service.stat(&path)).await?.map_err(to_problem)?;
+    let Metadata { entry_type, size, modified, .. } = &metadata;
+    let description = Description {
+        path: shown(&path),
+        entry_type: entry_type.as_str(),
+        size: *size,
+        modified: modified.to_string(),
+        mode: metadata.mode_text(),
+    };
+    Ok(Json(description).into_response())
+}
+
+/// What to list: the directory's own entries, all of them, unless told otherwise.
+fn listing(parameters: &Query<'_>) -> Result<EntriesRequest, Problem> {
+    let depth = if parameters.switch("recursive")? { Depth::Recursive } else { Depth::Children };
+    let limit = match parameters.number("limit")? {
+        None => None,
+        Some(number) => {
+            let limit = usize::try_from(number).ok().and_then(NonZeroUsize::new);
+            Some(limit.ok_or_else(|| query::invalid("limit", "`limit` must be at least 1"))?)
+        }
+    };
+    let after = parameters.one("after")?.map(ContinuationToken::parse).transpose().map_err(to_problem)?;
+    Ok(EntriesRequest { depth, limit, after })
+}
+
+fn line(entry: &Entry) -> EntryLine {
+    EntryLine {
+        name: entry.name.to_string_lossy().into_owned(),
+        path: shown(&entry.path),
+        entry_type: entry.metadata.entry_type.as_str(),
+        size: entry.metadata.size,
+        modified: entry.metadata.modified.to_string(),
+    }
+}
+
+/// The address of the next page: this one's, going on after its last entry.
+fn link_to_next(parameters: &Query<'_>, token: &ContinuationToken) -> Result<HeaderValue, Problem> {
+    let start = "/v1/fs/entries?".to_owned();
+    let query_begins = start.len();
+    let mut address = form_urlencoded::Serializer::for_suffix(start, query_begins);
+    for name in ["path", "recursive", "limit"] {
+        if let Some(value) = parameters.one(name)? {
+            address.append_pair(name, value);
+        }
+    }
+    address.append_pair("after", &token.to_string());
+    let text = format!("<{}>; rel=\"next\"", address.finish());
+    HeaderValue::try_from(text).map_err(|error| cannot_encode(&error))
+}
+
+fn cannot_encode(error: &dyn std::error::Error) -> Problem {
+    tracing::error!(%error, "a listing cannot be written down");
+    Problem::new(Code::Internal, "the server made a mistake; its log has the rest")
+}

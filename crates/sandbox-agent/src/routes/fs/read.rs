@@ -1,0 +1,117 @@
+//! `GET` and `HEAD /v1/fs/file`: a file's bytes, one chunk in memory at a time.
+
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http_edge::{Code, Problem, Query};
+use sandbox_fs::{FileReader, Length, RangeReader};
+
+use super::conditions::{self, Verdict, Version};
+use super::problem::to_problem;
+use super::range::Wanted;
+use super::{Files, attachment, range, required_path, shown};
+use crate::routes::blocking::blocking;
+
+/// Sends a file, or the part of it that was asked for.
+pub(super) async fn read(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
+    let path = required_path(&Query::of(request.uri()))?;
+    let service = files.service.clone();
+    let file = blocking(move || service.open_file(&path)).await?.map_err(to_problem)?;
+    match file.length() {
+        Length::Known(size) => send_known(request.method(), request.headers(), file, size),
+        Length::Unknown => {
+            // Made up by the system while it is read: its size and times say nothing about its version.
+            let mut response = Response::new(Body::empty());
+            attachment::mark(response.headers_mut(), "application/octet-stream", &name(file.path()));
+            response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
+            if request.method() != Method::HEAD {
+                *response.body_mut() = stream_of(file.whole());
+            }
+            Ok(response)
+        }
+    }
+}
+
+fn send_known(method: &Method, asked: &HeaderMap, file: FileReader, size: u64) -> Result<Response, Problem> {
+    let etag = file.metadata().etag.clone();
+    let modified = file.metadata().modified.to_system_time();
+    let version = Version { etag: &etag, modified };
+    let verdict = conditions::for_reading(asked, &version)?;
+    let mut response = Response::new(Body::empty());
+    let headers = response.headers_mut();
+    attachment::mark(headers, "application/octet-stream", &name(file.path()));
+    headers.insert(header::ETAG, text(etag.to_string())?);
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    if let Some(date) = modified.filter(|time| *time >= SystemTime::UNIX_EPOCH) {
+        headers.insert(header::LAST_MODIFIED, text(httpdate::fmt_http_date(date))?);
+    }
+    if verdict == Verdict::NotModified {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        return Ok(response);
+    }
+    // Only GET knows ranges.
+    let wanted = if method == Method::GET && conditions::allows_range(asked, &version) {
+        range::of(asked, size)
+    } else {
+        Wanted::Whole
+    };
+    let reader = match wanted {
+        Wanted::Whole => {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(size));
+            file.whole()
+        }
+        Wanted::Part(part) => {
+            let (first, last) = (part.start, part.end - 1);
+            headers.insert(header::CONTENT_RANGE, text(format!("bytes {first}-{last}/{size}"))?);
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(part.end - part.start));
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            file.range(part)
+        }
+        Wanted::Unsatisfiable => return Err(unsatisfiable(file.path(), size)),
+    };
+    if method != Method::HEAD {
+        *response.body_mut() = stream_of(reader);
+    }
+    Ok(response)
+}
+
+/// Reads ahead by nothing: a chunk is read when the connection has taken the one before, and no thread waits meanwhile.
+fn stream_of(reader: RangeReader) -> Body {
+    Body::from_stream(stream::try_unfold(reader, |mut reader| async move {
+        let read = move || {
+            let chunk = reader.next_chunk();
+            (reader, chunk)
+        };
+        let (reader, chunk) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?;
+        // The connection is cut, so that the client does not take a part for the whole.
+        let chunk = chunk.inspect_err(|error| tracing::warn!(%error, "a download broke off"))?;
+        Ok::<_, io::Error>(chunk.map(|chunk| (Bytes::from(chunk), reader)))
+    }))
+}
+
+fn unsatisfiable(path: &Path, size: u64) -> Problem {
+    let detail = format!("{} has {size} bytes; ask for a range inside it", shown(path));
+    let problem =
+        Problem::new(Code::RangeNotSatisfiable, detail).with("path", shown(path)).with("size", size);
+    match HeaderValue::try_from(format!("bytes */{size}")) {
+        Ok(value) => problem.header(header::CONTENT_RANGE, value),
+        Err(_) => problem,
+    }
+}
+
+fn name(path: &Path) -> String {
+    attachment::name_of(path)
+}
+
+/// Digits, letters and punctuation of our own making; should it not be a header value, that is our mistake.
+fn text(value: String) -> Result<HeaderValue, Problem> {
+    HeaderValue::try_from(value)
+        .map_err(|error| Problem::new(Code::Internal, format!("a header cannot be written: {error}")))
+}

@@ -1,0 +1,155 @@
+//! `POST /v1/fs/upload-batch`: an archive, unpacked whole or not at all.
+
+use std::io::{self, Read};
+
+use axum::Json;
+use axum::extract::{Request, State};
+use bytes::{Buf, Bytes};
+use http::{HeaderMap, header};
+use http_edge::{Code, Problem, Query, negotiate};
+use sandbox_fs::{ArchiveFormat, ArchiveLimits, Extracted, UserPath};
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use super::problem::to_problem;
+use super::upload::Upload;
+use super::{Files, path_or_workspace, shown};
+use crate::routes::blocking::{detached, interrupted};
+
+/// Pieces of the body between the connection and the thread that unpacks.
+const PIECES_AHEAD: usize = 2;
+
+/// What was unpacked.
+#[derive(Debug, Serialize)]
+pub(super) struct Unpacked {
+    paths: Vec<String>,
+    truncated: bool,
+    count: u64,
+}
+
+/// Unpacks an archive into a directory.
+pub(super) async fn unpack(State(files): State<Files>, request: Request) -> Result<Json<Unpacked>, Problem> {
+    let (parts, body) = request.into_parts();
+    let upload = Upload::new(&parts.headers, body);
+    let path = path_or_workspace(&Query::of(&parts.uri))?;
+    let format = format_of(&parts.headers)?;
+    let Extracted { paths, truncated, count, .. } = detached(extract(files, path, format, upload)).await?;
+    let paths = paths.iter().map(|path| shown(path)).collect();
+    Ok(Json(Unpacked { paths, truncated, count }))
+}
+
+async fn extract(
+    files: Files,
+    path: UserPath,
+    format: ArchiveFormat,
+    mut upload: Upload,
+) -> Result<Extracted, Problem> {
+    // Never closed, so this only ever waits.
+    let turn = files.archives.acquire_owned().await.ok();
+    let limits = ArchiveLimits { max_bytes: files.max_upload_bytes, max_entries: files.max_upload_entries };
+    let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
+    let extraction = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        let source = PieceReader { pieces, current: Bytes::new() };
+        files.service.extract_archive(&path, format, limits, source)
+    });
+    feed(&mut upload, sender).await;
+    extraction.await.map_err(|error| interrupted(&error))?.map_err(to_problem)
+}
+
+/// Hands the body over until it ends or nobody wants the rest.
+async fn feed(upload: &mut Upload, sender: mpsc::Sender<io::Result<Bytes>>) {
+    loop {
+        let next = tokio::select! {
+            next = upload.next() => next,
+            () = sender.closed() => return,
+        };
+        let Some(piece) = next.transpose() else { return };
+        let failed = piece.is_err();
+        if sender.send(piece).await.is_err() || failed {
+            return;
+        }
+    }
+}
+
+/// The body as the thread that unpacks reads it.
+struct PieceReader {
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    current: Bytes,
+}
+
+impl Read for PieceReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() {
+            match self.pieces.blocking_recv() {
+                Some(piece) => self.current = piece?,
+                None => return Ok(0),
+            }
+        }
+        let count = self.current.len().min(buffer.len());
+        self.current.copy_to_slice(&mut buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// How the body is packed, by its content type; a plain tar may be compressed for the way, too.
+fn format_of(headers: &HeaderMap) -> Result<ArchiveFormat, Problem> {
+    let refuse = |what: String| {
+        let detail = format!("{what}; send application/x-tar, application/gzip or application/zstd");
+        Err(Problem::new(Code::UnsupportedMediaType, detail))
+    };
+    let Some(media_type) = negotiate::media_type(headers) else {
+        return refuse("the archive has no content type".to_owned());
+    };
+    let packed = match media_type.as_str() {
+        "application/x-tar" | "application/tar" | "application/x-gtar" | "application/x-ustar" => {
+            ArchiveFormat::Tar
+        }
+        "application/gzip"
+        | "application/x-gzip"
+        | "application/x-tar+gzip"
+        | "application/tar+gzip"
+        | "application/x-gtar-compressed"
+        | "application/x-compressed-tar"
+        | "application/x-tgz" => ArchiveFormat::TarGzip,
+        "application/zstd"
+        | "application/x-zstd"
+        | "application/x-tar+zstd"
+        | "application/tar+zstd"
+        | "application/x-zstd-compressed-tar" => ArchiveFormat::TarZstd,
+        other => return refuse(format!("{other} is no archive that is unpacked here")),
+    };
+    let encoding = headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
+    match (packed, encoding.as_deref()) {
+        (packed, None | Some(b"identity")) => Ok(packed),
+        (ArchiveFormat::Tar, Some(b"gzip" | b"x-gzip")) => Ok(ArchiveFormat::TarGzip),
+        (ArchiveFormat::Tar, Some(b"zstd")) => Ok(ArchiveFormat::TarZstd),
+        _ => refuse("this `Content-Encoding` is not undone here".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_content_type_says_how_an_archive_is_packed() {
+        let format = |media_type: &'static str, encoding: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+            if let Some(encoding) = encoding {
+                headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+            }
+            format_of(&headers).ok()
+        };
+        assert_eq!(format("application/x-tar", None), Some(ArchiveFormat::Tar));
+        assert_eq!(format("application/X-Tar; x=y", Some("gzip")), Some(ArchiveFormat::TarGzip));
+        assert_eq!(format("application/x-gzip", None), Some(ArchiveFormat::TarGzip));
+        assert_eq!(format("application/zstd", Some("identity")), Some(ArchiveFormat::TarZstd));
+        assert_eq!(format("application/zip", None), None);
+        assert_eq!(format("application/gzip", Some("gzip")), None);
+        assert!(format_of(&HeaderMap::new()).is_err());
+    }
+}

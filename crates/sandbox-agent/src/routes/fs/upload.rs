@@ -1,0 +1,136 @@
+//! The body of an upload: counted, and never dropped in the middle of what a client sends.
+//!
+//! A server that answers and closes while its client still sends makes the client's system throw the answer away.
+//! So the rest of a refused body is read and discarded for a while, in the background.
+
+use std::io;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use http_edge::{Code, Problem};
+
+/// What is read at most of a body that nobody wants.
+const DISCARD_BYTES: u64 = 64 << 20;
+/// For how long.
+const DISCARD_TIME: Duration = Duration::from_secs(5);
+
+/// A request's body.
+#[derive(Debug)]
+pub(super) struct Upload {
+    body: Body,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The client waits for `100 Continue`; it need not send anything if it is refused now.
+    Waiting,
+    Underway,
+    Ended,
+}
+
+impl Upload {
+    pub(super) fn new(headers: &HeaderMap, body: Body) -> Self {
+        let waits = headers.contains_key(header::EXPECT);
+        Self { body, state: if waits { State::Waiting } else { State::Underway } }
+    }
+
+    /// Refuses a body that says itself that it is too large.
+    ///
+    /// # Errors
+    /// 413 `payload_too_large`.
+    pub(super) fn check_announced(&self, limit: Option<u64>) -> Result<(), Problem> {
+        match limit {
+            Some(limit) if self.body.size_hint().lower() > limit => {
+                Err(super::to_problem(sandbox_fs::Error::TooLarge { limit }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// The client has gone, or does not speak HTTP.
+    pub(super) async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        self.state = State::Underway;
+        loop {
+            match self.body.frame().await {
+                None => {
+                    self.state = State::Ended;
+                    return Ok(None);
+                }
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Ok(Some(data));
+                    }
+                }
+                Some(Err(error)) => {
+                    self.state = State::Ended;
+                    return Err(io::Error::other(error));
+                }
+            }
+        }
+    }
+
+    /// About so many of the next bytes, as they came; fewer only at the end.
+    ///
+    /// # Errors
+    /// As [`Upload::next`].
+    pub(super) async fn next_batch(&mut self, wanted: usize) -> io::Result<Vec<Bytes>> {
+        let mut batch = Vec::new();
+        let mut count = 0;
+        while count < wanted {
+            let Some(bytes) = self.next().await? else { break };
+            count += bytes.len();
+            batch.push(bytes);
+        }
+        Ok(batch)
+    }
+
+    /// Whether all of it has been read.
+    pub(super) fn has_ended(&self) -> bool {
+        self.state == State::Ended
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if self.state != State::Underway {
+            return;
+        }
+        let body = std::mem::take(&mut self.body);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(tokio::time::timeout(DISCARD_TIME, discard(body)));
+        }
+    }
+}
+
+async fn discard(mut body: Body) {
+    let mut left = DISCARD_BYTES;
+    while let Some(Ok(frame)) = body.frame().await {
+        let count = frame.data_ref().map_or(0, |data| data.len() as u64);
+        match left.checked_sub(count) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}
+
+/// Refuses a body that is wrapped in a way that would be stored instead of being undone.
+///
+/// # Errors
+/// 415 `unsupported_media_type`.
+pub(super) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => Err(Problem::new(
+            Code::UnsupportedMediaType,
+            "the body is stored as it comes; send it without `Content-Encoding`",
+        )),
+        _ => Ok(()),
+    }
+}

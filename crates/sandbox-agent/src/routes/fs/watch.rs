@@ -1,0 +1,114 @@
+//! `GET /v1/fs/watch`: changes as they happen, as server-sent events.
+//!
+//! Events have no ids and nothing is replayed: a reader that comes back lists the directory again, as one that is told
+//! of an `overflow` does. A slow reader slows nobody; what it is too slow for becomes one `overflow`.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderName, HeaderValue, header};
+use http_edge::{Code, Problem, Query, negotiate};
+use sandbox_fs::{Change, Depth, WatchOptions, Watcher};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::problem::to_problem;
+use super::{Files, path_or_workspace, shown};
+use crate::routes::blocking::blocking;
+
+/// Sent at once, so that every proxy on the way passes the headers on.
+const GREETING: &[u8] = b": connected\n\n";
+/// Sent when there is nothing to say, so that a cut connection is noticed.
+const HEARTBEAT: &[u8] = b": heartbeat\n\n";
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// How often the watching thread looks whether anybody still reads.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Events between the watching thread and the connection.
+const EVENTS_AHEAD: usize = 64;
+
+/// Streams what changes in a directory, with all below it unless `recursive=false`.
+pub(super) async fn watch(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
+    negotiate::require_accept(request.headers(), "text/event-stream")?;
+    let query = Query::of(request.uri());
+    let path = path_or_workspace(&query)?;
+    let recursive = query.one("recursive")?.is_none() || query.switch("recursive")?;
+    let depth = if recursive { Depth::Recursive } else { Depth::Children };
+    let options = WatchOptions { depth, ..WatchOptions::default() };
+    let service = files.service.clone();
+    let (watched, watcher) = blocking(move || {
+        let watcher = service.watch(&path, &options)?;
+        Ok((shown(&service.shown_path(&path)?), watcher))
+    })
+    .await?
+    .map_err(to_problem)?;
+    let (sender, events) = mpsc::channel(EVENTS_AHEAD);
+    // A watch lasts for as long as its reader likes, so it gets a thread of its own and takes none from the pool.
+    std::thread::Builder::new()
+        .name("watch".to_owned())
+        .spawn(move || forward(watcher, &watched, &sender))
+        .map_err(|error| {
+        Problem::new(Code::OutOfResources, format!("cannot start a thread: {error}; try again later"))
+            .retry_after(5)
+    })?;
+    Ok(respond(events, files.stop))
+}
+
+fn forward(mut watcher: Watcher, watched: &str, sender: &mpsc::Sender<Bytes>) {
+    while !sender.is_closed() {
+        let Some(change) = watcher.next(LOOK_EVERY) else { continue };
+        if sender.blocking_send(event(&change, watched)).is_err() {
+            return;
+        }
+    }
+}
+
+fn event(change: &Change, watched: &str) -> Bytes {
+    let (name, data) = match change {
+        Change::Created(path) => ("created", json!({"path": shown(path)})),
+        Change::Changed(path) => ("changed", json!({"path": shown(path)})),
+        Change::Removed(path) => ("removed", json!({"path": shown(path)})),
+        Change::Renamed { from, to } => ("renamed", json!({"from": shown(from), "to": shown(to)})),
+        Change::Overflow => ("overflow", json!({"path": watched})),
+    };
+    // JSON escapes every line break, so the data is one line.
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
+fn respond(events: mpsc::Receiver<Bytes>, stop: CancellationToken) -> Response {
+    let start = (Some(Bytes::from_static(GREETING)), events, stop);
+    let frames = stream::unfold(start, |(greeting, mut events, stop)| async move {
+        let frame = match greeting {
+            Some(greeting) => greeting,
+            None => tokio::select! {
+                event = events.recv() => event?,
+                () = tokio::time::sleep(HEARTBEAT_EVERY) => Bytes::from_static(HEARTBEAT),
+                () = stop.cancelled() => return None,
+            },
+        };
+        Some((Ok::<_, Infallible>(frame), (None, events, stop)))
+    });
+    let mut response = Response::new(Body::from_stream(frames));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_of_data_whatever_the_name() {
+        let text = event(&Change::Created("/w/a\nb\r".into()), "/w");
+        assert_eq!(text, "event: created\ndata: {\"path\":\"/w/a\\nb\\r\"}\n\n");
+        assert_eq!(event(&Change::Overflow, "/w"), "event: overflow\ndata: {\"path\":\"/w\"}\n\n");
+    }
+}

@@ -1,0 +1,101 @@
+//! `PUT /v1/fs/file`: a file from a body, all of it or nothing of it.
+//!
+//! No thread waits for a slow client: bytes are gathered as they come and handed to a blocking thread in batches. The
+//! last batch and the commit are one step, in a task of its own, so a body that came whole is stored whether or not
+//! its client still waits.
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderValue, header};
+use http_edge::{Problem, Query};
+use sandbox_fs::{AtomicWriter, Atomicity, CHUNK_BYTES, FileService, UserPath, WriteOptions, WriteOutcome};
+use serde::Serialize;
+
+use super::problem::{incomplete_body, to_problem};
+use super::upload::{Upload, refuse_encoding};
+use super::{Files, conditions, required_path, shown};
+use crate::routes::blocking::{blocking, detached};
+
+/// What was written.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    path: String,
+    bytes_written: u64,
+    /// Only said when the file could not be replaced in one step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    atomic: Option<bool>,
+}
+
+/// Stores the body under a name.
+pub(super) async fn write(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let upload = Upload::new(&parts.headers, body);
+    let (path, options) = read_request(&parts, &files)?;
+    upload.check_announced(options.max_bytes)?;
+    let outcome = detached(store(files.service, path, options, upload)).await?;
+    let written = Written {
+        path: shown(&outcome.path),
+        bytes_written: outcome.bytes_written,
+        atomic: (outcome.atomic == Atomicity::InPlace).then_some(false),
+    };
+    let mut response = Json(written).into_response();
+    if let Ok(etag) = HeaderValue::try_from(outcome.etag.to_string()) {
+        response.headers_mut().insert(header::ETAG, etag);
+    }
+    Ok(response)
+}
+
+fn read_request(parts: &Parts, files: &Files) -> Result<(UserPath, WriteOptions), Problem> {
+    let path = required_path(&Query::of(&parts.uri))?;
+    refuse_encoding(&parts.headers)?;
+    if parts.headers.contains_key(header::CONTENT_RANGE) {
+        // Taken for a whole file, a part would replace it.
+        return Err(conditions::unreadable(
+            &header::CONTENT_RANGE,
+            "a file is written whole; drop `Content-Range`",
+        ));
+    }
+    let precondition = conditions::for_writing(&parts.headers)?;
+    Ok((path, WriteOptions { precondition, max_bytes: files.max_upload_bytes }))
+}
+
+/// What a step of writing leads to.
+enum Step {
+    More(AtomicWriter),
+    Done(WriteOutcome),
+}
+
+async fn store(
+    service: FileService,
+    path: UserPath,
+    options: WriteOptions,
+    mut upload: Upload,
+) -> Result<WriteOutcome, Problem> {
+    // Before the first byte is asked for: a client that waits for `100 Continue` need not send what is refused.
+    let mut writer = blocking(move || service.begin_write(&path, &options)).await?.map_err(to_problem)?;
+    loop {
+        let batch = match upload.next_batch(CHUNK_BYTES).await {
+            Ok(batch) => batch,
+            Err(error) => {
+                tracing::debug!(%error, "an upload was cut off");
+                // Removing what came so far can take a while.
+                blocking(move || drop(writer)).await?;
+                return Err(incomplete_body());
+            }
+        };
+        let complete = upload.has_ended();
+        let step = blocking(move || {
+            for bytes in &batch {
+                writer.write_chunk(bytes)?;
+            }
+            if complete { writer.commit().map(Step::Done) } else { Ok(Step::More(writer)) }
+        });
+        match step.await?.map_err(to_problem)? {
+            Step::More(same) => writer = same,
+            Step::Done(outcome) => return Ok(outcome),
+        }
+    }
+}
