@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use acp_http_adapter::{BoxFuture, Launcher, Prepared};
-use agent_catalog::{Catalog, CatalogError, LaunchCommand};
+use agent_catalog::{Catalog, CatalogError, LaunchCommand, VersionLease};
 use http_edge::{Code, Problem};
 use process_supervisor::LaunchSpec;
 
@@ -30,18 +30,38 @@ impl Launcher for CatalogLauncher {
     fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>> {
         Box::pin(async move {
             let command = self.catalog.launch(agent).await.map_err(|error| to_problem(&error))?;
-            Ok(to_spec(command))
+            Ok(self.to_prepared(command))
         })
     }
 }
 
-fn to_spec(command: LaunchCommand) -> Prepared {
-    let LaunchCommand { program, args, env, cwd, lease, .. } = command;
-    let inherited = std::env::vars_os()
-        .filter(|(name, _)| !OWN_VARIABLES.iter().any(|own| name == own) && !env.contains_key(name));
-    let environment: Vec<(OsString, OsString)> = inherited.chain(env.clone()).collect();
-    let spec = LaunchSpec { program: program.into(), arguments: args, environment, directory: cwd };
-    Prepared { spec, lease: Box::new(lease) }
+impl CatalogLauncher {
+    fn to_prepared(&self, command: LaunchCommand) -> Prepared {
+        let LaunchCommand { program, args, env, cwd, lease, .. } = command;
+        let inherited = std::env::vars_os()
+            .filter(|(name, _)| !OWN_VARIABLES.iter().any(|own| name == own) && !env.contains_key(name));
+        let environment: Vec<(OsString, OsString)> = inherited.chain(env.clone()).collect();
+        let spec = LaunchSpec { program: program.into(), arguments: args, environment, directory: cwd };
+        let lease = HeldVersion { lease: Some(lease), catalog: self.catalog.clone() };
+        Prepared { spec, lease: Box::new(lease) }
+    }
+}
+
+/// Keeps a version on disk for as long as its process lives, and clears away old ones afterwards.
+struct HeldVersion {
+    lease: Option<VersionLease>,
+    catalog: Catalog,
+}
+
+impl Drop for HeldVersion {
+    fn drop(&mut self) {
+        let held = self.lease.take().is_some_and(|lease| lease.is_held());
+        // Without a runtime the process is ending; the next install clears away as well.
+        if held && let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let catalog = self.catalog.clone();
+            runtime.spawn(async move { catalog.remove_unused_versions().await });
+        }
+    }
 }
 
 /// The one place where a failure of the catalog becomes a problem.

@@ -1,4 +1,11 @@
-//! The command line.
+//! The command line: one file a command.
+//!
+//! Exit codes: 0 done, 1 failed, 2 the command line was wrong.
+
+mod agents;
+mod api;
+mod install;
+mod output;
 
 use std::process::ExitCode;
 
@@ -16,9 +23,15 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start the server.
+    /// Start the server
     Server(Box<ServerArguments>),
-    /// Be the mock agent: speak ACP on standard input and output.
+    /// Install agents here, without a server
+    Install(install::InstallArguments),
+    /// See, lock, pack and unpack the agents of this machine
+    Agents(agents::AgentsArguments),
+    /// Call the endpoints of a running server
+    Api(api::ApiArguments),
+    /// Be the mock agent: speak ACP on standard input and output
     MockAgent,
 }
 
@@ -26,8 +39,35 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     match Arguments::parse().command {
         Command::Server(arguments) => report(crate::server::run(&arguments)),
+        Command::Install(arguments) => report(in_runtime(install::run(arguments))),
+        Command::Agents(arguments) => report(in_runtime(agents::run(arguments))),
+        Command::Api(arguments) => report(in_runtime(api::run(arguments))),
         Command::MockAgent => report(mock_agent::run()),
     }
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+enum CliError {
+    #[error("{0}")]
+    Settings(#[from] crate::settings::SettingsError),
+    #[error("{0}")]
+    Catalog(#[from] agent_catalog::CatalogError),
+    #[error("{failed} of {total} agents could not be installed")]
+    SomeFailed { failed: usize, total: usize },
+    #[error(
+        "cannot reach {url}: {reason}; is the server running? start it with `sandbox-agent server`, or name it with --url"
+    )]
+    Unreachable { url: String, reason: String },
+    #[error("the server answered {status}: {detail}")]
+    Refused { status: u16, detail: String },
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Commands other than the server need no more than one thread.
+fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
 fn report<E: std::error::Error>(result: Result<(), E>) -> ExitCode {
@@ -37,5 +77,17 @@ fn report<E: std::error::Error>(result: Result<(), E>) -> ExitCode {
             eprintln!("sandbox-agent: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
     }
 }

@@ -60,16 +60,16 @@ pub(crate) struct ServerArguments {
 #[command(next_help_heading = "Agents")]
 pub(crate) struct CatalogArguments {
     /// Config file [default: $XDG_CONFIG_HOME/sandbox-agent/config.toml]
-    #[arg(long, env = "SANDBOX_AGENT_CONFIG", value_name = "FILE")]
+    #[arg(long, env = "SANDBOX_AGENT_CONFIG", value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
     /// Where agents are installed and configuration is kept [default: $XDG_DATA_HOME/sandbox-agent]
-    #[arg(long, env = "SANDBOX_AGENT_DATA_DIR", value_name = "DIR")]
+    #[arg(long, env = "SANDBOX_AGENT_DATA_DIR", value_name = "DIR", global = true)]
     pub(crate) data_dir: Option<PathBuf>,
     /// An agent of your own, as NAME=COMMAND with arguments; repeatable
-    #[arg(long, value_parser = parse_agent, value_name = "NAME=COMMAND")]
+    #[arg(long = "agent", id = "custom_agent", value_parser = parse_agent, value_name = "NAME=COMMAND", global = true)]
     pub(crate) agent: Vec<(String, CommandSpec)>,
     /// Address of the ACP registry: http, https or file
-    #[arg(long, env = "SANDBOX_AGENT_ACP_REGISTRY_URL", value_name = "URL")]
+    #[arg(long, env = "SANDBOX_AGENT_ACP_REGISTRY_URL", value_name = "URL", global = true)]
     pub(crate) acp_registry_url: Option<String>,
     /// Never install an agent because it is used; 409 instead
     #[arg(long, env = "SANDBOX_AGENT_REQUIRE_PREINSTALL", value_parser = clap::builder::FalseyValueParser::new())]

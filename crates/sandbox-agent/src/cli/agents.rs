@@ -1,0 +1,129 @@
+//! `sandbox-agent agents`: the agents of this machine.
+
+use std::path::PathBuf;
+
+use agent_catalog::{AgentInfo, Catalog};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::json;
+
+use super::CliError;
+use super::output::{Format, print_json};
+use crate::settings::{CatalogArguments, catalog_options};
+
+#[derive(Debug, Args)]
+pub(super) struct AgentsArguments {
+    #[command(subcommand)]
+    command: Option<AgentsCommand>,
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(flatten)]
+    catalog: CatalogArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum AgentsCommand {
+    /// All agents and how they are
+    List,
+    /// One agent in full
+    Show {
+        /// The agent's id
+        id: String,
+        /// Start it once to see its models, modes and options
+        #[arg(long)]
+        probe: bool,
+    },
+    /// Write down what is installed: versions, sources, checksums
+    Lock {
+        /// The file to write
+        #[arg(short, long, default_value = "agents.lock")]
+        output: PathBuf,
+    },
+    /// Pack installed agents with their runtimes, for machines without a network
+    Bundle {
+        /// The agents' ids
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// The file to write
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Restore agents from a bundle; every checksum is verified
+    Unbundle {
+        /// The bundle
+        file: PathBuf,
+    },
+}
+
+pub(super) async fn run(arguments: AgentsArguments) -> Result<(), CliError> {
+    let catalog = Catalog::new(catalog_options(&arguments.catalog)?)?;
+    let format = Format::of(arguments.json);
+    match arguments.command.unwrap_or(AgentsCommand::List) {
+        AgentsCommand::List => list(&catalog, format).await,
+        AgentsCommand::Show { id, probe: false } => print_json(&catalog.agent(&id).await?),
+        AgentsCommand::Show { id, probe: true } => print_json(&catalog.agent_probed(&id).await?),
+        AgentsCommand::Lock { output } => {
+            let lock = catalog.write_lock(&output).await?;
+            match format {
+                Format::Json => print_json(&lock),
+                Format::Text => say(&format!("wrote {}", output.display())),
+            }
+        }
+        AgentsCommand::Bundle { ids, output } => {
+            let summary = catalog.bundle(&ids, &output).await?;
+            match format {
+                Format::Json => print_json(&summary),
+                Format::Text => say(&format!(
+                    "packed {} agents, {} files, {} bytes into {}",
+                    summary.agents.len(),
+                    summary.files,
+                    summary.bytes,
+                    output.display()
+                )),
+            }
+        }
+        AgentsCommand::Unbundle { file } => {
+            let summary = catalog.unbundle(&file).await?;
+            match format {
+                Format::Json => print_json(&summary),
+                Format::Text => {
+                    say(&format!("restored {} agents, {} files", summary.agents.len(), summary.files))
+                }
+            }
+        }
+    }
+}
+
+async fn list(catalog: &Catalog, format: Format) -> Result<(), CliError> {
+    let agents = catalog.agents().await;
+    if format == Format::Json {
+        return print_json(&json!({ "agents": agents }));
+    }
+    let width = agents.iter().map(|info| info.id.len()).max().unwrap_or(0);
+    for info in &agents {
+        println!("{:width$}  {}", info.id, describe(info));
+    }
+    Ok(())
+}
+
+fn describe(info: &AgentInfo) -> String {
+    if !info.installed {
+        return format!("not installed; {}", info.install.command);
+    }
+    let version = info.version.as_deref().unwrap_or("");
+    let source = info.source.as_ref().map(word).unwrap_or_default();
+    let verified =
+        info.verified.as_ref().map(word).map(|state| format!(", verified: {state}")).unwrap_or_default();
+    format!("{version} from {source}{verified}").trim().to_owned()
+}
+
+fn say(text: &str) -> Result<(), CliError> {
+    println!("{text}");
+    Ok(())
+}
+
+/// An enum's name as it stands in JSON.
+pub(super) fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,90 @@
+//! `sandbox-agent install`: agents on this machine, without a server.
+
+use agent_catalog::{Catalog, InstallOutcome, InstallRequest};
+use clap::Args;
+
+use super::CliError;
+use super::output::{Format, install_with_progress, print_json};
+use crate::settings::{CatalogArguments, catalog_options};
+
+/// Which agents, and which versions of them.
+#[derive(Debug, Args)]
+pub(super) struct InstallArguments {
+    /// The agent's id; see `sandbox-agent agents list`
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    agent: Option<String>,
+    /// Every agent that can be installed here
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    version: VersionArguments,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    catalog: CatalogArguments,
+}
+
+/// The parts of an install request.
+#[derive(Debug, Clone, Args)]
+pub(super) struct VersionArguments {
+    /// Install again even when it is there
+    #[arg(long)]
+    reinstall: bool,
+    /// Version of the native agent
+    #[arg(long, value_name = "VERSION")]
+    agent_version: Option<String>,
+    /// Version of the ACP process
+    #[arg(long, value_name = "VERSION")]
+    agent_process_version: Option<String>,
+}
+
+impl From<VersionArguments> for InstallRequest {
+    fn from(arguments: VersionArguments) -> Self {
+        let VersionArguments { reinstall, agent_version, agent_process_version } = arguments;
+        Self { reinstall, agent_version, agent_process_version }
+    }
+}
+
+pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
+    let catalog = Catalog::new(catalog_options(&arguments.catalog)?)?;
+    let format = Format::of(arguments.json);
+    let request = InstallRequest::from(arguments.version);
+    match arguments.agent {
+        Some(agent) => show(&agent, &install_with_progress(&catalog, &agent, request).await?, format),
+        None => install_all(&catalog, &request, format).await,
+    }
+}
+
+/// One that fails does not keep the others from being installed.
+async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format) -> Result<(), CliError> {
+    let agents = catalog.agents().await;
+    let mut failed = 0;
+    for info in &agents {
+        match install_with_progress(catalog, &info.id, request.clone()).await {
+            Ok(outcome) => show(&info.id, &outcome, format)?,
+            Err(error) => {
+                failed += 1;
+                eprintln!("{}: {error}", info.id);
+            }
+        }
+    }
+    if failed > 0 {
+        return Err(CliError::SomeFailed { failed, total: agents.len() });
+    }
+    Ok(())
+}
+
+fn show(agent: &str, outcome: &InstallOutcome, format: Format) -> Result<(), CliError> {
+    if format == Format::Json {
+        return print_json(outcome);
+    }
+    let verb = if outcome.already_installed { "is installed" } else { "installed" };
+    println!("{agent} {verb}");
+    for artifact in &outcome.artifacts {
+        let version = artifact.version.as_deref().unwrap_or("-");
+        let (kind, source) = (super::agents::word(&artifact.kind), super::agents::word(&artifact.source));
+        println!("  {kind}  {version}  from {source}  {}", artifact.path.display());
+    }
+    Ok(())
+}
