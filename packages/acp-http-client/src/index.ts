@@ -1,1 +1,31 @@
-export {};
+/**
+ * The Agent Client Protocol over HTTP: {@link connectAcp} for a connected client of the official SDK,
+ * {@link acpHttpStream} for the bare `Stream`, {@link watchAcp} for looking on.
+ *
+ * @packageDocumentation
+ */
+
+export { type AcpHttpClient, type Connectable, connectAcp } from "./client.ts";
+export type { Replay } from "./endpoint.ts";
+export {
+  type AcpExit,
+  AcpExitError,
+  type AcpFailureReason,
+  AcpHttpError,
+  type AcpProblem,
+  AcpTransportError,
+  transportErrorOf,
+} from "./errors.ts";
+export type { HttpOptions, TokenSource } from "./http.ts";
+export type { AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
+export type { RetryOptions } from "./retry.ts";
+export { acpHttpStream } from "./stream.ts";
+export {
+  type WatchedBase,
+  type WatchedEvent,
+  type WatchedPayloads,
+  type WatchOptions,
+  type WatchServersOptions,
+  watchAcp,
+  watchAcpServers,
+} from "./watch.ts";

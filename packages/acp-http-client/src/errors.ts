@@ -1,0 +1,125 @@
+/**
+ * What can go wrong between this client and the server. JSON-RPC errors of the agent are not in here: they reach the
+ * caller as the SDK's own `RequestError`.
+ */
+
+/** Why a connection ended or a message was not delivered. */
+export type AcpFailureReason =
+  /** The server answered with an HTTP error; see {@link AcpHttpError}. */
+  | "refused"
+  /** The agent's process has ended; see {@link AcpExitError}. */
+  | "exited"
+  /** The server could not be reached for as long as the client was told to try. */
+  | "unreachable"
+  /** The answer may be among messages that the server no longer holds. */
+  | "lost"
+  /** `close()` was called. */
+  | "closed"
+  /** `detach()` was called, or the caller's signal was aborted. */
+  | "detached";
+
+/** Base of every error that this package makes. */
+export class AcpTransportError extends Error {
+  /** Why, for programs. */
+  readonly reason: AcpFailureReason;
+
+  constructor(reason: AcpFailureReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.reason = reason;
+  }
+}
+
+/** A problem document (RFC 9457) as the server sent it. */
+export interface AcpProblem {
+  /** Names the kind of problem. */
+  readonly type?: string;
+  /** The kind of problem in a few words. */
+  readonly title?: string;
+  /** The HTTP status. */
+  readonly status?: number;
+  /** What happened and what to do about it. */
+  readonly detail?: string;
+  /** Whatever else this kind of problem carries. */
+  readonly [extra: string]: unknown;
+}
+
+/** The server refused a request, or says that an accepted one failed. */
+export class AcpHttpError extends AcpTransportError {
+  /** The HTTP status. */
+  readonly status: number;
+  /** The kind of problem: the last part of its `type`, or `http_<status>` where the answer was no problem document. */
+  readonly code: string;
+  /** What happened and what to do about it. */
+  readonly detail: string;
+  /** The whole problem document with its extras, when there was one. */
+  readonly problem: AcpProblem | undefined;
+  /** How long the server asks to wait before another try. */
+  readonly retryAfterMs: number;
+
+  constructor(status: number, problem: AcpProblem | undefined, text = "", retryAfterMs = 0) {
+    const code = /[^:/#]+$/.exec(problem?.type ?? "")?.[0] ?? `http_${status}`;
+    const detail = problem?.detail ?? problem?.title ?? text.slice(0, 200);
+    super("refused", `${status} ${code}${detail && `: ${detail}`}`);
+    this.status = status;
+    this.code = code;
+    this.detail = detail;
+    this.problem = problem;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** How an agent's process ended. */
+export interface AcpExit {
+  /** Its exit code. */
+  readonly code?: number;
+  /** The signal that ended it. */
+  readonly signal?: string;
+  /** Why there is no process where none ended by itself, such as `closed` or `spawn_failed`. */
+  readonly error?: string;
+  /** The last of what it wrote to stderr. */
+  readonly stderrTail?: string;
+  /** The problem that kept it from starting. */
+  readonly problem?: AcpProblem;
+}
+
+/** The agent's process has ended, and the connection with it. */
+export class AcpExitError extends AcpTransportError {
+  /** How it ended; empty when the end was seen but not its story. */
+  readonly exit: AcpExit;
+
+  constructor(exit: AcpExit) {
+    const how = exit.error ?? exit.signal ?? (exit.code === undefined ? "unknown" : `code ${exit.code}`);
+    super("exited", exit.problem?.detail ?? `the agent has ended (${how})`);
+    this.exit = exit;
+  }
+}
+
+/**
+ * Finds this package's error in whatever a call of the SDK was rejected with: the error itself when the connection
+ * ended, or the `data` of a `RequestError` when only that request failed.
+ *
+ * @returns The error, or `undefined` when the agent itself said no.
+ */
+export function transportErrorOf(error: unknown): AcpTransportError | undefined {
+  if (error instanceof AcpTransportError) return error;
+  const data = error instanceof Error && "data" in error ? error.data : undefined;
+  return data instanceof AcpTransportError ? data : undefined;
+}
+
+/** Reads the error out of an answer that is not a success. */
+export async function httpErrorOf(response: Response): Promise<AcpHttpError> {
+  const text = await response.text().catch(() => "");
+  const retryAfter = Number(response.headers.get("retry-after") ?? 0);
+  return new AcpHttpError(response.status, parseProblem(text), text, retryAfter > 0 ? retryAfter * 1000 : 0);
+}
+
+function parseProblem(text: string): AcpProblem | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isProblem = typeof value === "object" && value !== null && ("type" in value || "title" in value);
+    return isProblem ? (value as AcpProblem) : undefined;
+  } catch {
+    return undefined;
+  }
+}

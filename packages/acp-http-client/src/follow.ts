@@ -1,0 +1,154 @@
+/**
+ * One event stream over as many connections as it takes: every event once, in order, from a cursor on. Reads only;
+ * what the events mean is for others, but for `gap` and `exit`, which decide where to go on and whether to.
+ */
+
+import { AcpTransportError, httpErrorOf } from "./errors.ts";
+import type { Http } from "./http.ts";
+import { createPatience, type RetryOptions } from "./retry.ts";
+import { createSseParser, type SseEvent } from "./sse.ts";
+
+/** Without a byte for this long, a connection counts as cut. Servers of this transport send one every 15 s. */
+const SILENCE_MS = 45_000;
+/** A connection that lasted this long was a good one, even if nothing was said on it. */
+const GOOD_CONNECTION_MS = 5_000;
+
+/** What to follow. */
+export interface FollowOptions {
+  readonly http: Http;
+  /** Asked at every connection. */
+  url(): string;
+  /** Start behind this event. */
+  readonly lastEventId: string | undefined;
+  readonly retry: RetryOptions;
+  readonly silenceMs: number | undefined;
+  readonly signal: AbortSignal;
+  /** Where events without a number are replayed with those around them, a repeat of them is recognised by count. */
+  readonly repeatsUnnumbered: boolean;
+  /** Whether the stream is over when it ends behind an `exit`. */
+  readonly endsAtExit: boolean;
+  /** Asked when there is no stream (404, 204): whether to try again. Waits until that makes sense. */
+  absent?(): Promise<boolean>;
+  onOpen?(): void;
+  onCut?(error: unknown): void;
+}
+
+/** An event, with the number in its id; 0 where it has none. */
+export type NumberedEvent = SseEvent & { readonly number: number };
+
+/**
+ * Follows a stream until it is over. Yields what came together as one batch.
+ *
+ * @throws AcpTransportError when there is no such stream, or it cannot be reached for too long.
+ */
+export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEvent[], void, void> {
+  const { http, signal, endsAtExit } = options;
+  const patience = createPatience(options.retry, signal);
+  let lastEventId = options.lastEventId;
+  let seen = numberOf(lastEventId);
+  // How many events without a number came behind the newest one with a number.
+  let unnumbered = 0;
+  let exited = false;
+
+  const isNew = (event: NumberedEvent, repeats: { left: number }): boolean => {
+    if (event.type === "gap") {
+      // Behind a gap there are no repeats; and where the clock was set back, numbers start lower.
+      repeats.left = unnumbered = 0;
+      if (!event.data.includes('"serverId"') && startsLower(event.data)) seen = 0;
+      return true;
+    }
+    if (event.number === 0) {
+      if (repeats.left > 0) {
+        repeats.left -= 1;
+        return false;
+      }
+      if (options.repeatsUnnumbered) unnumbered += 1;
+      return true;
+    }
+    if (event.number <= seen) return false;
+    seen = event.number;
+    lastEventId = event.id;
+    repeats.left = unnumbered = 0;
+    exited = event.type === "exit";
+    return true;
+  };
+
+  for (;;) {
+    const cut = new AbortController();
+    const stop = (): void => cut.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    let watchdog: ReturnType<typeof setTimeout> | undefined;
+    let openedAt = Number.POSITIVE_INFINITY;
+    const listen = (): void => {
+      clearTimeout(watchdog);
+      const silence = options.silenceMs ?? SILENCE_MS;
+      watchdog = setTimeout(() => cut.abort(new Error(`nothing came for ${silence} ms`)), silence);
+    };
+    try {
+      signal.throwIfAborted();
+      listen();
+      const response = await http(options.url(), {
+        method: "GET",
+        headers: { Accept: "text/event-stream", ...(lastEventId && { "Last-Event-ID": lastEventId }) },
+        signal: cut.signal,
+      });
+      if (response.status === 204 || response.status === 404) {
+        clearTimeout(watchdog);
+        if (await options.absent?.()) continue;
+        if (response.status === 204) return;
+      }
+      if (response.status !== 200) throw await httpErrorOf(response);
+      if (!response.body || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
+        throw new AcpTransportError("refused", `${options.url()} does not answer with an event stream`);
+      }
+      openedAt = Date.now();
+      patience.reached();
+      options.onOpen?.();
+      const [parse, decoder, reader] = [createSseParser(), new TextDecoder(), response.body.getReader()];
+      const repeats = { left: unnumbered };
+      for (;;) {
+        listen();
+        const { done, value } = await reader.read();
+        clearTimeout(watchdog);
+        if (done) break;
+        const events = parse(decoder.decode(value, { stream: true }))
+          .map((event) => ({ ...event, number: numberOf(event.id) }))
+          .filter((event) => isNew(event, repeats));
+        if (events.length === 0) continue;
+        patience.reset();
+        yield events;
+      }
+      if (exited && endsAtExit) return;
+      throw new Error("the stream ended");
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (isFinal(error)) throw error;
+      if (Date.now() - openedAt > GOOD_CONNECTION_MS) patience.reset();
+      options.onCut?.(error);
+      await patience.wait(error);
+    } finally {
+      clearTimeout(watchdog);
+      signal.removeEventListener("abort", stop);
+      cut.abort();
+    }
+  }
+}
+
+/** What the server says about a GET stands, unless it says that it will pass. */
+function isFinal(error: unknown): boolean {
+  if (!(error instanceof AcpTransportError)) return false;
+  if (!("status" in error)) return true;
+  const status = Number(error.status);
+  // 409 is an instance on its way out: soon there is none, or a new one.
+  return status < 500 && status !== 408 && status !== 409 && status !== 425 && status !== 429;
+}
+
+/** The number in `17` or `j17`. */
+export function numberOf(id: string | undefined): number {
+  return Number(/\d+$/.exec(id ?? "")?.[0] ?? 0);
+}
+
+function startsLower(gap: string): boolean {
+  const { after = 0, next = 0 } = JSON.parse(gap) as { after?: number; next?: number };
+  return next <= after;
+}

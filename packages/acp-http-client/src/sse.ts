@@ -1,0 +1,69 @@
+/**
+ * Server-sent events out of text, as the HTML standard frames them. Knows nothing of connections: what is incomplete
+ * when a connection is cut is never handed out.
+ */
+
+/** One event. */
+export interface SseEvent {
+  /** Its `event:` field, `message` where there was none. */
+  readonly type: string;
+  /** Its own `id:` field. */
+  readonly id: string | undefined;
+  /** Its `data:` lines. */
+  readonly data: string;
+  /** The last comment in front of it. */
+  readonly comment: string | undefined;
+}
+
+/** Takes text as it comes and returns the events that it completes. */
+export type SseParser = (text: string) => SseEvent[];
+
+/** Makes a parser for one connection. */
+export function createSseParser(): SseParser {
+  // A line in parts: joining at every chunk would make one long line quadratic.
+  let partial: string[] = [];
+  let afterReturn = false;
+  let type = "";
+  let id: string | undefined;
+  let comment: string | undefined;
+  let data: string[] = [];
+
+  const take = (line: string, events: SseEvent[]): void => {
+    if (line === "") {
+      if (data.length > 0) events.push({ type: type || "message", id, data: data.join("\n"), comment });
+      type = "";
+      id = undefined;
+      comment = undefined;
+      data = [];
+      return;
+    }
+    const colon = line.indexOf(":");
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    if (field === "") comment = value;
+    else if (field === "data") data.push(value);
+    else if (field === "event") type = value;
+    else if (field === "id" && !value.includes("\0")) id = value;
+  };
+
+  return (text) => {
+    const events: SseEvent[] = [];
+    let start = 0;
+    if (afterReturn && text !== "") {
+      // A CRLF that came in two pieces is one line end.
+      if (text[0] === "\n") start = 1;
+      afterReturn = false;
+    }
+    const lineEnd = /\r\n?|\n/g;
+    lineEnd.lastIndex = start;
+    for (let end = lineEnd.exec(text); end !== null; end = lineEnd.exec(text)) {
+      partial.push(text.slice(start, end.index));
+      take(partial.join(""), events);
+      partial = [];
+      start = lineEnd.lastIndex;
+      afterReturn = end[0] === "\r" && start === text.length;
+    }
+    if (start < text.length) partial.push(text.slice(start));
+    return events;
+  };
+}

@@ -1,0 +1,324 @@
+/**
+ * The transport: a `Stream` of the official SDK over one HTTP endpoint. It moves messages and keeps them whole, in
+ * order and single; it never reads what they say, but for the ids by which requests and answers find each other.
+ */
+
+import type { AnyMessage } from "@agentclientprotocol/sdk";
+import { type InstanceState, lookUp, type Place, parseEndpoint, placeOf } from "./endpoint.ts";
+import { type AcpExit, AcpExitError, AcpHttpError, AcpTransportError, httpErrorOf } from "./errors.ts";
+import { follow, type NumberedEvent, numberOf } from "./follow.ts";
+import { createHttp } from "./http.ts";
+import { createLedger, type Letter } from "./ledger.ts";
+import type { AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
+import { createOutbox, post, TRY_MS } from "./post.ts";
+import { createMessageQueue } from "./queue.ts";
+import { asTransportError, createPatience, sleep, within } from "./retry.ts";
+import type { WatchedPayloads } from "./watch.ts";
+
+/** While the agent starts, a failure to start is told to the request itself for this many seconds. */
+const BOOTSTRAP_PREFER = "respond-async, wait=20";
+/** An instance's first event number and its time of creation come from two looks at the clock. */
+const BIRTH_SLACK_US = 5_000;
+
+/**
+ * Opens a stream to one endpoint.
+ *
+ * @param url - The endpoint, such as `http://127.0.0.1:2468/v1/acp/my-id?agent=mock`. The agent is named until the
+ * first message is taken and then no more, so an agent that has ended is not started again by accident.
+ */
+export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): AcpHttpStream {
+  const endpoint = parseEndpoint(url);
+  const http = createHttp(options);
+  const retry = options.retry ?? {};
+  const ledger = createLedger();
+  const inbox = createMessageQueue();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  let place: Place = placeOf(endpoint, "absent", "open", options.lastEventId);
+  /** Messages up to here are the past; see {@link Place}. */
+  let past = place.past;
+  /** The newest number that the reader has passed. */
+  let position = 0;
+  let bornUs = place.bornUs;
+  let exit: AcpExit | undefined;
+  /** Whether the server has taken a message of ours. */
+  let accepted = false;
+  let hasOpened = false;
+  let isLastTry = false;
+  let sending = 0;
+  let sendingBegan = deferred<void>();
+  const placed = deferred<void>();
+  const opened = deferred<void>();
+  const ended = deferred<AcpTransportError>();
+
+  const emit = (event: AcpStreamEvent): void => {
+    try {
+      options.onEvent?.(event);
+    } catch (error) {
+      // A listener's mistake is the listener's, as with any event.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  };
+  const end = (error: AcpTransportError): void => {
+    if (signal.aborted) return;
+    stopping.abort(error);
+    for (const gate of [placed, opened, sendingBegan]) gate.resolve();
+    inbox.end(error);
+    options.signal?.removeEventListener("abort", abort);
+    ended.resolve(error);
+  };
+  const leave = (why: string): void => end(new AcpTransportError("detached", why));
+  const abort = (): void => leave("the signal was aborted");
+  const deliver = (message: AnyMessage | undefined): void => {
+    if (message) inbox.push(message);
+  };
+  const fail = (wireId: unknown, error: AcpTransportError): void => {
+    const answer = ledger.failed(wireId, error);
+    if (!answer) return;
+    deliver(answer);
+    emit({ type: "failed", id: answer.id, error });
+  };
+
+  // To the agent.
+
+  const send = async (letter: Letter): Promise<void> => {
+    await placed.promise;
+    // Where the server does not tell what is new, the stream is open before anything new can happen.
+    if (place.known === 0 && place.isRunning) await opened.promise;
+    sending += 1;
+    sendingBegan.resolve();
+    try {
+      const isBootstrap = !accepted && !place.isRunning && letter.kind === "request";
+      await post(letter, {
+        http,
+        retry,
+        signal,
+        prefer: isBootstrap ? BOOTSTRAP_PREFER : "respond-async",
+        url: () => (accepted ? endpoint.url : endpoint.bootstrapUrl),
+        isFirst: () => !accepted,
+      });
+      accepted = true;
+    } catch (error) {
+      refused(letter, asTransportError(error));
+    } finally {
+      sending -= 1;
+      if (sending === 0 && !accepted && !signal.aborted) sendingBegan = deferred();
+    }
+  };
+  const refused = (letter: Letter, error: AcpTransportError): void => {
+    const code = error instanceof AcpHttpError ? error.code : "";
+    // The agent has answered this before: on the stream.
+    if (code === "outcome_gone") letter.accepted = true;
+    else if (letter.kind === "request") fail((letter.message as { id: unknown }).id, error);
+    else if (code !== "already_answered" && !signal.aborted) {
+      emit({ type: "undelivered", message: letter.message, error });
+    }
+  };
+  const outbox = createOutbox(send);
+
+  // From the agent.
+
+  /** There is no stream: worth waiting for while a message that makes one is on its way, and once more behind it. */
+  const absent = async (): Promise<boolean> => {
+    if (hasOpened || isLastTry) return false;
+    isLastTry = accepted;
+    if (accepted) return true;
+    place = { ...place, isRunning: false, url: endpoint.url };
+    opened.resolve();
+    await sendingBegan.promise;
+    await sleep(20 + 30 * Math.random(), signal);
+    return true;
+  };
+
+  const receive = (event: NumberedEvent, answered: ReadonlySet<number>): void => {
+    const { number, type } = event;
+    if (type === "gap") {
+      missed(JSON.parse(event.data) as WatchedPayloads["gap"]);
+      return;
+    }
+    const isPast = number > 0 ? number <= past : position < past;
+    if (number > 0) {
+      position = number;
+      bornUs = Math.min(bornUs, number);
+      if (type !== "exit") exit = undefined;
+    }
+    if (type === "message") {
+      const message = JSON.parse(event.data) as AnyMessage;
+      const isOpen = place.open.has(number);
+      const isAnswered = number <= place.known || answered.has(number);
+      if (!isOpen && (isPast || (isAnswered && "method" in message && "id" in message))) return;
+      deliver(ledger.incoming(message, number));
+    } else if (!isPast) outOfBand(event);
+  };
+
+  const outOfBand = ({ type, data }: NumberedEvent): void => {
+    const read = <Type extends keyof WatchedPayloads>(_type: Type) => JSON.parse(data) as WatchedPayloads[Type];
+    if (type === "answered") {
+      const { id, event } = read(type);
+      deliver(ledger.answered(event));
+      emit({ type, id, event });
+    } else if (type === "failed") {
+      const { id, problem } = read(type);
+      fail(id, new AcpHttpError(problem.status ?? 502, problem));
+    } else if (type === "unparsed") {
+      emit({ type, ...read(type) });
+    } else if (type === "exit") {
+      exit = read(type);
+      withdraw(() => false);
+      emit({ type, exit });
+    }
+  };
+
+  /** Tells the user to stop working on requests that nobody waits for any more. */
+  const withdraw = (isOpen: (event: number) => boolean): void => {
+    for (const event of ledger.openEvents()) if (!isOpen(event)) deliver(ledger.answered(event));
+  };
+
+  const missed = ({ after, next }: WatchedPayloads["gap"]): void => {
+    // What lies between an old open request and the present was not asked for.
+    if (next > after && next <= past + 1) return;
+    if (next <= after) past = 0;
+    emit({ type: "gap", after: Math.max(after, past), next });
+    void reconcile();
+  };
+
+  /** Behind a gap: what waits may have been settled in it. Asks again, but never another life of this id. */
+  const reconcile = async (): Promise<void> => {
+    const state = await lookUp(http, endpoint, signal).catch(() => "unknown" as const);
+    if (isState(state)) {
+      if (state.createdAtMs * 1000 > bornUs + BIRTH_SLACK_US) {
+        end(new AcpTransportError("lost", "the agent of this connection is gone; another has its id"));
+        return;
+      }
+      withdraw((event) => state.awaiting.has(event));
+    }
+    for (const [wireId, letter] of [...ledger.waiting]) {
+      if (!letter.accepted || !ledger.waiting.has(wireId)) continue;
+      try {
+        if (!isState(state)) throw new AcpTransportError("lost", "the answer may be among messages that are gone");
+        const again = { http, retry, signal, prefer: "respond-async", isFirst: () => false, url: () => endpoint.url };
+        const body = await post(letter, again);
+        if (body) deliver(ledger.incoming(JSON.parse(body) as AnyMessage, 0));
+      } catch (error) {
+        fail(wireId, asTransportError(error));
+      }
+    }
+  };
+
+  const locate = async (): Promise<void> => {
+    const patience = createPatience(retry, signal);
+    for (;;) {
+      try {
+        const state = await within(TRY_MS, signal, (limit) => lookUp(http, endpoint, limit));
+        place = placeOf(endpoint, state, options.replay ?? "open", options.lastEventId);
+        break;
+      } catch (error) {
+        if (error instanceof AcpHttpError && error.status === 401) throw error;
+        await patience.wait(error);
+      }
+    }
+    ({ past, bornUs } = place);
+    position = numberOf(place.lastEventId);
+    placed.resolve();
+  };
+
+  const run = async (): Promise<never> => {
+    await locate();
+    if (!place.isRunning) {
+      await sendingBegan.promise;
+      await sleep(10, signal);
+    }
+    const batches = follow({
+      http,
+      url: () => place.url,
+      lastEventId: place.lastEventId,
+      retry,
+      silenceMs: options.silenceMs,
+      signal,
+      repeatsUnnumbered: true,
+      endsAtExit: true,
+      absent,
+      onOpen() {
+        hasOpened = true;
+        opened.resolve();
+        emit({ type: "open" });
+      },
+      onCut: (error) => emit({ type: "cut", error }),
+    });
+    for await (const batch of batches) {
+      const answered = new Set(batch.flatMap(answeredEvents));
+      for (const event of batch) receive(event, answered);
+      await inbox.room();
+    }
+    throw exit?.problem ? new AcpHttpError(exit.problem.status ?? 502, exit.problem) : new AcpExitError(exit ?? {});
+  };
+
+  // The end.
+
+  const detach = async (): Promise<void> => {
+    await Promise.race([outbox.idle(), ended.promise]);
+    leave("this client has detached; the agent works on");
+  };
+
+  const close = async (): Promise<void> => {
+    end(new AcpTransportError("closed", "this client has closed the connection, and the agent with it"));
+    const never = new AbortController().signal;
+    const patience = createPatience(retry, never);
+    for (;;) {
+      try {
+        const response = await within(TRY_MS, never, (limit) =>
+          http(endpoint.url, { method: "DELETE", signal: limit }),
+        );
+        if (response.ok) return;
+        throw await httpErrorOf(response);
+      } catch (error) {
+        if (error instanceof AcpHttpError && error.status < 500 && error.status !== 429) throw error;
+        await patience.wait(error);
+      }
+    }
+  };
+
+  options.signal?.addEventListener("abort", abort, { once: true });
+  if (options.signal?.aborted) abort();
+  run().catch((error: unknown) => end(asTransportError(error)));
+
+  return {
+    readable: inbox.readable(() => leave("the reader has gone")),
+    writable: new WritableStream<AnyMessage>({
+      write(message) {
+        signal.throwIfAborted();
+        const letter = ledger.outgoing(message);
+        if (letter) outbox.put(letter);
+      },
+      close: detach,
+      abort: () => leave("the writer has gone"),
+    }),
+    get lastEventId() {
+      const newest = Math.max(position, past);
+      return newest > 0 ? String(newest) : undefined;
+    },
+    ended: ended.promise,
+    close,
+    detach,
+  };
+}
+
+function isState(state: InstanceState | "absent" | "unknown"): state is InstanceState {
+  return typeof state === "object";
+}
+
+/** The request that an `answered` event speaks of. */
+function answeredEvents({ type, data }: NumberedEvent): number[] {
+  return type === "answered" ? [(JSON.parse(data) as { event: number }).event] : [];
+}
+
+function deferred<T>(): { readonly promise: Promise<T>; resolve(value?: T): void } {
+  let resolve: (value?: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle as (value?: T) => void;
+  });
+  return { promise, resolve };
+}
