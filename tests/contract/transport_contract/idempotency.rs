@@ -1,0 +1,180 @@
+//! POST, rule 10: a client may repeat any POST whose answer it lost, and nothing ever runs twice.
+
+use serde_json::{Value, json};
+
+use crate::harness::rpc::{call, notification, response};
+use crate::harness::{Request, Server, eventually};
+
+fn keyed(server: &Server, key: &str, message: String) -> Request {
+    server.post("a", message).header("Idempotency-Key", key)
+}
+
+/// What the agent was told, as the journal has it.
+fn sent(server: &Server) -> Vec<Value> {
+    let mut journal = server.get("a").query("view", "journal").stream();
+    let mark = format!("mark-{:?}", std::time::Instant::now());
+    server.post("a", call(mark.clone(), "echo", json!({}))).send().expect(200);
+    journal
+        .up_to(|event| event.name == "sent" && event.json()["id"] == mark)
+        .into_iter()
+        .filter(|event| event.name == "sent")
+        .map(|event| event.json())
+        .collect()
+}
+
+fn times_sent(server: &Server, id: &Value) -> usize {
+    sent(server).iter().filter(|message| message["id"] == *id).count()
+}
+
+#[test]
+fn a_repeat_is_not_forwarded_again_and_gets_the_first_ones_answer() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let first = keyed(&server, "k", call(1, "received", json!({"n": 1}))).send().expect(200);
+    let second = keyed(&server, "k", call(1, "received", json!({"n": 1}))).send().expect(200);
+    assert_eq!(first.body, second.body);
+    assert_eq!(times_sent(&server, &json!(1)), 1);
+}
+
+#[test]
+fn a_repeat_of_a_request_that_is_still_open_waits_with_it_and_both_are_answered() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let post = || keyed(&server, "k", call(1, "slow", json!({"ms": 400}))).start();
+    let first = post();
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    let second = post();
+    let third = post();
+    let answers = [first, second, third].map(|waiter| waiter.join().unwrap().expect(200).body);
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    assert_eq!(times_sent(&server, &json!(1)), 1);
+}
+
+#[test]
+fn a_repeat_gets_the_answer_also_when_the_first_caller_has_gone() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let prompt = keyed(&server, "k", call(1, "slow", json!({"ms": 500})));
+    drop(prompt.write());
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    assert_eq!(prompt.send().expect(200).json()["id"], 1);
+    assert_eq!(times_sent(&server, &json!(1)), 1);
+}
+
+#[test]
+fn a_repeat_of_a_notification_is_202_and_not_forwarded_again() {
+    let server = Server::start();
+    server.open("a", "fault");
+    for _ in 0..3 {
+        keyed(&server, "k", notification("received", json!({"n": 1}))).send().expect_accepted();
+    }
+    let told = sent(&server).iter().filter(|message| message["method"] == "received").count();
+    assert_eq!(told, 1);
+}
+
+#[test]
+fn a_repeat_of_an_answer_to_the_agent_is_202_and_not_a_second_answer() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.tell("a", "ask", json!({"id": "q", "method": "question", "params": {}}));
+    for _ in 0..2 {
+        keyed(&server, "k", response("q", json!("yes"))).send().expect_accepted();
+    }
+    keyed(&server, "other", response("q", json!("no"))).send().problem(409, "already_answered");
+}
+
+#[test]
+fn a_repeat_of_an_asynchronous_request_is_202_and_not_forwarded_again() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let post = || keyed(&server, "k", call(1, "never", json!({}))).header("Prefer", "respond-async");
+    post().send().expect_accepted();
+    post().send().expect_accepted();
+    assert_eq!(times_sent(&server, &json!(1)), 1);
+}
+
+#[test]
+fn a_repeat_gets_the_first_ones_failure() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let post = || keyed(&server, "k", call(1, "exit", json!({"code": 5}))).query("agent", "fault").send();
+    assert_eq!(post().problem(502, "agent_exited")["exitCode"], 5);
+    // It names the agent, so a new request would start it again; a repeat does not.
+    assert_eq!(post().problem(502, "agent_exited")["exitCode"], 5);
+    assert_eq!(server.summary("a").unwrap()["status"], "exited");
+}
+
+#[test]
+fn a_key_with_another_body_is_422_and_nothing_is_forwarded() {
+    let server = Server::start();
+    server.open("a", "fault");
+    keyed(&server, "k", call(1, "echo", json!(1))).send().expect(200);
+    keyed(&server, "k", call(2, "echo", json!(2))).send().problem(422, "idempotency_key_reused");
+    assert_eq!(times_sent(&server, &json!(2)), 0);
+}
+
+#[test]
+fn keys_belong_to_one_instance() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    for id in ["a", "b"] {
+        let post = server.post(id, call(1, "pid", json!({}))).header("Idempotency-Key", "k");
+        let pid = post.send().expect(200).json()["result"].clone();
+        assert_eq!(pid, server.summary(id).unwrap()["pid"]);
+    }
+}
+
+#[test]
+fn a_key_is_still_known_after_4095_others() {
+    let server = Server::start();
+    server.open("a", "fault");
+    keyed(&server, "first", notification("echo", json!({"n": "first"}))).send().expect_accepted();
+    // On one connection, for speed.
+    let mut connection = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let mut answers = std::io::BufReader::new(connection.try_clone().unwrap());
+    let body = notification("echo", json!({}));
+    for n in 0..4095 {
+        let head = format!(
+            "POST /v1/acp/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: k{n}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        std::io::Write::write_all(&mut connection, head.as_bytes()).unwrap();
+        crate::harness::Response::read(&mut answers).expect(202);
+    }
+    keyed(&server, "first", notification("echo", json!({"n": "first"}))).send().expect_accepted();
+    let first = sent(&server).iter().filter(|message| message["params"]["n"] == "first").count();
+    assert_eq!(first, 1);
+}
+
+#[test]
+fn keys_are_remembered_over_a_restart_of_the_agent() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let first = keyed(&server, "k", call(1, "pid", json!({}))).send().expect(200);
+    server.post("a", call(2, "exit", json!({}))).send().problem(502, "agent_exited");
+    server.open("a", "fault");
+    let again = keyed(&server, "k", call(1, "pid", json!({}))).send().expect(200);
+    assert_eq!(first.body, again.body);
+}
+
+#[test]
+fn an_accepted_post_runs_to_its_end_when_its_client_leaves() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let mut stream = server.get("a").query("replay", "none").stream();
+    let connection = server.post("a", call(1, "slow", json!({"ms": 300}))).write();
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    drop(connection);
+    assert!(stream.next().answers(&json!(1)));
+    eventually("nothing waits", || (server.summary("a").unwrap()["pendingRequests"] == 0).then_some(()));
+}
+
+#[test]
+fn an_unusable_key_is_400() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let long = "k".repeat(256);
+    let refused = keyed(&server, &long, call(1, "echo", json!({}))).send();
+    assert_eq!(refused.problem(400, "invalid_header")["header"], "Idempotency-Key");
+}

@@ -1,0 +1,127 @@
+//! POST, rules 4 and 11: what is bounded, and what happens at the bound.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::harness::Server;
+use crate::harness::rpc::{call, notification};
+
+#[test]
+fn a_stdin_queue_that_is_full_for_10_seconds_is_503_agent_not_reading() {
+    let server = Server::with().flag("--stdin-queue-bytes", "64KiB").agent("deaf", "--never-read").start();
+    let post = |n: u64| {
+        let message = notification("x", json!({"n": n, "filler": "x".repeat(48 << 10)}));
+        server.post("a", message).query("agent", "deaf")
+    };
+    // The pipe takes some, the queue some more; sooner or later one has to wait.
+    let mut accepted = 0;
+    let (response, waited) = loop {
+        let started = Instant::now();
+        let response = post(accepted).send();
+        if response.status != 202 {
+            break (response, started.elapsed());
+        }
+        accepted += 1;
+        assert!(accepted < 50, "the queue has no bound");
+    };
+    response.problem(503, "agent_not_reading");
+    assert!((9.5..12.0).contains(&waited.as_secs_f64()), "{waited:?}");
+    assert!(response.headers.get("retry-after").is_some());
+    // The instance can still be looked at and closed.
+    assert_eq!(server.summary("a").unwrap()["status"], "running");
+    server.delete("a").send().expect(204);
+}
+
+#[test]
+fn a_full_queue_that_empties_in_time_loses_nothing_and_keeps_the_order() {
+    let server = Server::with().flag("--stdin-queue-bytes", "64KiB").start();
+    server.open("a", "fault");
+    let mut stream = server.get("a").query("replay", "none").stream();
+    let stalled = server.post("a", call("s", "stall", json!({"ms": 700}))).start();
+    server.wait_for("a", "it stalls", |summary| summary["pendingRequests"] == 1);
+    let filler = "x".repeat(40 << 10);
+    for n in 0..6 {
+        server
+            .post("a", notification("received", json!({"n": n, "filler": filler})))
+            .send()
+            .expect_accepted();
+    }
+    stalled.join().unwrap().expect(200);
+    for n in 0..6 {
+        let event = stream.until(|event| event.is_call_of("received"));
+        let line = event.json()["params"]["line"].as_str().unwrap().to_owned();
+        assert_eq!(line, notification("received", json!({"n": n, "filler": filler})));
+    }
+}
+
+#[test]
+fn too_many_waiting_requests_are_429_with_retry_after() {
+    let server = Server::with().flag("--max-pending", "2").start();
+    server.open("a", "fault");
+    for n in 0..2 {
+        let never = server.post("a", call(n, "never", json!({}))).header("Prefer", "respond-async");
+        never.send().expect_accepted();
+    }
+    let refused = server.post("a", call(9, "echo", json!({}))).send();
+    refused.problem(429, "too_many_pending");
+    let seconds: u64 = refused.headers.get("retry-after").unwrap().parse().unwrap();
+    assert!(seconds > 0);
+    // What waits for nothing may still pass, and other instances are not concerned.
+    server.post("a", notification("received", json!({}))).send().expect_accepted();
+    server.post("b", call(9, "echo", json!({}))).query("agent", "fault").send().expect(200);
+}
+
+#[test]
+fn too_many_instances_are_429_with_retry_after_until_one_is_closed() {
+    let server = Server::with().flag("--max-instances", "2").start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    let open = || server.post("c", call(1, "echo", json!({}))).query("agent", "fault").send();
+    let refused = open();
+    refused.problem(429, "too_many_instances");
+    assert!(refused.headers.get("retry-after").is_some());
+    server.delete("a").send().expect(204);
+    open().expect(200);
+}
+
+#[test]
+fn over_the_memory_budget_replay_shrinks_oldest_first_and_the_newest_message_is_held() {
+    let server = Server::with().flag("--memory-budget", "4MiB").start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    // Six megabytes in one instance, four megabytes in all.
+    server.tell("a", "emit", json!({"count": 6, "bytes": 1 << 20}));
+    let mut stream = server.stream("a");
+    let first = stream.until(|event| event.is_call_of("burst"));
+    assert!(first.json()["params"]["index"].as_u64().unwrap() >= 2, "nothing was forgotten");
+    let last = stream.until(|event| {
+        event.name == "message" && event.json()["result"].is_null() && event.json()["method"].is_null()
+    });
+    assert!(last.number() > first.number());
+    // What another instance holds is older, so it goes before the rest of this one; its newest stays.
+    let held = server.get("b").stream().next();
+    assert!(held.answers(&json!("hello")), "{held:?}");
+}
+
+#[test]
+fn posts_get_503_when_nothing_is_left_of_the_memory_budget() {
+    let server = Server::with()
+        .flag("--memory-budget", "4MiB")
+        .flag("--stdin-queue-bytes", "64MiB")
+        .agent("deaf", "--never-read")
+        .start();
+    let filler = "x".repeat(1 << 20);
+    let post = |n: u64| {
+        let message = notification("x", json!({"n": n, "filler": filler}));
+        server.post("a", message).query("agent", "deaf").send()
+    };
+    let started = Instant::now();
+    let refused = (0..8).map(post).find(|response| response.status != 202).expect("the budget has an end");
+    refused.problem(503, "memory_budget_exhausted");
+    assert!(refused.headers.get("retry-after").is_some());
+    assert!(started.elapsed() < Duration::from_secs(8), "it is told at once, not after the queue's patience");
+    // Closing what holds the memory gives it back.
+    server.delete("a").send().expect(204);
+    server.post("b", call(1, "echo", json!({"filler": filler}))).query("agent", "fault").send().expect(200);
+}

@@ -1,0 +1,62 @@
+//! A server of one's own for each test, and a client that keeps everything of an answer.
+
+#![allow(dead_code, reason = "shared by suites that each use a part of it")]
+
+mod archive;
+mod client;
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub(crate) use self::archive::{Tar, gzip, zstd};
+pub(crate) use self::client::{Answer, file, query};
+pub(crate) use self::server::{Options, Server};
+
+/// How long anything may take that is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Looks again and again until there is something to see.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} did not come about");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The names in a directory, sorted.
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Everything below a directory with its contents, links as what they point to: for before and after.
+pub(crate) fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let kind = path.symlink_metadata().unwrap().file_type();
+            let content = if kind.is_symlink() {
+                std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+            } else if kind.is_dir() {
+                waiting.push(path.clone());
+                b"directory".to_vec()
+            } else {
+                std::fs::read(&path).unwrap()
+            };
+            found.push((path, content));
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,133 @@
+//! The built binary, started for one test and gone after it.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+
+use tempfile::TempDir;
+
+use super::PATIENCE;
+
+/// How to start a server.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// Flags beside those that every test needs.
+    pub(crate) flags: Vec<OsString>,
+    /// A command that the server's command line is handed to, such as `setpriv`.
+    pub(crate) wrapper: Vec<OsString>,
+}
+
+impl Options {
+    pub(crate) fn flags<S: Into<OsString>>(flags: impl IntoIterator<Item = S>) -> Self {
+        Self { flags: flags.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    pub(crate) fn wrapped<S: Into<OsString>>(mut self, wrapper: impl IntoIterator<Item = S>) -> Self {
+        self.wrapper = wrapper.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// A running server, with a workspace and a data directory of its own.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+    pub(crate) client: reqwest::Client,
+    folder: TempDir,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::start_with(&Options::default())
+    }
+
+    pub(crate) fn start_with(options: &Options) -> Self {
+        Self::start_in(Self::folder(), options)
+    }
+
+    /// A folder with a workspace and a data directory, for tests that prepare something before the start.
+    pub(crate) fn folder() -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("workspace")).unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        folder
+    }
+
+    pub(crate) fn start_in(folder: TempDir, options: &Options) -> Self {
+        let (child, address) = spawn(folder.path(), options);
+        // Only plain HTTP is spoken here, but the client wants to know how it would speak TLS.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().no_proxy().timeout(4 * PATIENCE).build().unwrap();
+        Self { child, address, client, folder }
+    }
+
+    /// Kills the server as hard as can be and starts it anew on the same folder.
+    pub(crate) fn kill_and_restart(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        (self.child, self.address) = spawn(self.folder.path(), &Options::default());
+    }
+
+    /// Asks the server to stop.
+    pub(crate) fn terminate(&self) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A path in the workspace, on the disk.
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.workspace().join(path)
+    }
+
+    /// A path in the workspace, as answers show it.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        self.at(path).to_str().unwrap().to_owned()
+    }
+
+    /// A line of the kernel's report about the server's memory, in bytes.
+    pub(crate) fn memory(&self, line: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let value = status.lines().find_map(|text| text.strip_prefix(line)).unwrap();
+        value.trim_matches([':', ' ', '\t']).trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(folder: &Path, options: &Options) -> (Child, String) {
+    let mut words = options.wrapper.clone();
+    words.push(env!("CARGO_BIN_EXE_sandbox-agent").into());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(["server", "--port", "0", "--log", "error"]);
+    command.arg("--data-dir").arg(folder.join("data"));
+    // Flags of the test come last on purpose: it may say where the workspace is.
+    if !options.flags.iter().any(|flag| flag == "--workspace") {
+        command.arg("--workspace").arg(folder.join("workspace"));
+    }
+    command.args(&options.flags);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).current_dir("/");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let (sender, lines) = mpsc::channel();
+    // Reads on to the end, so that the server never writes into a closed pipe.
+    std::thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
+    let line = lines.recv_timeout(PATIENCE).expect("the server should say where it listens");
+    let address = line.strip_prefix("listening on http://").expect("an address").to_owned();
+    (child, address)
+}
