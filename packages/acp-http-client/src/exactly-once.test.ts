@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Mischief, type Proxy, type Seen, startProxy } from "./testing/proxy.ts";
+import { seeded } from "./testing/random.ts";
+import { startServer, type TestServer } from "./testing/server.ts";
+import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
+
+let server: TestServer;
+let proxy: Proxy;
+
+beforeEach(async () => {
+  server = await startServer();
+  proxy = await startProxy(server.url);
+});
+afterEach(async () => {
+  await proxy.stop();
+  await server.stop();
+});
+
+/** Cuts, delays and buffers event streams, and swallows answers to POSTs, as the seed decides. */
+function misbehave(seed: number, cuts: number, meanBytes: number): { cuts: number } {
+  const random = seeded(seed);
+  const done = { cuts: 0 };
+  proxy.plan = ({ method, headers }): Mischief => {
+    if (method === "POST") return random() < 0.3 ? { swallowAnswer: true } : {};
+    if (headers.accept !== "text/event-stream") return {};
+    const manner: Mischief = random() < 0.2 ? { delayMs: 1 } : random() < 0.2 ? { bufferMs: 5 } : {};
+    if (done.cuts >= cuts) return manner;
+    done.cuts += 1;
+    return { ...manner, cutAfter: 1 + Math.floor(random() * 2 * meanBytes) };
+  };
+  return done;
+}
+
+const chunks = (count: number): string[] => Array.from({ length: count }, (_, index) => `chunk ${index + 1} `);
+const starts = (said: string[]): string[] => said.map((text) => /^chunk \d+ /.exec(text)?.[0] ?? text);
+
+describe("a turn over a bad network", () => {
+  test("of 10,000 events with 100 random cuts brings every event once and in order", { timeout: 60_000 }, async () => {
+    const done = misbehave(20261115, 100, 15_000);
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 50 } });
+    const sessionId = await openSession(acp);
+    expect((await prompt(acp, sessionId, "stream 10000")).stopReason).toBe("end_turn");
+    expect(starts(acp.said)).toEqual(chunks(10_000));
+    expect(done.cuts).toBe(100);
+    expect(acp.events.filter(({ type }) => type === "cut").length).toBeGreaterThanOrEqual(100);
+    expect(acp.events.filter(({ type }) => type === "gap")).toEqual([]);
+    await acp.close();
+  });
+
+  test.each([1, 2, 3, 4, 5])("cut into small pieces brings every event once and in order (seed %i)", async (seed) => {
+    misbehave(seed, 40, 3_000);
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 2, maxMs: 20 } });
+    const sessionId = await openSession(acp);
+    for (const text of ["stream 300", "noise", "stream 200 200"]) await prompt(acp, sessionId, text);
+    const unparsed = acp.events.filter(({ type }) => type === "unparsed").length;
+    expect(starts(acp.said).filter((text) => text.startsWith("chunk"))).toEqual([...chunks(300), ...chunks(200)]);
+
+    proxy.plan = () => ({});
+    const calm = connect(endpoint(server.url));
+    const calmSession = await openSession(calm);
+    await prompt(calm, calmSession, "noise");
+    expect(unparsed).toBe(calm.events.filter(({ type }) => type === "unparsed").length);
+    expect(unparsed).toBeGreaterThan(0);
+    await Promise.all([acp.close(), calm.close()]);
+  });
+
+  test("keeps messages of several megabytes whole", async () => {
+    misbehave(9, 10, 400_000);
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 50 } });
+    const sessionId = await openSession(acp);
+    await prompt(acp, sessionId, "big 3000000");
+    expect(acp.said.map((text) => text.length)).toEqual([3_000_000]);
+    await acp.close();
+  });
+});
+
+describe("a POST whose answer is lost", () => {
+  test("is repeated under its key and runs once", async () => {
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
+    const sessionId = await openSession(acp);
+    let lost = 0;
+    proxy.plan = ({ method }) => (method === "POST" && ++lost <= 3 ? { swallowAnswer: true } : {});
+    await prompt(acp, sessionId, "echo once");
+    expect(acp.said).toEqual(["once"]);
+    const prompts = (): Seen[] => proxy.seen.filter(({ body }) => body.includes("echo once"));
+    // The agent's answer comes on the stream, maybe before the POST got through.
+    await until("the POST got through", () => prompts().length === 4);
+    expect(new Set(prompts().map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+    await acp.close();
+  });
+
+  test("starts the agent once, also when it is the first", async () => {
+    let lost = 0;
+    proxy.plan = ({ method }) => (method === "POST" && ++lost <= 2 ? { swallowAnswer: true } : {});
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
+    const sessionId = await openSession(acp);
+    expect(sessionId).toBe("mock-session-1");
+    await acp.close();
+  });
+
+  test.each([
+    ["a gateway's 502", { status: 502, body: "<html>" }],
+    ["a gateway's 504", { status: 504 }],
+    ["503", { status: 503 }],
+    ["429", { status: 429, headers: { "retry-after": "0" } }],
+  ])("is repeated after %s", async (_, answer) => {
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
+    const sessionId = await openSession(acp);
+    let left = 2;
+    proxy.plan = ({ method }) => (method === "POST" && left-- > 0 ? { answer } : {});
+    await prompt(acp, sessionId, "echo again");
+    expect(acp.said).toEqual(["again"]);
+    await acp.close();
+  });
+
+  test("keeps its place: later messages wait behind it", async () => {
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
+    await openSession(acp);
+    let left = 3;
+    proxy.plan = ({ body }) => (body.includes('"first"') && left-- > 0 ? { drop: true } : {});
+    const before = proxy.seen.length;
+    const names = ["first", "second", "third"];
+    await Promise.allSettled(names.map((name) => acp.connection.agent.request(`_test/${name}`, { name })));
+    const order = proxy.seen.slice(before).map(({ body }) => /_test\/(\w+)/.exec(body)?.[1] ?? "");
+    expect(order.filter(Boolean)).toEqual(["first", "first", "first", "first", "second", "third"]);
+    await acp.close();
+  });
+});
+
+describe("a connection that says nothing", () => {
+  test("counts as cut and is opened again", async () => {
+    let left = 1;
+    proxy.plan = ({ method, path }) =>
+      method === "GET" && path.startsWith("/v1/acp/") && left-- > 0 ? { freezeAfter: 5 } : {};
+    const acp = connect(endpoint(proxy.url), { silenceMs: 200 });
+    await openSession(acp);
+    const cut = acp.events.find(({ type }) => type === "cut");
+    expect(cut).toMatchObject({ error: { message: "nothing came for 200 ms" } });
+    await acp.close();
+  });
+});

@@ -1,0 +1,146 @@
+/** A proxy between client and server that behaves as badly as networks do, on request. */
+
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What to do to one request. */
+export interface Mischief {
+  /** Hang up before the server hears of it. */
+  readonly drop?: true;
+  /** Let the server do it, then hang up instead of passing its answer on. */
+  readonly swallowAnswer?: true;
+  /** Answer in the server's place. */
+  readonly answer?: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
+  /** Hang up after so many bytes of the answer's body. */
+  readonly cutAfter?: number;
+  /** Pass so many bytes of the answer's body on, then nothing, without hanging up. */
+  readonly freezeAfter?: number;
+  /** Pass each piece on this much later. */
+  readonly delayMs?: number;
+  /** Hold pieces back and pass them on together, so often. */
+  readonly bufferMs?: number;
+}
+
+/** What the proxy saw of one request. */
+export interface Seen {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** A running proxy. */
+export interface Proxy {
+  readonly url: string;
+  /** Everything that came, in order. */
+  readonly seen: Seen[];
+  /** Decides about each request; change it at any time. */
+  plan: (seen: Seen) => Mischief;
+  /** Where requests go; change it when the server moves. */
+  upstream: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a proxy in front of a server. */
+export async function startProxy(upstream: string): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((incoming, outgoing) => {
+    void handle(proxy, incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const proxy: Proxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen: [],
+    plan: () => ({}),
+    upstream,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+  return proxy;
+}
+
+async function handle(proxy: Proxy, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const body = await readAll(incoming);
+  const path = incoming.url ?? "/";
+  const seen: Seen = { method: incoming.method ?? "GET", path, headers: incoming.headers, body: body.toString() };
+  proxy.seen.push(seen);
+  const mischief = proxy.plan(seen);
+  if (mischief.drop) {
+    outgoing.destroy();
+    return;
+  }
+  if (mischief.answer) {
+    const { status, headers = {}, body: text = "" } = mischief.answer;
+    outgoing.writeHead(status, headers).end(text);
+    return;
+  }
+  const answer = await forward(proxy.upstream + path, incoming, body, outgoing);
+  if (mischief.swallowAnswer) {
+    await readAll(answer);
+    outgoing.destroy();
+    return;
+  }
+  outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+  outgoing.flushHeaders();
+  await pass(answer, outgoing, mischief);
+}
+
+async function pass(answer: IncomingMessage, outgoing: ServerResponse, mischief: Mischief): Promise<void> {
+  let passed = 0;
+  let held: Buffer[] = [];
+  const flush = (): void => {
+    if (held.length > 0) outgoing.write(Buffer.concat(held));
+    held = [];
+  };
+  const timer = mischief.bufferMs === undefined ? undefined : setInterval(flush, mischief.bufferMs);
+  try {
+    for await (const piece of answer as AsyncIterable<Buffer>) {
+      if (mischief.delayMs !== undefined) await delay(mischief.delayMs);
+      const room = Math.min(mischief.cutAfter ?? Infinity, mischief.freezeAfter ?? Infinity) - passed;
+      held.push(piece.subarray(0, Math.max(0, Math.min(piece.length, room))));
+      passed += piece.length;
+      if (timer === undefined) flush();
+      if (passed >= (mischief.cutAfter ?? Infinity)) {
+        // What was written leaves before the hanging up.
+        await new Promise<void>((resolve) => outgoing.write("", () => resolve()));
+        outgoing.destroy();
+        return;
+      }
+    }
+    flush();
+    outgoing.end();
+  } catch {
+    outgoing.destroy();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function forward(
+  url: string,
+  incoming: IncomingMessage,
+  body: Buffer,
+  outgoing: ServerResponse,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { host: _, ...headers } = incoming.headers;
+    const upstream = request(url, { method: incoming.method, headers, agent: false }, resolve);
+    upstream.on("error", reject);
+    outgoing.on("close", () => upstream.destroy());
+    upstream.end(body);
+  });
+}
+
+async function readAll(stream: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream as AsyncIterable<Buffer>) pieces.push(piece);
+  return Buffer.concat(pieces);
+}

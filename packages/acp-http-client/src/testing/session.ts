@@ -1,0 +1,62 @@
+/** A client with one session, and what tests ask of it. */
+
+import { type ClientApp, type ClientConnection, client, methods, type PromptResponse } from "@agentclientprotocol/sdk";
+import { type AcpHttpClient, connectAcp } from "../client.ts";
+import type { AcpHttpOptions, AcpStreamEvent } from "../options.ts";
+
+/** A client that has said hello. */
+export interface TestClient extends AcpHttpClient<ClientConnection> {
+  /** The text chunks of the agent, in the order they came. */
+  readonly said: string[];
+  /** What happened beside the messages. */
+  readonly events: AcpStreamEvent[];
+}
+
+/** Connects a client that collects what the agent says. */
+export function connect(
+  url: string,
+  options: AcpHttpOptions = {},
+  prepare: (app: ClientApp) => ClientApp = (app) => app,
+): TestClient {
+  const said: string[] = [];
+  const events: AcpStreamEvent[] = [];
+  const app = client().onNotification(methods.client.session.update, ({ params: { update } }) => {
+    if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text")
+      said.push(update.content.text);
+  });
+  const onEvent = (event: AcpStreamEvent): void => {
+    events.push(event);
+    options.onEvent?.(event);
+  };
+  return { ...connectAcp(url, { ...options, onEvent }, prepare(app)), said, events };
+}
+
+/** Says hello and opens a session. */
+export async function openSession({ connection }: TestClient): Promise<string> {
+  const clientCapabilities = { elicitation: { form: {} } };
+  await connection.agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities });
+  const { sessionId } = await connection.agent.request(methods.agent.session.new, { cwd: "/", mcpServers: [] });
+  return sessionId;
+}
+
+/** Runs one turn. */
+export function prompt({ connection }: TestClient, sessionId: string, text: string): Promise<PromptResponse> {
+  return connection.agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text }] });
+}
+
+/** Waits until something holds; fails with the description after the deadline. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+let count = 0;
+
+/** An endpoint that no other test uses. */
+export function endpoint(base: string, agent = "mock"): string {
+  count += 1;
+  return `${base}/v1/acp/test-${count}?agent=${agent}`;
+}
