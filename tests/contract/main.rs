@@ -6,4 +6,11 @@
 
 mod harness;
 
+mod acp_conformance;
+mod errors;
+mod faults;
+mod process_rules;
+mod removal_contract;
+mod security_and_auth_isolation;
+mod shutdown;
 mod transport_contract;

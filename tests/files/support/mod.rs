@@ -1,6 +1,6 @@
 //! A server of one's own for each test, and a client that keeps everything of an answer.
 
-#![allow(dead_code, reason = "shared by suites that each use a part of it")]
+#![allow(dead_code, unused_imports, reason = "shared by suites that each use a part of it")]
 
 mod archive;
 mod client;

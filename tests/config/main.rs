@@ -1,0 +1,9 @@
+//! `/v1/config`, shown against the built binary over real HTTP.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
+
+mod durability;
+mod entries;
+#[path = "../files/support/mod.rs"]
+mod support;
+mod validation;

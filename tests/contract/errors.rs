@@ -1,0 +1,79 @@
+//! Section 2: every error is a problem document. The client of this suite checks that of every answer it gets;
+//! here are the corners that no other test walks into.
+
+use serde_json::json;
+
+use crate::harness::Server;
+
+#[test]
+fn an_unknown_route_is_a_404_problem_whatever_the_method() {
+    let server = Server::start();
+    for target in
+        ["/nothing", "/v1", "/v1/", "/v1/acp/", "/v1/acp/a/b", "/v2/acp", "/opencode", "/opencode/session"]
+    {
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+            server.request(method, target).send().problem(404, "not_found");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_method_is_a_405_problem_with_allow() {
+    let server = Server::start();
+    for target in ["/", "/healthz", "/readyz", "/v1/health", "/v1/acp"] {
+        let refused = server.request("DELETE", target).send();
+        refused.problem(405, "method_not_allowed");
+        assert!(refused.headers.get("allow").is_some_and(|allow| allow.contains("GET")), "{target}");
+    }
+}
+
+#[test]
+fn a_query_that_cannot_be_read_is_a_400_problem() {
+    let server = Server::start();
+    server.open("a", "fault");
+    for query in ["agent=a&agent=b", "agent=%ff", "agent=%zz"] {
+        let request = server.request("POST", &format!("/v1/acp/a?{query}"));
+        let response = request.body(r#"{"jsonrpc":"2.0","id":1,"method":"echo"}"#).send();
+        assert!(response.status == 400 || response.status == 409, "{query}: {}", response.text());
+    }
+    server.request("POST", "/v1/acp/%ff").body("{}").send().problem(400, "invalid_server_id");
+}
+
+#[test]
+fn a_problem_says_what_to_do_and_is_never_cached() {
+    let server = Server::start();
+    let refused = server.get("nobody").send();
+    let problem = refused.problem(404, "unknown_server");
+    assert!(problem["detail"].as_str().unwrap().contains("?agent="), "{problem}");
+    assert_eq!(refused.headers.get("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn a_head_request_gets_the_head_of_the_answer_only() {
+    let server = Server::start();
+    let head =
+        std::io::Read::bytes(server.request("HEAD", "/v1/health").header("Connection", "close").write());
+    let head: Vec<u8> = head.map_while(Result::ok).collect();
+    let head = String::from_utf8(head).unwrap();
+    assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+}
+
+#[test]
+fn every_answer_carries_a_request_id_and_one_that_came_in_is_kept() {
+    let server = Server::start();
+    let own = server.request("GET", "/v1/health").send().expect(200);
+    assert!(own.headers.get("x-request-id").is_some_and(|id| !id.is_empty()), "{:?}", own.headers);
+    let given = server.request("GET", "/v1/nothing").header("X-Request-Id", "from-outside-1").send();
+    assert_eq!(given.headers.get("x-request-id"), Some("from-outside-1"));
+}
+
+#[test]
+fn the_server_says_that_it_is_there() {
+    let server = Server::start();
+    let health = server.request("GET", "/v1/health").send().expect(200).json();
+    assert_eq!((&health["status"], &health["version"]), (&json!("ok"), &json!(env!("CARGO_PKG_VERSION"))));
+    assert!(health["uptimeMs"].as_u64().is_some());
+    server.request("GET", "/healthz").send().expect(200);
+    server.request("GET", "/readyz").send().expect(200);
+    assert_eq!(server.request("GET", "/").send().expect(200).json()["name"], "sandbox-agent");
+}

@@ -1,0 +1,103 @@
+//! Agents that say more than anybody reads.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::rpc::call;
+use crate::harness::{Event, Server, Stream};
+
+/// Follows a stream from right after a number to the answer of `id`, and checks that every hole in the numbers is
+/// announced by a gap. Returns how many numbers came and how many were announced as gone.
+#[track_caller]
+fn account(stream: &mut Stream, after: u64, id: &Value) -> (u64, u64) {
+    let (mut seen, mut came, mut gone) = (after, 0, 0);
+    loop {
+        let event: Event = stream.next();
+        if event.name == "gap" {
+            let gap = event.json();
+            assert_eq!(gap["after"], seen, "a gap begins where the reader was");
+            let next = gap["next"].as_u64().unwrap();
+            assert!(next > seen + 1, "a gap is a hole: {gap}");
+            gone += next - seen - 1;
+            seen = next - 1;
+            continue;
+        }
+        let number = event.number();
+        assert_eq!(number, seen + 1, "{} numbers are missing without a gap", number - seen - 1);
+        seen = number;
+        came += 1;
+        if event.answers(id) {
+            return (came, gone);
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_stalls_during_a_burst_of_20_000_events_loses_nothing_that_is_held() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let mut stalled = server.stream("a");
+    let hello = stalled.next().number();
+    let started = Instant::now();
+    server.post("a", call(1, "emit", json!({"count": 20_000, "bytes": 200}))).send().expect(200);
+    assert!(
+        started.elapsed() < Duration::from_secs(15),
+        "the stalled reader slows the agent: {:?}",
+        started.elapsed()
+    );
+    assert_eq!(account(&mut stalled, hello, &json!(1)), (20_001, 0));
+}
+
+#[test]
+fn a_reader_that_stalls_past_what_is_held_is_told_every_hole() {
+    let server = Server::with().flag("--replay-events", "1000").flag("--replay-bytes", "1MiB").start();
+    server.open("a", "fault");
+    let mut stalled = server.stream("a");
+    let hello = stalled.next().number();
+    server.post("a", call(1, "emit", json!({"count": 20_000, "bytes": 1000}))).send().expect(200);
+    let (came, gone) = account(&mut stalled, hello, &json!(1));
+    assert_eq!(came + gone, 20_001);
+    assert!(gone > 0, "more was held than the limits say");
+}
+
+#[test]
+fn a_stalled_reader_slows_neither_the_agent_nor_another_reader() {
+    let server = Server::with().flag("--replay-bytes", "1MiB").start();
+    server.open("a", "fault");
+    let stalled: Vec<_> = (0..5).map(|_| server.get("a").write()).collect();
+    let mut reader = server.stream("a");
+    let hello = reader.next().number();
+    let burst = server.post("a", call(1, "emit", json!({"count": 20_000, "bytes": 1000}))).start();
+    let started = Instant::now();
+    let (came, gone) = account(&mut reader, hello, &json!(1));
+    assert_eq!(came + gone, 20_001);
+    burst.join().unwrap().expect(200);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    drop(stalled);
+}
+
+#[test]
+fn a_journal_watcher_that_stalls_is_told_its_losses() {
+    let server = Server::with().flag("--replay-events", "500").start();
+    server.open("a", "fault");
+    let mut watcher = server.get("a").query("view", "journal").stream();
+    watcher.next();
+    server.post("a", call(1, "emit", json!({"count": 20_000, "bytes": 1000}))).send().expect(200);
+    let events = watcher.up_to(|event| event.name == "message" && event.answers(&json!(1)));
+    assert!(events.iter().any(|event| event.name == "gap"), "20,000 events through a window of 500");
+}
+
+#[test]
+fn requests_are_answered_in_the_middle_of_a_burst() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    let burst = server.post("a", call(1, "emit", json!({"count": 20_000, "bytes": 2000}))).start();
+    for _ in 0..20 {
+        let started = Instant::now();
+        server.tell("b", "echo", json!({}));
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    }
+    burst.join().unwrap().expect(200);
+}

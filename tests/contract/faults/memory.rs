@@ -1,0 +1,69 @@
+//! What the server holds has a bound, whatever agents and clients do. These tests are few, because they are large.
+
+use serde_json::json;
+
+use crate::harness::Server;
+use crate::harness::rpc::call;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+#[test]
+fn eleven_hundred_events_of_1_mb_pass_with_bounded_memory() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let mut reader = server.stream("a");
+    let hello = reader.next().number();
+    let before = server.process.peak_memory();
+    let emit = call(1, "emit", json!({"count": 1100, "bytes": 1_000_000}));
+    server.post("a", emit).header("Prefer", "respond-async").send().expect_accepted();
+    let (mut seen, mut came, mut gone) = (hello, 0, 0);
+    loop {
+        let event = reader.next();
+        if event.name == "gap" {
+            let next = event.json()["next"].as_u64().unwrap();
+            gone += next - seen - 1;
+            seen = next - 1;
+            continue;
+        }
+        assert_eq!(event.number(), seen + 1);
+        seen += 1;
+        came += 1;
+        if event.data.len() < 1000 {
+            break;
+        }
+    }
+    assert_eq!(came + gone, 1101);
+    let grown = server.process.peak_memory() - before;
+    // 64 MiB are held for replay; the rest is on its way.
+    assert!(grown < 200 * MEBIBYTE, "{} MiB", grown / MEBIBYTE);
+}
+
+#[test]
+fn a_hundred_posts_of_32_mib_to_an_agent_that_does_not_read_stay_within_the_budget() {
+    let budget = 256 * MEBIBYTE;
+    let server = Server::with()
+        .flag("--memory-budget", &budget.to_string())
+        .flag("--stdin-queue-bytes", "10GiB")
+        .agent("deaf", "--never-read")
+        .start();
+    let before = server.process.peak_memory();
+    let size = (32 << 20) - 100;
+    let message = format!(r#"{{"jsonrpc":"2.0","method":"x","params":"{}"}}"#, "x".repeat(size));
+    let post = server.post("a", message).query("agent", "deaf");
+    let mut statuses = std::collections::BTreeMap::new();
+    for _ in 0..25 {
+        let racers = [0; 4].map(|_| post.start());
+        for racer in racers {
+            *statuses.entry(racer.join().unwrap().status).or_insert(0) += 1;
+        }
+    }
+    let accepted = statuses.get(&202).copied().unwrap_or(0);
+    let refused = statuses.get(&503).copied().unwrap_or(0);
+    assert_eq!(accepted + refused, 100, "{statuses:?}");
+    assert!((1..=8).contains(&accepted) && refused >= 92, "{statuses:?}");
+    let grown = server.process.peak_memory() - before;
+    assert!(grown < budget + 96 * MEBIBYTE, "{} MiB for a budget of 256", grown / MEBIBYTE);
+    // Still there, and free again once that instance is gone.
+    server.delete("a").send().expect(204);
+    server.open("b", "fault");
+}

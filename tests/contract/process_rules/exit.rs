@@ -1,0 +1,160 @@
+//! The end of an agent, and a new beginning.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::harness::rpc::{call, notification, response};
+use crate::harness::{Process, Server};
+
+fn exited(code: u64) -> Server {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.post("a", call("x", "exit", json!({"code": code}))).send().problem(502, "agent_exited");
+    server
+}
+
+#[test]
+fn an_exited_instance_answers_502_agent_exited_until_a_request_names_the_agent() {
+    let server = exited(3);
+    for _ in 0..2 {
+        let refused = server.post("a", call(1, "echo", json!({}))).send().problem(502, "agent_exited");
+        assert_eq!(refused["exitCode"], 3);
+    }
+    // Only a request starts it again, also with ?agent=.
+    server
+        .post("a", notification("x", json!({})))
+        .query("agent", "fault")
+        .send()
+        .problem(502, "agent_exited");
+    server.post("a", response("q", json!({}))).query("agent", "fault").send().problem(502, "agent_exited");
+    server.post("a", call(1, "echo", json!({}))).query("agent", "mock").send().problem(409, "agent_mismatch");
+    assert_eq!(server.summary("a").unwrap()["status"], "exited");
+    server.post("a", call(1, "echo", json!("again"))).query("agent", "fault").send().expect(200);
+    assert_eq!(server.summary("a").unwrap()["status"], "running");
+}
+
+#[test]
+fn numbers_go_on_over_a_restart_and_the_past_stays() {
+    let server = exited(3);
+    let past = server.stream("a").to_the_end();
+    let exit = past.last().unwrap();
+    server.open("a", "fault");
+    let mut stream = server.stream("a");
+    for event in &past {
+        assert_eq!(stream.next(), *event);
+    }
+    let next = stream.next();
+    assert!(next.answers(&json!("hello")) && next.number() == exit.number() + 1);
+    // One that had seen the exit goes on right after it.
+    let mut resumed = server.get("a").header("Last-Event-ID", &exit.number().to_string()).stream();
+    assert_eq!(resumed.next(), next);
+}
+
+#[test]
+fn two_requests_that_restart_at_once_make_one_process() {
+    let server = exited(0);
+    let racers: Vec<_> = (0..16)
+        .map(|n| server.post("a", call(n, "pid", json!({}))).query("agent", "fault").start())
+        .collect();
+    let mut pids: Vec<_> =
+        racers.into_iter().map(|racer| racer.join().unwrap().expect(200).json()["result"].as_u64()).collect();
+    pids.dedup();
+    assert_eq!(pids.len(), 1, "{pids:?}");
+}
+
+#[test]
+fn the_requests_of_a_process_that_has_ended_cannot_be_answered_any_more() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.tell("a", "ask", json!({"id": 0, "method": "m", "params": {}}));
+    server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
+    assert_eq!(server.summary("a").unwrap()["awaiting"], json!([]));
+    server.open("a", "fault");
+    // The new process never asked, so its answer is forwarded like any other.
+    server.post("a", response(0, json!({}))).send().expect_accepted();
+}
+
+#[test]
+fn a_last_response_written_just_before_exit_is_delivered() {
+    let server = Server::start();
+    for n in 0..20 {
+        let post = server.post("a", call(n, "exit_after_answer", json!({"code": 9}))).query("agent", "fault");
+        assert_eq!(post.send().expect(200).json()["result"], "last words");
+        server.wait_for("a", "it has exited", |summary| summary["status"] == "exited");
+    }
+}
+
+#[test]
+fn a_large_last_output_is_drained_before_the_exit_is_told() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let mut stream = server.get("a").query("replay", "none").stream();
+    server.tell("a", "emit", json!({"count": 200, "bytes": 10_000}));
+    server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
+    let events = stream.to_the_end();
+    assert_eq!(events.iter().filter(|event| event.is_call_of("burst")).count(), 200);
+    assert_eq!(events.last().unwrap().name, "exit");
+}
+
+#[test]
+fn an_exit_with_stdout_held_open_by_a_daemon_is_told_after_300_ms() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let daemon = server.spawn("a", "spawn_daemon", json!({"keepsStdout": true}));
+    let started = Instant::now();
+    server.post("a", call(1, "exit", json!({"code": 2}))).send().problem(502, "agent_exited");
+    assert!((0.25..1.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
+    daemon.wait_until_gone();
+}
+
+#[test]
+fn end_of_output_without_exit_ends_the_instance_after_a_second() {
+    let server = Server::with().agent("stubborn", "--ignore-eof").start();
+    server.open("a", "stubborn");
+    let agent = server.agent_process("a");
+    let waiting = server.post("a", call(1, "never", json!({}))).start();
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    let started = Instant::now();
+    server.tell("a", "close_stdout", json!({}));
+    waiting.join().unwrap().problem(502, "agent_exited");
+    assert!((0.9..3.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
+    agent.wait_until_gone();
+    assert_eq!(server.summary("a").unwrap()["status"], "exited");
+}
+
+#[test]
+fn an_agent_that_ends_at_once_is_502_with_its_last_words() {
+    let server = Server::with().agent("brief", "--exit-at-start 42").start();
+    let problem = server
+        .post("a", call(1, "echo", json!({})))
+        .query("agent", "brief")
+        .send()
+        .problem(502, "agent_exited");
+    assert_eq!(problem["exitCode"], 42);
+    assert!(problem["stderrTail"].as_str().unwrap().contains("last words before exit 42"), "{problem}");
+}
+
+#[test]
+fn stderr_never_reaches_a_stream_but_is_logged() {
+    let server = Server::with().flag("--log", "debug").start();
+    server.open("a", "fault");
+    server.tell("a", "stderr", json!({"text": "only for the log\n"}));
+    server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
+    for view in ["messages", "journal"] {
+        let events = server.get("a").query("view", view).stream().to_the_end();
+        let told = events.iter().filter(|event| !["exit", "sent"].contains(&event.name.as_str()));
+        assert_eq!(told.filter(|event| event.data.contains("only for the log")).count(), 0);
+    }
+    assert!(server.log().contains("only for the log"));
+}
+
+#[test]
+fn a_restart_waits_until_what_the_old_process_left_behind_is_gone() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let daemon: Process = server.spawn("a", "spawn_daemon", json!({"deaf": true}));
+    server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
+    server.open("a", "fault");
+    assert!(daemon.is_gone(), "the new process runs beside a daemon of the old one");
+}

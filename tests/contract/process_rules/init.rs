@@ -1,0 +1,77 @@
+//! As process 1 of a container, the server reaps what is re-parented to it.
+
+use serde_json::json;
+
+use crate::harness::{Process, Server, eventually};
+
+/// Starts the server as process 1 of a process namespace of its own.
+fn start_as_first_process() -> Server {
+    let builder = Server::with();
+    let root = rustix::process::getuid().is_root();
+    let user: &[&str] = if root { &[] } else { &["--user", "--map-root-user"] };
+    let rest = ["--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL"];
+    builder.under("unshare", &[user, &rest].concat()).start()
+}
+
+/// Process 1 of the namespace, as it is seen from here.
+fn first_process(server: &Server) -> Process {
+    let child = |process: Process| {
+        let family = process.descendants();
+        *family.iter().find(|child| child.parent() == process).expect("it has a child")
+    };
+    child(server.process)
+}
+
+#[test]
+fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
+    let server = start_as_first_process();
+    let first = first_process(&server);
+    server.open("a", "fault");
+    server.spawn_inside("a");
+    // Whoever is the supervisor, its death leaves its children to process 1.
+    let family = first.descendants();
+    let supervisor = *family
+        .iter()
+        .find(|process| {
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", process.pid)).unwrap_or_default();
+            name.trim() == "agent-supervisor"
+        })
+        .expect("there is a supervisor");
+    let orphans = supervisor.descendants();
+    assert!(orphans.len() >= 2, "an agent and its daemon");
+    supervisor.signal("KILL");
+    for orphan in &orphans {
+        eventually("the orphan ends or is adopted", || {
+            (orphan.is_gone() || orphan.parent() == first).then_some(())
+        });
+    }
+    // Those that live on belong to process 1 now; when they end it reaps them.
+    for orphan in orphans.into_iter().filter(|orphan| !orphan.is_gone()) {
+        if orphan.is_alive() {
+            orphan.signal("KILL");
+        }
+        orphan.wait_until_gone();
+    }
+    eventually("no zombie is left", || {
+        (!first.descendants().iter().any(|process| process.is_zombie())).then_some(())
+    });
+    server.request("GET", "/v1/health").send().expect(200);
+}
+
+#[test]
+fn as_process_1_the_server_passes_sigterm_on_and_leaves_with_0() {
+    let mut server = start_as_first_process();
+    server.open("a", "fault");
+    let first = first_process(&server);
+    let family = first.descendants();
+    first.signal("TERM");
+    assert_eq!(server.wait_for_end(std::time::Duration::from_secs(10)).code(), Some(0));
+    assert!(family.iter().all(|process| process.is_gone()));
+}
+
+impl Server {
+    /// Tells the agent to start a daemon, whose number here is not the one it has inside.
+    fn spawn_inside(&self, server_id: &str) {
+        assert!(self.tell(server_id, "spawn_daemon", json!({}))["pid"].is_u64());
+    }
+}

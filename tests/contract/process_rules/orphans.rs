@@ -1,0 +1,128 @@
+//! No orphan and no zombie, whatever ends and however.
+
+use serde_json::json;
+
+use crate::harness::rpc::call;
+use crate::harness::{Process, Server};
+
+/// An agent with a child, a daemon that has left its session, environment and parent, and a zombie.
+fn family(server: &Server, server_id: &str) -> Vec<Process> {
+    let zombie = server.spawn(server_id, "spawn_child", json!({"short": true}));
+    vec![
+        server.agent_process(server_id),
+        server.spawn(server_id, "spawn_child", json!({})),
+        server.spawn(server_id, "spawn_daemon", json!({})),
+        server.spawn(server_id, "spawn_daemon", json!({"deaf": true})),
+        zombie,
+    ]
+}
+
+#[track_caller]
+fn all_gone(processes: &[Process]) {
+    for process in processes {
+        process.wait_until_gone();
+    }
+}
+
+#[test]
+fn a_setsid_daemon_of_an_agent_belongs_to_its_instance() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    let (of_a, of_b) = (family(&server, "a"), family(&server, "b"));
+    let supervisor = of_a[0].parent();
+    let daemon = of_a[2];
+    assert_eq!(daemon.parent(), supervisor, "the instance's own supervisor is its reaper");
+    server.delete("a").send().expect(204);
+    assert!(of_a.iter().all(|process| process.is_gone()));
+    assert!(of_b[..3].iter().all(|process| process.is_alive()), "another instance's processes stay");
+}
+
+#[test]
+fn nothing_survives_an_agent_that_crashes() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let family = family(&server, "a");
+    family[0].signal("KILL");
+    all_gone(&family);
+    server.wait_for("a", "it has exited", |summary| summary["status"] == "exited");
+    assert_eq!(server.process.descendants(), []);
+}
+
+#[test]
+fn nothing_survives_an_agent_that_exits_by_itself() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let family = family(&server, "a");
+    server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
+    all_gone(&family);
+}
+
+#[test]
+fn nothing_survives_sigterm_of_the_server() {
+    let mut server = Server::start();
+    server.open("a", "fault");
+    let family = family(&server, "a");
+    server.process.signal("TERM");
+    assert_eq!(server.wait_for_end(std::time::Duration::from_secs(10)).code(), Some(0));
+    assert!(family.iter().all(|process| process.is_gone()), "something outlived the server");
+}
+
+#[test]
+fn nothing_survives_kill_9_of_the_server() {
+    let mut server = Server::with().agent("immortal", "--ignore-eof --ignore-term").start();
+    server.open("a", "fault");
+    server.open("b", "immortal");
+    let mut families = family(&server, "a");
+    families.extend(family(&server, "b"));
+    server.process.signal("KILL");
+    server.wait_for_end(std::time::Duration::from_secs(5));
+    all_gone(&families);
+}
+
+#[test]
+fn the_agent_does_not_survive_kill_9_of_its_supervisor_and_its_clients_are_told() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let agent = server.agent_process("a");
+    let child = server.spawn("a", "spawn_child", json!({}));
+    let waiting = server.post("a", call(1, "never", json!({}))).start();
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    agent.parent().signal("KILL");
+    waiting.join().unwrap().problem(502, "agent_exited");
+    let ended =
+        |process: Process| crate::harness::eventually("it has ended", || (!process.is_alive()).then_some(()));
+    ended(agent);
+    ended(child);
+}
+
+#[test]
+fn many_instances_that_come_and_go_leave_nothing() {
+    let server = Server::start();
+    for round in 0..3 {
+        let ids: Vec<_> = (0..8).map(|n| format!("i{round}-{n}")).collect();
+        let opening: Vec<_> = ids
+            .iter()
+            .map(|id| server.post(id, call(1, "spawn_daemon", json!({}))).query("agent", "fault").start())
+            .collect();
+        opening.into_iter().for_each(|post| drop(post.join().unwrap().expect(200)));
+        let closing: Vec<_> = ids.iter().map(|id| server.delete(id).start()).collect();
+        closing.into_iter().for_each(|delete| drop(delete.join().unwrap().expect(204)));
+    }
+    crate::harness::eventually("nothing is left", || server.process.descendants().is_empty().then_some(()));
+}
+
+#[test]
+fn an_agent_gets_no_descriptor_but_its_three_pipes() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    let _stream = server.stream("a");
+    for id in ["a", "b"] {
+        let folder = format!("/proc/{}/fd", server.agent_process(id).pid);
+        let mut numbers: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        numbers.sort();
+        assert_eq!(numbers, ["0", "1", "2"]);
+    }
+}

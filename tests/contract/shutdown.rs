@@ -1,0 +1,126 @@
+//! SIGTERM and SIGINT: stop accepting, tell who waits, end all agents, leave with 0 within 10 s.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::harness::rpc::{call, path};
+use crate::harness::{Request, Server, eventually};
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+#[test]
+fn sigterm_fails_waiting_requests_with_server_stopping_and_exits_0() {
+    let mut server = Server::start();
+    server.open("a", "fault");
+    let waiting: Vec<_> = (0..3).map(|id| server.post("a", call(id, "never", json!({}))).start()).collect();
+    server.wait_for("a", "all wait", |summary| summary["pendingRequests"] == 3);
+    let started = Instant::now();
+    server.process.signal("TERM");
+    for waiter in waiting {
+        waiter.join().unwrap().problem(503, "server_stopping");
+    }
+    assert!(started.elapsed() < Duration::from_secs(2), "told only after {:?}", started.elapsed());
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+}
+
+#[test]
+fn sigint_does_the_same() {
+    let mut server = Server::start();
+    server.open("a", "fault");
+    let waiting = server.post("a", call(1, "never", json!({}))).start();
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    server.process.signal("INT");
+    waiting.join().unwrap().problem(503, "server_stopping");
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+}
+
+#[test]
+fn sigterm_ends_all_instances_in_parallel_also_those_that_ignore_it() {
+    let mut server = Server::with().agent("immortal", "--ignore-eof --ignore-term").start();
+    let ids = ["a", "b", "c", "d"];
+    let mut processes = Vec::new();
+    for id in ids {
+        server.open(id, "immortal");
+        processes.push(server.agent_process(id));
+        processes.push(server.spawn(id, "spawn_daemon", json!({"deaf": true})));
+    }
+    server.process.signal("TERM");
+    // One after the other they would take twenty seconds.
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+    assert!(processes.iter().all(|process| process.is_gone()), "something outlived the server");
+}
+
+#[test]
+fn sigterm_ends_streams_with_exit_after_the_agents_last_words() {
+    let mut server = Server::start();
+    server.open("a", "fault");
+    let mut stream = server.stream("a");
+    let mut many = server.request("GET", "/v1/acp").header("Accept", "text/event-stream").stream();
+    server.process.signal("TERM");
+    let events = stream.to_the_end();
+    assert_eq!(events.last().unwrap().name, "exit");
+    many.to_the_end();
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+}
+
+#[test]
+fn while_it_stops_nothing_new_is_taken() {
+    let mut server = Server::with().agent("immortal", "--ignore-eof --ignore-term").start();
+    server.open("a", "immortal");
+    // A connection that is open already is still answered, with 503.
+    let stream = server.stream("a");
+    server.process.signal("TERM");
+    let refused = eventually("the port is closed", || {
+        let connection = std::net::TcpStream::connect(("127.0.0.1", server.port));
+        connection.is_err().then_some(())
+    });
+    assert_eq!(refused, ());
+    drop(stream);
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+}
+
+#[test]
+fn a_post_on_an_open_connection_is_503_while_the_server_stops() {
+    let mut server = Server::with().agent("immortal", "--ignore-eof --ignore-term").start();
+    server.open("a", "immortal");
+    // Headers sent, body not yet: the request is under way when the server is told to stop.
+    let body = call(1, "echo", json!({}));
+    let request = Request::new(server.port, "POST", &path("b?agent=fault"))
+        .header("Content-Type", "application/json")
+        .header("Content-Length", &body.len().to_string());
+    let mut connection = request.write();
+    server.tell("a", "echo", json!({}));
+    server.process.signal("TERM");
+    eventually("the port is closed", || {
+        std::net::TcpStream::connect(("127.0.0.1", server.port)).is_err().then_some(())
+    });
+    std::io::Write::write_all(&mut connection, body.as_bytes()).unwrap();
+    let answer = crate::harness::Response::read(&mut std::io::BufReader::new(connection));
+    answer.problem(503, "server_stopping");
+    assert!(answer.headers.get("retry-after").is_some());
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+}
+
+#[test]
+fn a_stalled_reader_and_an_idle_connection_do_not_keep_the_server() {
+    let mut server = Server::start();
+    server.open("a", "fault");
+    let idle = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    // A reader that never reads, with more in its way than any socket buffer takes.
+    let stalled = server.get("a").write();
+    server.tell("a", "emit", json!({"count": 30, "bytes": 1 << 20}));
+    server.process.signal("TERM");
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+    drop((idle, stalled));
+}
+
+#[test]
+fn a_server_without_instances_stops_at_once() {
+    let mut server = Server::start();
+    server.request("GET", "/healthz").send().expect(200);
+    let started = Instant::now();
+    server.process.signal("TERM");
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}

@@ -1,0 +1,108 @@
+//! Clients that go away in the middle, spoken to byte by byte.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+
+use crate::support::{Server, Tar, eventually, names, snapshot};
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_read_timeout(Some(crate::support::PATIENCE)).unwrap();
+    stream
+}
+
+fn head(server: &Server, line: &str, headers: &str) -> String {
+    format!("{line} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", server.address)
+}
+
+/// How a client leaves.
+#[derive(Clone, Copy, Debug)]
+enum Leaving {
+    /// Says that it has sent everything, though it has not.
+    Half,
+    /// Is gone.
+    Gone,
+}
+
+async fn cut_off_put(headers: &str, half: &[u8], leaving: Leaving) {
+    let server = Server::start();
+    server.put("folder/file", "the old file").await.json();
+    let before = snapshot(&server.workspace());
+    for target in ["folder/file", "folder/new/deep/file"] {
+        let mut stream = connect(&server);
+        let line = format!("PUT /v1/fs/file?path={target}");
+        stream.write_all(head(&server, &line, headers).as_bytes()).unwrap();
+        stream.write_all(half).unwrap();
+        // Bytes wait somewhere beside the old file: the upload is under way.
+        eventually("the upload", || (snapshot(&server.workspace()) != before).then_some(())).await;
+        match leaving {
+            Leaving::Half => stream.shutdown(Shutdown::Write).unwrap(),
+            Leaving::Gone => drop(stream),
+        }
+        eventually("the old state", || (snapshot(&server.workspace()) == before).then_some(())).await;
+        assert_eq!(server.read("folder/file").await.text(), "the old file");
+    }
+}
+
+#[tokio::test]
+async fn an_upload_cut_off_at_half_leaves_the_old_file_and_no_litter() {
+    cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Leaving::Gone).await;
+}
+
+#[tokio::test]
+async fn an_upload_that_ends_before_its_announced_length_is_not_taken_for_whole() {
+    cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Leaving::Half).await;
+}
+
+#[tokio::test]
+async fn a_chunked_upload_without_its_last_chunk_is_not_taken_for_whole() {
+    let chunk = [b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat();
+    cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Leaving::Gone).await;
+    cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Leaving::Half).await;
+}
+
+#[tokio::test]
+async fn an_upload_that_came_whole_is_stored_though_its_client_has_gone() {
+    let server = Server::start();
+    for number in 0..10 {
+        let mut stream = connect(&server);
+        let line = format!("PUT /v1/fs/file?path=file-{number}");
+        stream.write_all(head(&server, &line, "Content-Length: 300000\r\n").as_bytes()).unwrap();
+        stream.write_all(&vec![b'x'; 300_000]).unwrap();
+        // Everything is sent and nothing is waited for.
+        drop(stream);
+        let path = server.at(&format!("file-{number}"));
+        eventually("the file", || path.metadata().is_ok_and(|file| file.len() == 300_000).then_some(())).await;
+    }
+    assert_eq!(names(&server.workspace()).len(), 10);
+}
+
+#[tokio::test]
+async fn a_client_that_waits_for_a_go_ahead_is_refused_before_it_sends() {
+    let server = Server::start();
+    std::fs::create_dir(server.at("directory")).unwrap();
+    let mut stream = connect(&server);
+    let headers = "Content-Length: 1000000000\r\nExpect: 100-continue\r\n";
+    stream.write_all(head(&server, "PUT /v1/fs/file?path=directory", headers).as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 409");
+}
+
+#[tokio::test]
+async fn an_archive_cut_off_at_half_leaves_nothing() {
+    let server = Server::start();
+    server.put("target/kept", "kept").await.json();
+    let before = snapshot(&server.workspace());
+    let archive = Tar::default().file("kept", b"replaced").file("large", &vec![b'x'; 2_000_000]).bytes();
+    for target in ["target", "new/target"] {
+        let mut stream = connect(&server);
+        let headers = format!("Content-Type: application/x-tar\r\nContent-Length: {}\r\n", archive.len());
+        let line = format!("POST /v1/fs/upload-batch?path={target}");
+        stream.write_all(head(&server, &line, &headers).as_bytes()).unwrap();
+        stream.write_all(&archive[..archive.len() / 2]).unwrap();
+        eventually("the unpacking", || (snapshot(&server.workspace()) != before).then_some(())).await;
+        drop(stream);
+        eventually("the old state", || (snapshot(&server.workspace()) == before).then_some(())).await;
+    }
+}

@@ -1,0 +1,138 @@
+//! `GET /v1/fs/watch`.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, PATIENCE, Server, query};
+
+/// A stream of events under way.
+struct Watch {
+    response: Response,
+    text: String,
+}
+
+impl Watch {
+    async fn open(server: &Server, pairs: &[(&str, &str)]) -> Self {
+        let target = format!("/v1/fs/watch{}", query(pairs));
+        let request = server.request(Method::GET, &target).header("accept", "text/event-stream");
+        let response = request.timeout(4 * PATIENCE).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let mut watch = Self { response, text: String::new() };
+        assert!(watch.next_frame().await.unwrap().starts_with(':'), "the first thing said is a greeting");
+        watch
+    }
+
+    /// The next frame; `None` at the end of the stream.
+    async fn next_frame(&mut self) -> Option<String> {
+        loop {
+            if let Some((frame, rest)) = self.text.split_once("\n\n") {
+                let (frame, rest) = (frame.to_owned(), rest.to_owned());
+                self.text = rest;
+                return Some(frame);
+            }
+            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await.expect("something to come");
+            self.text.push_str(std::str::from_utf8(&chunk.ok()??).unwrap());
+        }
+    }
+
+    /// The next event of this name; others that come before are left out.
+    async fn event(&mut self, name: &str) -> Value {
+        loop {
+            let frame = self.next_frame().await.expect("an event");
+            let Some(rest) = frame.strip_prefix(&format!("event: {name}\ndata: ")) else { continue };
+            return serde_json::from_str(rest).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn changes_are_told_as_they_happen() {
+    let server = Server::start();
+    server.put("folder/old", "x").await.json();
+    let mut watch = Watch::open(&server, &[("path", "folder")]).await;
+    std::fs::write(server.at("folder/new"), "1").unwrap();
+    assert_eq!(watch.event("created").await, json!({"path": server.shown("folder/new")}));
+    std::fs::write(server.at("folder/new"), "22").unwrap();
+    assert_eq!(watch.event("changed").await, json!({"path": server.shown("folder/new")}));
+    std::fs::rename(server.at("folder/new"), server.at("folder/newer")).unwrap();
+    let renamed = json!({"from": server.shown("folder/new"), "to": server.shown("folder/newer")});
+    assert_eq!(watch.event("renamed").await, renamed);
+    std::fs::remove_file(server.at("folder/newer")).unwrap();
+    assert_eq!(watch.event("removed").await, json!({"path": server.shown("folder/newer")}));
+    std::fs::create_dir_all(server.at("folder/a/b")).unwrap();
+    std::fs::write(server.at("folder/a/b/deep"), "x").unwrap();
+    while watch.event("created").await["path"] != server.shown("folder/a/b/deep") {}
+}
+
+#[tokio::test]
+async fn a_watch_that_is_not_recursive_tells_the_directory_s_own_entries_only() {
+    let server = Server::start();
+    std::fs::create_dir(server.at("inner")).unwrap();
+    let mut watch = Watch::open(&server, &[("recursive", "false")]).await;
+    std::fs::write(server.at("inner/quiet"), "x").unwrap();
+    std::fs::write(server.at("loud"), "x").unwrap();
+    assert_eq!(watch.event("created").await, json!({"path": server.shown("loud")}));
+}
+
+#[tokio::test]
+async fn a_reader_that_is_too_slow_is_told_that_it_missed_something() {
+    let server = Server::start();
+    let mut watch = Watch::open(&server, &[]).await;
+    // More than waits for a reader anywhere on the way, while nothing is read.
+    for number in 0..60_000 {
+        let path = server.at(&format!("{number:0200}"));
+        std::fs::write(&path, "").unwrap();
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert_eq!(watch.event("overflow").await, json!({"path": server.shown("").trim_end_matches('/')}));
+}
+
+#[tokio::test]
+async fn the_stream_passes_proxies_and_caches() {
+    let server = Server::start();
+    let watch = Watch::open(&server, &[]).await;
+    let header = |name: &str| watch.response.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), "text/event-stream");
+    assert_eq!(header("cache-control"), "no-cache, no-transform");
+    assert_eq!(header("x-accel-buffering"), "no");
+}
+
+#[tokio::test]
+async fn an_idle_stream_has_a_heartbeat_within_fifteen_seconds() {
+    let server = Server::start();
+    let mut watch = Watch::open(&server, &[]).await;
+    let beat = tokio::time::timeout(Duration::from_secs(17), watch.next_frame()).await;
+    assert!(beat.expect("a heartbeat").unwrap().starts_with(':'));
+}
+
+#[tokio::test]
+async fn what_cannot_be_watched_is_refused_before_the_stream_begins() {
+    let server = Server::start();
+    server.get("/v1/fs/watch?path=none").await.problem(404, "file_not_found");
+    server.get("/v1/fs/watch?path=/dev/null").await.problem(409, "wrong_kind");
+    server.get("/v1/fs/watch?recursive=maybe").await.problem(400, "invalid_parameter");
+    let html = server.request(Method::GET, "/v1/fs/watch").header("accept", "text/html");
+    Answer::of(html).await.problem(406, "not_acceptable");
+}
+
+#[tokio::test]
+async fn a_stopping_server_ends_its_watches() {
+    let server = Server::start();
+    let mut watch = Watch::open(&server, &[]).await;
+    server.terminate();
+    assert_eq!(watch.next_frame().await, None);
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_takes_its_watch_with_it() {
+    let server = Server::start();
+    // A user may have 128 of these on most systems, so that leaving ones behind would soon be noticed.
+    for _ in 0..40 {
+        let streams = (0..4).map(|_| Watch::open(&server, &[]));
+        drop(futures_util::stream::iter(streams).buffer_unordered(4).collect::<Vec<_>>().await);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
