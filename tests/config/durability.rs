@@ -22,7 +22,9 @@ async fn all_entries(server: &Server) -> Value {
 
 fn expected() -> Value {
     (0..WRITERS)
-        .map(|number| (format!("name-{number}"), json!({"type": "local", "command": format!("command-{number}")})))
+        .map(|number| {
+            (format!("name-{number}"), json!({"type": "local", "command": format!("command-{number}")}))
+        })
         .collect::<serde_json::Map<_, _>>()
         .into()
 }

@@ -66,7 +66,9 @@ async fn mcp_and_skills_and_directories_do_not_see_each_other() {
 #[tokio::test]
 async fn a_directory_lists_all_of_its_entries_by_name() {
     let server = Server::start();
-    let list = |kind: &str, directory: &str| format!("/v1/config/{kind}/entries{}", query(&[("directory", directory)]));
+    let list = |kind: &str, directory: &str| {
+        format!("/v1/config/{kind}/entries{}", query(&[("directory", directory)]))
+    };
     assert_eq!(server.get(&list("mcp", "/empty")).await.json(), json!({"entries": {}}));
     for name in ["b", "a", "with space & more"] {
         let body = json!({"type": "local", "command": name}).to_string();

@@ -94,7 +94,8 @@ async fn a_damaged_file_is_told_and_left_as_it_is() {
     assert_eq!(put(&server, &mcp("/app", "x"), r#"{"type":"local","command":"x"}"#).await.status, 204);
     let is_json = |path: &std::path::Path| path.extension().is_some_and(|extension| extension == "json");
     let folder = server.data().join("config");
-    let file = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(|path| is_json(path));
+    let file =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(|path| is_json(path));
     let file = file.unwrap();
     std::fs::write(&file, "{\"version\":1,").unwrap();
     server.get(&mcp("/app", "x")).await.problem(500, "internal");

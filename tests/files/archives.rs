@@ -115,10 +115,12 @@ async fn a_directory_is_sent_as_an_archive() {
     server.put("folder/a.txt", "a").await.json();
     server.put("folder/deep/b.txt", "b").await.json();
     symlink("a.txt", server.at("folder/link")).unwrap();
-    let target = |format: &str| format!("/v1/fs/download-batch{}", query(&[("path", "folder"), ("format", format)]));
-    let expected: BTreeMap<String, String> = [("a.txt", "a"), ("deep/", ""), ("deep/b.txt", "b"), ("link", "-> a.txt")]
-        .map(|(name, content)| (name.to_owned(), content.to_owned()))
-        .into();
+    let target =
+        |format: &str| format!("/v1/fs/download-batch{}", query(&[("path", "folder"), ("format", format)]));
+    let expected: BTreeMap<String, String> =
+        [("a.txt", "a"), ("deep", ""), ("deep/b.txt", "b"), ("link", "-> a.txt")]
+            .map(|(name, content)| (name.to_owned(), content.to_owned()))
+            .into();
 
     let plain = server.get(&target("tar")).await;
     assert_eq!((plain.status, plain.header("content-type")), (200, "application/x-tar"));

@@ -72,7 +72,8 @@ async fn an_upload_that_came_whole_is_stored_though_its_client_has_gone() {
         // Everything is sent and nothing is waited for.
         drop(stream);
         let path = server.at(&format!("file-{number}"));
-        eventually("the file", || path.metadata().is_ok_and(|file| file.len() == 300_000).then_some(())).await;
+        eventually("the file", || path.metadata().is_ok_and(|file| file.len() == 300_000).then_some(()))
+            .await;
     }
     assert_eq!(names(&server.workspace()).len(), 10);
 }

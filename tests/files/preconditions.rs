@@ -22,7 +22,9 @@ async fn a_write_happens_only_to_the_version_it_was_meant_for() {
     assert_eq!(second.status, 200);
     let stale = put_if(&server, "a", ("if-match", &etag), "three").await.problem(412, "precondition_failed");
     assert_eq!(stale["path"], server.shown("a"));
-    put_if(&server, "a", ("if-match", &format!("W/{}", second.header("etag"))), "three").await.problem(412, "precondition_failed");
+    put_if(&server, "a", ("if-match", &format!("W/{}", second.header("etag"))), "three")
+        .await
+        .problem(412, "precondition_failed");
     assert_eq!(server.read("a").await.text(), "two");
     assert_eq!(put_if(&server, "a", ("if-match", "*"), "four").await.status, 200);
     put_if(&server, "new/b", ("if-match", "*"), "x").await.problem(412, "precondition_failed");
@@ -66,7 +68,10 @@ async fn the_condition_is_judged_again_when_the_body_has_come() {
     let slow = tokio::spawn(Answer::of(request));
     sender.send(Ok("from the slow one")).await.unwrap();
     // The upload is under way when its bytes wait beside the file.
-    crate::support::eventually("the upload", || (crate::support::names(&server.workspace()).len() > 1).then_some(())).await;
+    crate::support::eventually("the upload", || {
+        (crate::support::names(&server.workspace()).len() > 1).then_some(())
+    })
+    .await;
     assert_eq!(server.put("a", "from the fast one").await.status, 200);
     drop(sender);
     let slow = tokio::time::timeout(Duration::from_secs(10), slow).await.unwrap().unwrap();
@@ -79,7 +84,9 @@ async fn the_condition_is_judged_again_when_the_body_has_come() {
 async fn a_condition_that_cannot_be_kept_is_refused_instead_of_ignored() {
     let server = Server::start();
     server.put("a", "one").await.json();
-    for condition in [("if-match", "unquoted"), ("if-none-match", "\"some-tag\""), ("content-range", "bytes 0-1/9")] {
+    for condition in
+        [("if-match", "unquoted"), ("if-none-match", "\"some-tag\""), ("content-range", "bytes 0-1/9")]
+    {
         let problem = put_if(&server, "a", condition, "x").await.problem(400, "invalid_header");
         assert_eq!(problem["header"], condition.0);
     }

@@ -49,7 +49,9 @@ async fn head_is_get_without_the_bytes() {
     let head = Answer::of(server.request(Method::HEAD, &file("a")).header("range", "bytes=0-1")).await;
     assert_eq!((head.status, head.body.len()), (200, 0));
     let get = server.read("a").await;
-    for name in ["content-length", "etag", "last-modified", "content-type", "accept-ranges", "content-disposition"] {
+    for name in
+        ["content-length", "etag", "last-modified", "content-type", "accept-ranges", "content-disposition"]
+    {
         assert_eq!(head.header(name), get.header(name), "{name}");
     }
     assert_eq!(Answer::of(server.request(Method::HEAD, &file("none"))).await.status, 404);
@@ -83,9 +85,11 @@ async fn a_range_outside_the_file_is_416_and_tells_the_size() {
     let server = Server::start();
     std::fs::write(server.at("a"), "0123456789").unwrap();
     std::fs::write(server.at("empty"), "").unwrap();
-    for (path, range, told) in
-        [("a", "bytes=10-", "bytes */10"), ("a", "bytes=-0", "bytes */10"), ("empty", "bytes=0-", "bytes */0")]
-    {
+    for (path, range, told) in [
+        ("a", "bytes=10-", "bytes */10"),
+        ("a", "bytes=-0", "bytes */10"),
+        ("empty", "bytes=0-", "bytes */0"),
+    ] {
         let answer = server.read_with(path, "range", range).await;
         answer.problem(416, "range_not_satisfiable");
         assert_eq!(answer.header("content-range"), told);
