@@ -47,7 +47,8 @@ impl Machine {
         let programs = self.make_folder("programs");
         let path = std::env::var_os("PATH").expect("there is a PATH");
         for name in ["sh", "env", "dirname", "uname", "sed", "cat"] {
-            let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.exists());
+            let found =
+                std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.exists());
             std::os::unix::fs::symlink(found.expect("every machine has it"), programs.join(name)).unwrap();
         }
         let nothing = self.folder().join("none").display().to_string();
@@ -86,7 +87,8 @@ impl Machine {
 
     /// The names below an agent's directory, sorted.
     pub(crate) fn versions(&self, agent: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.data().join("agents").join(agent)).into_iter().flatten().flatten();
+        let entries =
+            std::fs::read_dir(self.data().join("agents").join(agent)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();

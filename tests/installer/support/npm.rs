@@ -12,7 +12,7 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
   const { id, method } = JSON.parse(line);
   const { version } = require('./package.json');
   const result = method === 'initialize'
-    ? { protocolVersion: 1, agentInfo: { name: 'gemini', version }, agentCapabilities: {} }
+    ? { protocolVersion: 1, agentInfo: { name: 'packaged', version }, agentCapabilities: {} }
     : null;
   console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
 });
@@ -20,19 +20,30 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
 
 /// The package and version that the manifest pins for `gemini`, an agent that is one npm package.
 pub(crate) fn pinned_gemini() -> (String, String) {
-    let gemini = Manifest::embedded().find("gemini").expect("the manifest has it");
-    let npx = gemini.fallback.as_ref().and_then(|fallback| fallback.distribution.npx.as_ref());
+    pinned("gemini")
+}
+
+/// The package and version that the manifest pins for an agent.
+pub(crate) fn pinned(agent: &str) -> (String, String) {
+    let known = Manifest::embedded().find(agent).expect("the manifest has it");
+    let npx = known.fallback.as_ref().and_then(|fallback| fallback.distribution.npx.as_ref());
     let (name, version) = npx.expect("it is a package").package.rsplit_once('@').expect("it is pinned");
     (name.to_owned(), version.to_owned())
 }
 
-/// A machine without an ACP registry whose npm asks a depot with these versions of `gemini`.
+/// A machine without an ACP registry whose npm asks a depot with these versions of `gemini`; `more` goes into the
+/// package's description.
 pub(crate) fn machine_with_gemini(versions: &[&str], more: &Value) -> (Depot, Machine) {
+    machine_with(&pinned_gemini().0, versions, more)
+}
+
+/// The same with any package.
+pub(crate) fn machine_with(name: &str, versions: &[&str], more: &Value) -> (Depot, Machine) {
     let depot = Depot::open();
-    let (name, _) = pinned_gemini();
+    let command = name.rsplit('/').next().unwrap_or(name);
     let mut published = serde_json::Map::new();
     for version in versions {
-        let mut description = json!({ "name": name, "version": version, "bin": { "gemini": "main.js" } });
+        let mut description = json!({ "name": name, "version": version, "bin": { command: "main.js" } });
         for (key, value) in more.as_object().into_iter().flatten() {
             description[key] = value.clone();
         }

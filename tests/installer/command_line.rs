@@ -1,0 +1,116 @@
+//! `sandbox-agent install` and `sandbox-agent agents`: the same without a server.
+
+use serde_json::json;
+
+use crate::support::depot::FAKE;
+use crate::support::npm::machine_with_gemini;
+use crate::support::{Depot, Machine, NOBODY, script};
+
+#[test]
+fn install_says_what_it_did_and_finds_it_done_the_second_time() {
+    let depot = Depot::with_fake(&script("1.0.0"));
+    let machine = Machine::new(&depot.registry());
+    let first = machine.run(&["install", "fake"]).done();
+    assert!(first.output.starts_with("fake installed\n"), "{}", first.output);
+    assert!(first.output.contains("agent_process  1.0.0  from registry  "), "{}", first.output);
+    assert!(first.errors.is_empty() || first.errors.contains("fake: "), "{}", first.errors);
+    let second = machine.run(&["install", "fake"]).done();
+    assert!(second.output.starts_with("fake is installed\n"), "{}", second.output);
+    let third = machine.run(&["install", "fake", "--json"]).done().json();
+    assert_eq!(
+        (&third["already_installed"], &third["artifacts"][0]["source"]),
+        (&json!(true), &json!("registry"))
+    );
+    assert_eq!(depot.requests(FAKE), 1);
+    let again = machine.run(&["install", "fake", "--reinstall", "--json"]).done().json();
+    assert_eq!(again["already_installed"], false);
+    assert_eq!(depot.requests(FAKE), 2);
+}
+
+#[test]
+fn install_tells_its_steps_on_standard_error_while_it_works() {
+    let depot = Depot::with_fake(&script("1.0.0"));
+    let gate = depot.hold(FAKE);
+    let machine = Machine::new(&depot.registry());
+    let finished = std::thread::scope(|scope| {
+        let running = scope.spawn(|| machine.run(&["install", "fake", "--json"]));
+        depot.wait_for_download();
+        // Its next look at how far it is comes within a tenth of a second; the download lasts for a few of those.
+        let held = std::time::Instant::now();
+        crate::harness::eventually("it has looked", || {
+            (held.elapsed() > std::time::Duration::from_millis(400)).then_some(())
+        });
+        gate.open();
+        running.join().unwrap().done()
+    });
+    assert!(finished.errors.contains("fake: download"), "{}", finished.errors);
+    assert!(!finished.errors.contains('\u{1b}'), "no terminal, no colours: {:?}", finished.errors);
+    assert_eq!(finished.json()["already_installed"], false, "standard output has the result alone");
+}
+
+#[test]
+fn install_takes_a_version() {
+    let (_depot, machine) = machine_with_gemini(&["0.50.0", "0.51.0"], &json!({}));
+    let pinned =
+        machine.run(&["install", "gemini", "--agent-process-version", "0.50.0", "--json"]).done().json();
+    assert_eq!(pinned["artifacts"][0]["version"], "0.50.0");
+    let said = machine.run(&["install", "gemini", "--agent-process-version", "0.1.0"]).failed();
+    assert!(said.contains("0.1.0"), "{said}");
+    assert_eq!(machine.run(&["agents", "show", "gemini"]).done().json()["version"], "0.50.0");
+}
+
+#[test]
+fn an_agent_that_nobody_knows_fails_with_a_word_on_where_to_look() {
+    let machine = Machine::new(NOBODY);
+    for arguments in [&["install", "nobody"][..], &["agents", "show", "nobody"]] {
+        let said = machine.run(arguments).failed();
+        assert!(said.contains("\"nobody\"") && said.contains("sandbox-agent agents list"), "{said}");
+    }
+    let said = machine.run(&["install", "../evil"]).failed();
+    assert!(said.contains("not an agent id"), "{said}");
+    // A command line that makes no sense is another matter.
+    for arguments in
+        [&["install"][..], &["install", "fake", "--all"], &["agents", "bundle"], &["agents", "dance"]]
+    {
+        let refused = machine.run(arguments);
+        assert_eq!(refused.code, Some(2), "{arguments:?}: {}", refused.errors);
+    }
+}
+
+#[test]
+fn installing_all_goes_on_after_one_that_fails_and_says_how_many_did() {
+    let depot = Depot::with_fake(&script("1.0.0"));
+    let machine = Machine::new(&depot.registry()).without_runtimes();
+    // So that the registry's agents are known from the start.
+    machine.run(&["install", "fake"]).done();
+    let finished = machine.run(&["install", "--all", "--reinstall"]);
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.output.contains("fake installed\n"), "{}", finished.output);
+    assert!(finished.output.contains("mock is installed\n"), "{}", finished.output);
+    assert!(finished.errors.contains("gemini: Node.js"), "{}", finished.errors);
+    assert!(finished.errors.contains("agents could not be installed"), "{}", finished.errors);
+}
+
+#[test]
+fn agents_are_listed_and_shown_for_people_and_for_programs() {
+    let depot = Depot::with_fake(&script("1.0.0"));
+    let machine = Machine::new(&depot.registry());
+    machine.run(&["install", "fake"]).done();
+    let text = machine.run(&["agents"]).done().output;
+    assert_eq!(text, machine.run(&["agents", "list"]).done().output);
+    let line = |id: &str| text.lines().find(|line| line.split(' ').next() == Some(id)).unwrap_or_default();
+    assert!(line("fake").ends_with("1.0.0 from registry, verified: ok"), "{text}");
+    assert!(line("mock").ends_with("from builtin"), "{text}");
+    assert!(line("gemini").ends_with("not installed; sandbox-agent install gemini"), "{text}");
+    let list = machine.run(&["agents", "list", "--json"]).done().json();
+    let listed = list["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "fake").unwrap();
+    let shown = machine.run(&["agents", "show", "fake", "--json"]).done().json();
+    assert_eq!(shown, *listed);
+    assert_eq!(
+        (&shown["version"], &shown["source"], &shown["installed"]),
+        (&json!("1.0.0"), &json!("registry"), &json!(true))
+    );
+    assert!(shown["modes"].is_null());
+    let probed = machine.run(&["agents", "show", "fake", "--probe"]).done().json();
+    assert_eq!(probed["modes"]["currentModeId"], "plan");
+}

@@ -1,0 +1,116 @@
+//! Somebody goes away in the middle of an install: a client, an instance, the whole server.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::eventually;
+use crate::support::depot::FAKE;
+use crate::support::{Depot, Machine, ask, hello, install, script, show};
+
+/// A server that has begun to download an agent for `a`, and will not get further.
+macro_rules! held_install {
+    ($depot:ident, $gate:ident, $machine:ident, $server:ident) => {
+        let $depot = Depot::with_fake(&script("1.0.0"));
+        let $gate = $depot.hold(FAKE);
+        let $machine = Machine::new(&$depot.registry());
+        #[allow(unused_mut, reason = "some tests end the server themselves")]
+        let mut $server = $machine.start();
+    };
+}
+
+#[test]
+fn delete_during_an_install_lets_go_of_the_instance_and_the_install_goes_on() {
+    held_install!(depot, gate, machine, server);
+    let first = hello(&server, "a", "fake").start();
+    depot.wait_for_download();
+    let mut reader = server.stream("a");
+    server.delete("a").send().expect(204);
+    first.join().unwrap().problem(502, "instance_closed");
+    assert_eq!(reader.next().json()["error"], "closed");
+    assert_eq!(server.summary("a"), None);
+    assert_eq!(show(&server, "fake")["install"]["state"], "installing");
+    gate.open();
+    eventually("the install ends", || (show(&server, "fake")["installed"] == true).then_some(()));
+    assert_eq!(server.summary("a"), None, "nobody asked for a process any more");
+    hello(&server, "a", "fake").send().expect(200);
+    assert_eq!(depot.requests(FAKE), 1);
+}
+
+#[test]
+fn a_post_whose_client_leaves_during_the_install_is_still_forwarded() {
+    held_install!(depot, gate, machine, server);
+    drop(hello(&server, "a", "fake").write());
+    depot.wait_for_download();
+    let mut reader = server.stream("a");
+    gate.open();
+    let answer = reader.next();
+    assert!(answer.answers(&json!(1)), "{answer:?}");
+    assert_eq!(server.summary("a").unwrap()["status"], "running");
+    drop(machine);
+}
+
+#[test]
+fn an_explicit_install_goes_on_when_its_client_leaves() {
+    held_install!(depot, gate, machine, server);
+    let connection = install(&server, "fake", &json!({})).write();
+    depot.wait_for_download();
+    drop(connection);
+    gate.open();
+    eventually("the install ends", || (show(&server, "fake")["installed"] == true).then_some(()));
+    assert_eq!(machine.versions("fake"), ["1.0.0", "current"]);
+}
+
+#[test]
+fn a_server_killed_during_an_install_leaves_nothing_that_the_next_one_stumbles_over() {
+    held_install!(depot, gate, machine, server);
+    drop(hello(&server, "a", "fake").write());
+    depot.wait_for_download();
+    eventually("there is something half done", || (!machine.versions("fake").is_empty()).then_some(()));
+    server.process.signal("KILL");
+    server.wait_for_end(Duration::from_secs(5));
+    gate.open();
+    let next = machine.start();
+    assert_eq!(show(&next, "fake")["installed"], false);
+    hello(&next, "a", "fake").send().expect(200);
+    assert_eq!(machine.versions("fake"), ["1.0.0", "current"]);
+}
+
+#[test]
+fn a_server_told_to_stop_during_an_install_stops_and_says_so_to_who_waits() {
+    held_install!(depot, gate, machine, server);
+    let first = hello(&server, "a", "fake").start();
+    depot.wait_for_download();
+    server.process.signal("TERM");
+    first.join().unwrap().problem(503, "server_stopping");
+    assert_eq!(server.wait_for_end(Duration::from_secs(10)).code(), Some(0));
+    gate.open();
+    let next = machine.start();
+    hello(&next, "a", "fake").send().expect(200);
+    assert_eq!(machine.versions("fake"), ["1.0.0", "current"]);
+}
+
+#[test]
+fn an_instance_that_runs_during_a_reinstall_keeps_running_from_its_own_files() {
+    let depot = Depot::with_fake(&script("1.0.0"));
+    let machine = Machine::new(&depot.registry());
+    let server = machine.start();
+    hello(&server, "old", "fake").send().expect(200);
+    let process = server.agent_process("old");
+    let old_path = ask(&server, "old", 2, "where");
+    let outcome = install(&server, "fake", &json!({"reinstall": true})).send().expect(200).json();
+    assert_eq!(outcome["already_installed"], false);
+    assert_eq!(depot.requests(FAKE), 2);
+
+    assert_eq!(ask(&server, "old", 3, "where"), old_path);
+    assert_eq!(server.agent_process("old"), process);
+    assert!(std::path::Path::new(old_path.as_str().unwrap()).exists());
+    hello(&server, "new", "fake").send().expect(200);
+    let new_path = ask(&server, "new", 2, "where");
+    assert_ne!(new_path, old_path);
+    assert_eq!(machine.versions("fake").len(), 3, "both versions and the link");
+    // Nobody uses the old files any more.
+    server.delete("old").send().expect(204);
+    eventually("the old version is cleared away", || (machine.versions("fake").len() == 2).then_some(()));
+    assert_eq!(ask(&server, "new", 3, "where"), new_path);
+}

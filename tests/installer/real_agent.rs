@@ -1,0 +1,39 @@
+//! One small real agent, from npm as this machine's npm is configured, on the first POST.
+
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::Response;
+use crate::support::{Machine, NOBODY, hello, show};
+
+/// How long npm may take.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+#[test]
+fn a_real_agent_is_installed_by_the_first_post_and_answers_it() {
+    let mut machine = Machine::new(NOBODY);
+    // Where the packages come from is the machine's business; its cache saves time and nothing else.
+    if let Some(home) = std::env::var_os("HOME").map(PathBuf::from) {
+        for (name, path) in [("NPM_CONFIG_USERCONFIG", ".npmrc"), ("NPM_CONFIG_CACHE", ".npm")] {
+            if std::env::var_os(name).is_none() && home.join(path).exists() {
+                machine = machine.with(name, home.join(path).to_str().expect("a path in UTF-8"));
+            }
+        }
+    }
+    let server = machine.start();
+    let connection = hello(&server, "a", "pi").write();
+    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    let answer = Response::read(&mut BufReader::new(connection)).expect(200).json();
+    assert_eq!(answer["result"]["protocolVersion"], 1, "{answer}");
+    assert!(answer["result"]["agentCapabilities"].is_object(), "{answer}");
+    let pi = show(&server, "pi");
+    assert_eq!(
+        (&pi["installed"], &pi["source"], &pi["verified"]),
+        (&json!(true), &json!("fallback"), &json!("ok"))
+    );
+    assert!(machine.data().join("agents/pi/current").exists());
+    server.delete("a").send().expect(204);
+}
