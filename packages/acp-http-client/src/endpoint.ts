@@ -1,6 +1,6 @@
 /** The addresses that follow from one endpoint URL, and what the server's list says about it. */
 
-import { httpErrorOf } from "./errors.ts";
+import { httpErrorOf, parseObject } from "./errors.ts";
 import { numberOf } from "./follow.ts";
 import type { Http } from "./http.ts";
 
@@ -67,10 +67,10 @@ export async function lookUp(
   if (response.status === 401 || response.status === 429 || response.status >= 500) throw await httpErrorOf(response);
   const text = await response.text();
   if (!response.ok) return "unknown";
-  const servers = parseList(text);
-  const found = servers?.find((server) => server.serverId === serverId);
-  if (!found) return servers ? "absent" : "unknown";
-  if (found.status === "closing") return "absent";
+  const servers = parseObject(text)?.servers;
+  if (!Array.isArray(servers)) return "unknown";
+  const found = (servers as ListedServer[]).find((server) => server.serverId === serverId);
+  if (!found || found.status === "closing") return "absent";
   return {
     isRunning: found.status !== "exited",
     lastEvent: found.lastEventId ?? 0,
@@ -85,16 +85,6 @@ interface ListedServer {
   lastEventId?: number;
   createdAtMs?: number;
   awaiting?: { event: number }[];
-}
-
-function parseList(text: string): ListedServer[] | undefined {
-  try {
-    const list: unknown = JSON.parse(text);
-    const servers = typeof list === "object" && list !== null && "servers" in list ? list.servers : undefined;
-    return Array.isArray(servers) ? (servers as ListedServer[]) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** How much of an existing instance's past a client gets. */

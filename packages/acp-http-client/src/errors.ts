@@ -20,12 +20,13 @@ export type AcpFailureReason =
 
 /** Base of every error that this package makes. */
 export class AcpTransportError extends Error {
+  // Spelled out, since minifiers rename classes.
+  override name = "AcpTransportError";
   /** Why, for programs. */
-  readonly reason: AcpFailureReason;
+  declare readonly reason: AcpFailureReason;
 
   constructor(reason: AcpFailureReason, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = new.target.name;
     this.reason = reason;
   }
 }
@@ -46,16 +47,17 @@ export interface AcpProblem {
 
 /** The server refused a request, or says that an accepted one failed. */
 export class AcpHttpError extends AcpTransportError {
+  override name = "AcpHttpError";
   /** The HTTP status. */
-  readonly status: number;
+  declare readonly status: number;
   /** The kind of problem: the last part of its `type`, or `http_<status>` where the answer was no problem document. */
-  readonly code: string;
+  declare readonly code: string;
   /** What happened and what to do about it. */
-  readonly detail: string;
+  declare readonly detail: string;
   /** The whole problem document with its extras, when there was one. */
-  readonly problem: AcpProblem | undefined;
+  declare readonly problem: AcpProblem | undefined;
   /** How long the server asks to wait before another try. */
-  readonly retryAfterMs: number;
+  declare readonly retryAfterMs: number;
 
   constructor(status: number, problem: AcpProblem | undefined, text = "", retryAfterMs = 0) {
     const code = /[^:/#]+$/.exec(problem?.type ?? "")?.[0] ?? `http_${status}`;
@@ -85,8 +87,9 @@ export interface AcpExit {
 
 /** The agent's process has ended, and the connection with it. */
 export class AcpExitError extends AcpTransportError {
+  override name = "AcpExitError";
   /** How it ended; empty when the end was seen but not its story. */
-  readonly exit: AcpExit;
+  declare readonly exit: AcpExit;
 
   constructor(exit: AcpExit) {
     const how = exit.error ?? exit.signal ?? (exit.code === undefined ? "unknown" : `code ${exit.code}`);
@@ -115,10 +118,15 @@ export async function httpErrorOf(response: Response): Promise<AcpHttpError> {
 }
 
 function parseProblem(text: string): AcpProblem | undefined {
+  const value = parseObject(text);
+  return value && ("type" in value || "title" in value) ? value : undefined;
+}
+
+/** A JSON object out of text that may be anything. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const isProblem = typeof value === "object" && value !== null && ("type" in value || "title" in value);
-    return isProblem ? (value as AcpProblem) : undefined;
+    return typeof value === "object" && value ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

@@ -3,9 +3,9 @@
  * what the events mean is for others, but for `gap` and `exit`, which decide where to go on and whether to.
  */
 
-import { AcpTransportError, httpErrorOf } from "./errors.ts";
+import { type AcpHttpError, AcpTransportError, httpErrorOf } from "./errors.ts";
 import type { Http } from "./http.ts";
-import { createPatience, type RetryOptions } from "./retry.ts";
+import { createPatience, follower, type RetryOptions } from "./retry.ts";
 import { createSseParser, type SseEvent } from "./sse.ts";
 
 /** Without a byte for this long, a connection counts as cut. Servers of this transport send one every 15 s. */
@@ -33,6 +33,13 @@ export interface FollowOptions {
   onCut?(error: unknown): void;
 }
 
+/** What a `gap` says; one of many instances' speaks of that one alone. */
+interface Gap {
+  readonly serverId?: string;
+  readonly after?: number;
+  readonly next?: number;
+}
+
 /** An event, with the number in its id; 0 where it has none. */
 export type NumberedEvent = SseEvent & { readonly number: number };
 
@@ -54,7 +61,8 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
     if (event.type === "gap") {
       // Behind a gap there are no repeats; and where the clock was set back, numbers start lower.
       repeats.left = unnumbered = 0;
-      if (!event.data.includes('"serverId"') && startsLower(event.data)) seen = 0;
+      const { serverId, after = 0, next = 0 } = JSON.parse(event.data) as Gap;
+      if (!serverId && next <= after) seen = 0;
       return true;
     }
     if (event.number === 0) {
@@ -74,9 +82,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
   };
 
   for (;;) {
-    const cut = new AbortController();
-    const stop = (): void => cut.abort(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
+    const { control: cut, letGo } = follower(signal);
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     let openedAt = Number.POSITIVE_INFINITY;
     const listen = (): void => {
@@ -121,14 +127,14 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
       if (exited && endsAtExit) return;
       throw new Error("the stream ended");
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
+      signal.throwIfAborted();
       if (isFinal(error)) throw error;
       if (Date.now() - openedAt > GOOD_CONNECTION_MS) patience.reset();
       options.onCut?.(error);
       await patience.wait(error);
     } finally {
       clearTimeout(watchdog);
-      signal.removeEventListener("abort", stop);
+      letGo();
       cut.abort();
     }
   }
@@ -137,18 +143,12 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
 /** What the server says about a GET stands, unless it says that it will pass. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof AcpTransportError)) return false;
-  if (!("status" in error)) return true;
-  const status = Number(error.status);
+  const { status = 400 } = error as Partial<AcpHttpError>;
   // 409 is an instance on its way out: soon there is none, or a new one.
-  return status < 500 && status !== 408 && status !== 409 && status !== 425 && status !== 429;
+  return status < 500 && ![408, 409, 425, 429].includes(status);
 }
 
 /** The number in `17` or `j17`. */
 export function numberOf(id: string | undefined): number {
   return Number(/\d+$/.exec(id ?? "")?.[0] ?? 0);
-}
-
-function startsLower(gap: string): boolean {
-  const { after = 0, next = 0 } = JSON.parse(gap) as { after?: number; next?: number };
-  return next <= after;
 }

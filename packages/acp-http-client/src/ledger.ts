@@ -21,6 +21,8 @@ export interface Letter {
   readonly body: string;
   /** Names this message, so that a repeat is not a second one. */
   readonly key: string;
+  /** The user's own id of a request. */
+  readonly id: JsonRpcId;
   /** Whether the server has taken it. */
   accepted: boolean;
 }
@@ -43,7 +45,7 @@ export interface Ledger {
   /** This request of the user will get no answer. Returns what tells the user. */
   failed(wireId: unknown, error: AcpTransportError): AnyResponse | undefined;
   /** The user's requests that wait for an answer, by wire id. */
-  readonly waiting: ReadonlyMap<string, Letter>;
+  readonly waiting: ReadonlyMap<unknown, Letter>;
   /** The events of the agent's requests that wait for the user. */
   openEvents(): number[];
 }
@@ -52,12 +54,12 @@ export interface Ledger {
 export function createLedger(): Ledger {
   const prefix = randomHex(6);
   let count = 0;
-  const waiting = new Map<string, Letter>();
-  const originals = new Map<string, JsonRpcId>();
+  const waiting = new Map<unknown, Letter>();
   const wireIds = new Map<JsonRpcId, string>();
   const asked = new Map<JsonRpcId, Asked>();
 
-  const letter = (kind: Letter["kind"], message: AnyMessage): Letter => ({
+  const letter = (kind: Letter["kind"], message: AnyMessage, id: JsonRpcId = null): Letter => ({
+    id,
     kind,
     message,
     body: JSON.stringify(message),
@@ -65,23 +67,19 @@ export function createLedger(): Ledger {
     accepted: false,
   });
 
-  const settle = (wireId: unknown): JsonRpcId | undefined => {
-    if (typeof wireId !== "string") return undefined;
-    const id = originals.get(wireId);
-    if (id === undefined) return undefined;
+  const settle = (wireId: unknown): Letter | undefined => {
+    const settled = waiting.get(wireId);
     waiting.delete(wireId);
-    originals.delete(wireId);
-    wireIds.delete(id);
-    return id;
+    if (settled) wireIds.delete(settled.id);
+    return settled;
   };
 
   const request = (message: AnyRequest): Letter => {
     // An answer to null could not be told from a complaint about a broken message.
     if (message.id === null) return letter("notification", message);
     const wireId = `${prefix}-${count++}`;
-    const sent = letter("request", { ...message, id: wireId });
+    const sent = letter("request", { ...message, id: wireId }, message.id);
     waiting.set(wireId, sent);
-    originals.set(wireId, message.id);
     wireIds.set(message.id, wireId);
     return sent;
   };
@@ -98,7 +96,7 @@ export function createLedger(): Ledger {
     // An id that the user still works on, though nobody waits for that answer, must not be taken for this one.
     const id = asked.has(message.id) ? `${message.id}@${event}` : message.id;
     asked.set(id, { id: message.id, event, open: true });
-    return withRequestId({ ...message, id }, (requestId) => originals.get(requestId as string));
+    return withRequestId({ ...message, id }, (requestId) => waiting.get(requestId)?.id);
   };
 
   const deliveredAs = (id: unknown): JsonRpcId | undefined => {
@@ -117,8 +115,8 @@ export function createLedger(): Ledger {
     },
     incoming(message, event) {
       if (!("method" in message)) {
-        const id = settle(message.id);
-        return id === undefined ? undefined : { ...message, id };
+        const settled = settle(message.id);
+        return settled && { ...message, id: settled.id };
       }
       if ("id" in message) return deliver(message, event);
       return message.method === CANCEL ? withRequestId(message, deliveredAs) : message;
@@ -132,9 +130,9 @@ export function createLedger(): Ledger {
       return undefined;
     },
     failed(wireId, error) {
-      const id = settle(wireId);
-      if (id === undefined) return undefined;
-      return { jsonrpc: "2.0", id, error: { code: INTERNAL_ERROR, message: error.message, data: error } };
+      const settled = settle(wireId);
+      const details = { code: INTERNAL_ERROR, message: error.message, data: error };
+      return settled && { jsonrpc: "2.0", id: settled.id, error: details };
     },
     openEvents: () => [...asked.values()].filter(({ open }) => open).map(({ event }) => event),
   };

@@ -4,15 +4,13 @@
  * repeat can help.
  */
 
-import { AcpHttpError, httpErrorOf } from "./errors.ts";
+import { type AcpHttpError, httpErrorOf } from "./errors.ts";
 import type { Http } from "./http.ts";
 import type { Letter } from "./ledger.ts";
-import { createPatience, type RetryOptions, within } from "./retry.ts";
+import { persist, type RetryOptions } from "./retry.ts";
 
 /** How many answers are on their way at once. */
 const PARALLEL_ANSWERS = 16;
-/** How long one try may take. */
-export const TRY_MS = 60_000;
 
 /** How one letter is sent. */
 export interface PostOptions {
@@ -33,13 +31,11 @@ export interface PostOptions {
  * @throws AcpTransportError when it was refused, or could not be delivered for too long.
  */
 export async function post(letter: Letter, options: PostOptions): Promise<string> {
-  const patience = createPatience(options.retry, options.signal);
-  const once = async (signal: AbortSignal): Promise<string> => {
+  const attempt = async (signal: AbortSignal): Promise<string> => {
     const response = await options.http(options.url(), {
       method: "POST",
       headers: {
         "Content-Type": "application/json",
-        Accept: "application/json",
         Prefer: options.prefer,
         "Idempotency-Key": letter.key,
       },
@@ -49,17 +45,9 @@ export async function post(letter: Letter, options: PostOptions): Promise<string
     if (!response.ok) throw await httpErrorOf(response);
     return response.text();
   };
-  for (;;) {
-    try {
-      const body = await within(TRY_MS, options.signal, once);
-      letter.accepted = true;
-      return body;
-    } catch (error) {
-      if (options.signal.aborted) throw options.signal.reason;
-      if (error instanceof AcpHttpError && !mayPass(error, options.isFirst())) throw error;
-      await patience.wait(error);
-    }
-  }
+  const body = await persist(options.retry, options.signal, attempt, (error) => !mayPass(error, options.isFirst()));
+  letter.accepted = true;
+  return body;
 }
 
 /**
@@ -69,7 +57,7 @@ export async function post(letter: Letter, options: PostOptions): Promise<string
 function mayPass({ status, code, problem }: AcpHttpError, isFirst: boolean): boolean {
   if (code === "server_stopping" || code === "instance_closing") return isFirst;
   if (status === 502 || status === 504) return problem === undefined;
-  return status === 503 || status === 429 || status === 425 || status === 408;
+  return [408, 425, 429, 503].includes(status);
 }
 
 /** Letters on their way. */

@@ -18,8 +18,7 @@ export interface MessageQueue {
 
 /** Makes an empty queue. */
 export function createMessageQueue(): MessageQueue {
-  let messages: AnyMessage[] = [];
-  let head = 0;
+  const messages: AnyMessage[] = [];
   let ended: Error | undefined;
   let wakeReader = (): void => {};
   let wakeWriter = (): void => {};
@@ -35,35 +34,27 @@ export function createMessageQueue(): MessageQueue {
       wakeWriter();
     },
     async room() {
-      while (messages.length - head >= FULL && !ended) {
+      while (messages.length >= FULL && !ended) {
         await new Promise<void>((resolve) => {
           wakeWriter = resolve;
         });
       }
     },
-    readable: (onCancel) =>
+    readable: (cancel) =>
       new ReadableStream<AnyMessage>(
         {
           async pull(controller) {
-            while (head === messages.length && !ended) {
+            while (messages.length === 0 && !ended) {
               await new Promise<void>((resolve) => {
                 wakeReader = resolve;
               });
             }
-            const message = messages[head];
-            if (message === undefined) {
-              controller.error(ended);
-              return;
-            }
-            head += 1;
-            if (head === messages.length) {
-              messages = [];
-              head = 0;
-              wakeWriter();
-            }
-            controller.enqueue(message);
+            const message = messages.shift();
+            wakeWriter();
+            if (message) controller.enqueue(message);
+            else controller.error(ended);
           },
-          cancel: onCancel,
+          cancel,
         },
         // Nothing is taken ahead: an error would throw away what the stream itself had queued.
         { highWaterMark: 0 },

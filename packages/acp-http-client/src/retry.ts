@@ -71,17 +71,43 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs something that is given up when the signal is aborted or time is up. */
-export async function within<T>(ms: number, signal: AbortSignal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const limit = new AbortController();
-  const stop = (): void => limit.abort(signal.reason);
+/** A controller that is aborted with the signal, until it is let go. */
+export function follower(signal: AbortSignal): { readonly control: AbortController; letGo(): void } {
+  const control = new AbortController();
+  const stop = (): void => control.abort(signal.reason);
+  if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
-  const timer = setTimeout(() => limit.abort(new Error(`no answer within ${ms} ms`)), ms);
-  try {
-    return await run(limit.signal);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
+  return { control, letGo: () => signal.removeEventListener("abort", stop) };
+}
+
+/** How long one try may take. */
+const TRY_MS = 60_000;
+
+/**
+ * Tries until it works.
+ *
+ * @throws What the signal was aborted with, what stands, or AcpTransportError when it is time to give up.
+ */
+export async function persist<T>(
+  options: RetryOptions,
+  signal: AbortSignal,
+  attempt: (signal: AbortSignal) => Promise<T>,
+  stands: (error: AcpHttpError) => boolean,
+): Promise<T> {
+  const patience = createPatience(options, signal);
+  for (;;) {
+    const { control, letGo } = follower(signal);
+    const timer = setTimeout(() => control.abort(new Error(`no answer within ${TRY_MS} ms`)), TRY_MS);
+    try {
+      signal.throwIfAborted();
+      return await attempt(control.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof AcpHttpError && stands(error)) throw error;
+      await patience.wait(error);
+    } finally {
+      clearTimeout(timer);
+      letGo();
+    }
   }
 }

@@ -4,21 +4,22 @@
  */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk";
-import { type InstanceState, lookUp, type Place, parseEndpoint, placeOf } from "./endpoint.ts";
+import { lookUp, type Place, parseEndpoint, placeOf } from "./endpoint.ts";
 import { type AcpExit, AcpExitError, AcpHttpError, AcpTransportError, httpErrorOf } from "./errors.ts";
 import { follow, type NumberedEvent, numberOf } from "./follow.ts";
 import { createHttp } from "./http.ts";
 import { createLedger, type Letter } from "./ledger.ts";
 import type { AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
-import { createOutbox, post, TRY_MS } from "./post.ts";
+import { createOutbox, post } from "./post.ts";
 import { createMessageQueue } from "./queue.ts";
-import { asTransportError, createPatience, sleep, within } from "./retry.ts";
+import { asTransportError, persist, sleep } from "./retry.ts";
 import type { WatchedPayloads } from "./watch.ts";
 
 /** While the agent starts, a failure to start is told to the request itself for this many seconds. */
 const BOOTSTRAP_PREFER = "respond-async, wait=20";
 /** An instance's first event number and its time of creation come from two looks at the clock. */
 const BIRTH_SLACK_US = 5_000;
+const NEVER = new AbortController().signal;
 
 /**
  * Opens a stream to one endpoint.
@@ -34,6 +35,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   const inbox = createMessageQueue();
   const stopping = new AbortController();
   const { signal } = stopping;
+  const common = { http, retry, signal };
 
   let place: Place = placeOf(endpoint, "absent", "open", options.lastEventId);
   /** Messages up to here are the past; see {@link Place}. */
@@ -48,8 +50,8 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   let isLastTry = false;
   let sending = 0;
   let sendingBegan = deferred<void>();
-  const placed = deferred<void>();
-  const opened = deferred<void>();
+  /** Resolved when a message may be sent without missing what follows from it. */
+  const ready = deferred<void>();
   const ended = deferred<AcpTransportError>();
 
   const emit = (event: AcpStreamEvent): void => {
@@ -65,13 +67,12 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   const end = (error: AcpTransportError): void => {
     if (signal.aborted) return;
     stopping.abort(error);
-    for (const gate of [placed, opened, sendingBegan]) gate.resolve();
+    for (const gate of [ready, sendingBegan]) gate.resolve();
     inbox.end(error);
-    options.signal?.removeEventListener("abort", abort);
+    options.signal?.removeEventListener("abort", leave);
     ended.resolve(error);
   };
-  const leave = (why: string): void => end(new AcpTransportError("detached", why));
-  const abort = (): void => leave("the signal was aborted");
+  const leave = (): void => end(new AcpTransportError("detached", "detached by this client"));
   const deliver = (message: AnyMessage | undefined): void => {
     if (message) inbox.push(message);
   };
@@ -85,17 +86,13 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   // To the agent.
 
   const send = async (letter: Letter): Promise<void> => {
-    await placed.promise;
-    // Where the server does not tell what is new, the stream is open before anything new can happen.
-    if (place.known === 0 && place.isRunning) await opened.promise;
+    await ready.promise;
     sending += 1;
     sendingBegan.resolve();
     try {
       const isBootstrap = !accepted && !place.isRunning && letter.kind === "request";
       await post(letter, {
-        http,
-        retry,
-        signal,
+        ...common,
         prefer: isBootstrap ? BOOTSTRAP_PREFER : "respond-async",
         url: () => (accepted ? endpoint.url : endpoint.bootstrapUrl),
         isFirst: () => !accepted,
@@ -109,7 +106,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     }
   };
   const refused = (letter: Letter, error: AcpTransportError): void => {
-    const code = error instanceof AcpHttpError ? error.code : "";
+    const { code } = error as Partial<AcpHttpError>;
     // The agent has answered this before: on the stream.
     if (code === "outcome_gone") letter.accepted = true;
     else if (letter.kind === "request") fail((letter.message as { id: unknown }).id, error);
@@ -121,15 +118,21 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
 
   // From the agent.
 
+  const messageOnItsWay = async (): Promise<void> => {
+    do {
+      await sendingBegan.promise;
+      await sleep(10 + 30 * Math.random(), signal);
+    } while (sending === 0 && !accepted);
+  };
+
   /** There is no stream: worth waiting for while a message that makes one is on its way, and once more behind it. */
   const absent = async (): Promise<boolean> => {
     if (hasOpened || isLastTry) return false;
     isLastTry = accepted;
     if (accepted) return true;
     place = { ...place, isRunning: false, url: endpoint.url };
-    opened.resolve();
-    await sendingBegan.promise;
-    await sleep(20 + 30 * Math.random(), signal);
+    ready.resolve();
+    await messageOnItsWay();
     return true;
   };
 
@@ -188,9 +191,9 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   /** Behind a gap: what waits may have been settled in it. Asks again, but never another life of this id. */
   const reconcile = async (): Promise<void> => {
     const state = await lookUp(http, endpoint, signal).catch(() => "unknown" as const);
-    if (isState(state)) {
+    if (typeof state === "object") {
       if (state.createdAtMs * 1000 > bornUs + BIRTH_SLACK_US) {
-        end(new AcpTransportError("lost", "the agent of this connection is gone; another has its id"));
+        end(new AcpTransportError("lost", "the agent is gone and another has its id"));
         return;
       }
       withdraw((event) => state.awaiting.has(event));
@@ -198,9 +201,14 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     for (const [wireId, letter] of [...ledger.waiting]) {
       if (!letter.accepted || !ledger.waiting.has(wireId)) continue;
       try {
-        if (!isState(state)) throw new AcpTransportError("lost", "the answer may be among messages that are gone");
-        const again = { http, retry, signal, prefer: "respond-async", isFirst: () => false, url: () => endpoint.url };
-        const body = await post(letter, again);
+        if (state === "unknown" || state === "absent")
+          throw new AcpTransportError("lost", "the answer may be among what is gone");
+        const body = await post(letter, {
+          ...common,
+          prefer: "respond-async",
+          url: () => endpoint.url,
+          isFirst: () => false,
+        });
         if (body) deliver(ledger.incoming(JSON.parse(body) as AnyMessage, 0));
       } catch (error) {
         fail(wireId, asTransportError(error));
@@ -209,41 +217,29 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   };
 
   const locate = async (): Promise<void> => {
-    const patience = createPatience(retry, signal);
-    for (;;) {
-      try {
-        const state = await within(TRY_MS, signal, (limit) => lookUp(http, endpoint, limit));
-        place = placeOf(endpoint, state, options.replay ?? "open", options.lastEventId);
-        break;
-      } catch (error) {
-        if (error instanceof AcpHttpError && error.status === 401) throw error;
-        await patience.wait(error);
-      }
-    }
+    const attempt = (limit: AbortSignal) => lookUp(http, endpoint, limit);
+    const state = await persist(retry, signal, attempt, ({ status }) => status === 401);
+    place = placeOf(endpoint, state, options.replay ?? "open", options.lastEventId);
     ({ past, bornUs } = place);
     position = numberOf(place.lastEventId);
-    placed.resolve();
+    // Where the server does not tell what is new, the stream is open before anything new can happen.
+    if (state !== "unknown") ready.resolve();
   };
 
   const run = async (): Promise<never> => {
     await locate();
-    if (!place.isRunning) {
-      await sendingBegan.promise;
-      await sleep(10, signal);
-    }
+    if (!place.isRunning) await messageOnItsWay();
     const batches = follow({
-      http,
+      ...common,
       url: () => place.url,
       lastEventId: place.lastEventId,
-      retry,
       silenceMs: options.silenceMs,
-      signal,
       repeatsUnnumbered: true,
       endsAtExit: true,
       absent,
       onOpen() {
         hasOpened = true;
-        opened.resolve();
+        ready.resolve();
         emit({ type: "open" });
       },
       onCut: (error) => emit({ type: "cut", error }),
@@ -259,34 +255,27 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   // The end.
 
   const detach = async (): Promise<void> => {
+    // The SDK writes a moment after it is called.
+    await sleep(0, NEVER);
     await Promise.race([outbox.idle(), ended.promise]);
-    leave("this client has detached; the agent works on");
+    leave();
   };
 
   const close = async (): Promise<void> => {
-    end(new AcpTransportError("closed", "this client has closed the connection, and the agent with it"));
-    const never = new AbortController().signal;
-    const patience = createPatience(retry, never);
-    for (;;) {
-      try {
-        const response = await within(TRY_MS, never, (limit) =>
-          http(endpoint.url, { method: "DELETE", signal: limit }),
-        );
-        if (response.ok) return;
-        throw await httpErrorOf(response);
-      } catch (error) {
-        if (error instanceof AcpHttpError && error.status < 500 && error.status !== 429) throw error;
-        await patience.wait(error);
-      }
-    }
+    end(new AcpTransportError("closed", "closed by this client"));
+    const attempt = async (limit: AbortSignal): Promise<void> => {
+      const response = await http(endpoint.url, { method: "DELETE", signal: limit });
+      if (!response.ok) throw await httpErrorOf(response);
+    };
+    await persist(retry, NEVER, attempt, ({ status }) => status < 500 && status !== 429);
   };
 
-  options.signal?.addEventListener("abort", abort, { once: true });
-  if (options.signal?.aborted) abort();
+  options.signal?.addEventListener("abort", leave, { once: true });
+  if (options.signal?.aborted) leave();
   run().catch((error: unknown) => end(asTransportError(error)));
 
   return {
-    readable: inbox.readable(() => leave("the reader has gone")),
+    readable: inbox.readable(leave),
     writable: new WritableStream<AnyMessage>({
       write(message) {
         signal.throwIfAborted();
@@ -294,7 +283,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
         if (letter) outbox.put(letter);
       },
       close: detach,
-      abort: () => leave("the writer has gone"),
+      abort: leave,
     }),
     get lastEventId() {
       const newest = Math.max(position, past);
@@ -304,10 +293,6 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     close,
     detach,
   };
-}
-
-function isState(state: InstanceState | "absent" | "unknown"): state is InstanceState {
-  return typeof state === "object";
 }
 
 /** The request that an `answered` event speaks of. */

@@ -14,6 +14,8 @@ export interface Mischief {
   readonly answer?: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
   /** Hang up after so many bytes of the answer's body. */
   readonly cutAfter?: number;
+  /** Hang up where the answer ends. */
+  readonly cutAtEnd?: true;
   /** Pass so many bytes of the answer's body on, then nothing, without hanging up. */
   readonly freezeAfter?: number;
   /** Pass each piece on this much later. */
@@ -39,13 +41,20 @@ export interface Proxy {
   plan: (seen: Seen) => Mischief;
   /** Where requests go; change it when the server moves. */
   upstream: string;
+  /** Hangs up on every event stream there is. */
+  cutStreams(): void;
   stop(): Promise<void>;
 }
 
 /** Starts a proxy in front of a server. */
 export async function startProxy(upstream: string): Promise<Proxy> {
   const sockets = new Set<Socket>();
+  const streams = new Set<ServerResponse>();
   const server = createServer((incoming, outgoing) => {
+    if (incoming.headers.accept === "text/event-stream") {
+      streams.add(outgoing);
+      outgoing.on("close", () => streams.delete(outgoing));
+    }
     void handle(proxy, incoming, outgoing).catch(() => outgoing.destroy());
   });
   server.on("connection", (socket) => {
@@ -58,6 +67,9 @@ export async function startProxy(upstream: string): Promise<Proxy> {
     seen: [],
     plan: () => ({}),
     upstream,
+    cutStreams() {
+      for (const stream of streams) stream.destroy();
+    },
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -108,20 +120,22 @@ async function pass(answer: IncomingMessage, outgoing: ServerResponse, mischief:
       held.push(piece.subarray(0, Math.max(0, Math.min(piece.length, room))));
       passed += piece.length;
       if (timer === undefined) flush();
-      if (passed >= (mischief.cutAfter ?? Infinity)) {
-        // What was written leaves before the hanging up.
-        await new Promise<void>((resolve) => outgoing.write("", () => resolve()));
-        outgoing.destroy();
-        return;
-      }
+      if (passed >= (mischief.cutAfter ?? Infinity)) break;
     }
     flush();
-    outgoing.end();
+    if (mischief.cutAtEnd || passed >= (mischief.cutAfter ?? Infinity)) await hangUp(outgoing);
+    else outgoing.end();
   } catch {
     outgoing.destroy();
   } finally {
     clearInterval(timer);
   }
+}
+
+/** What was written leaves first. */
+async function hangUp(outgoing: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve) => outgoing.write("", () => resolve()));
+  outgoing.destroy();
 }
 
 function forward(

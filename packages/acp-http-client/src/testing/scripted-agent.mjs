@@ -1,0 +1,31 @@
+/**
+ * An agent for what the mock agent does not do: it ties an elicitation to a request, tells the ids it is called by,
+ * and repeats what it is told to say.
+ */
+
+import { createInterface } from "node:readline";
+
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const cancelled = [];
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params, result } = JSON.parse(line);
+  if (method === "elicit") {
+    send({ id: "question", method: "elicitation/create", params: { requestId: id, mode: "form", message: "?" } });
+    send({ id, result: { asked: true } });
+  } else if (method === "ids") {
+    send({ id, result: { id, cancelled } });
+  } else if (method === "never") {
+    // Waits to be cancelled.
+  } else if (method === "$/cancel_request") {
+    cancelled.push(params.requestId);
+    send({ id: params.requestId, error: { code: -32800, message: "cancelled" } });
+  } else if (method === "say") {
+    for (let index = 1; index <= params.count; index++) send({ method: "said", params: { index } });
+    send({ id, result: {} });
+  } else if (method === undefined) {
+    send({ method: "answered", params: result });
+  } else if (id !== undefined) {
+    send({ id, result: {} });
+  }
+}
