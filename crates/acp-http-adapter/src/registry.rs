@@ -26,13 +26,18 @@ pub(crate) struct Change {
     pub(crate) journal: u64,
     pub(crate) server_id: ServerId,
     pub(crate) agent: Arc<str>,
+    /// Tells this life of the id from others: the number of its first event.
+    pub(crate) life: u64,
     pub(crate) kind: ChangeKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     Opened,
-    Closed,
+    Closed {
+        /// The newest of its events, which went with it.
+        last_event: u64,
+    },
 }
 
 /// The comings and goings that are still remembered.
@@ -153,12 +158,15 @@ impl Registry {
 
     /// Takes an instance out of the registry, if it is still the one under its id.
     pub(crate) fn remove(&self, instance: &Instance) {
-        let next = instance.lock().log.next_sequence;
+        let (next, last_event) = {
+            let state = instance.lock();
+            (state.log.next_sequence, state.log.newest_journal())
+        };
         self.sequence_floor.fetch_max(next, Ordering::Relaxed);
         let mut instances = self.instances.write().unwrap_or_else(PoisonError::into_inner);
         if instances.get(&instance.id).is_some_and(|held| std::ptr::eq(&raw const **held, instance)) {
             instances.remove(&instance.id);
-            self.note(instance, ChangeKind::Closed);
+            self.note(instance, ChangeKind::Closed { last_event });
         }
         drop(instances);
         self.shared.announce();
@@ -168,8 +176,8 @@ impl Registry {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         // Drawn under the lock, as with an instance's own events.
         let journal = self.shared.journal.fetch_add(1, Ordering::SeqCst);
-        let (server_id, agent) = (instance.id.clone(), Arc::clone(&instance.agent));
-        changes.recent.push_back(Change { journal, server_id, agent, kind });
+        let (server_id, agent, life) = (instance.id.clone(), Arc::clone(&instance.agent), instance.life);
+        changes.recent.push_back(Change { journal, server_id, agent, life, kind });
         if changes.recent.len() > REMEMBERED_CHANGES
             && let Some(forgotten) = changes.recent.pop_front()
         {

@@ -31,6 +31,8 @@ use crate::shared::Shared;
 pub(crate) struct Instance {
     pub(crate) id: ServerId,
     pub(crate) agent: Arc<str>,
+    /// The number of its first event, which tells this life of the id from others.
+    pub(crate) life: u64,
     pub(crate) created_at_ms: u64,
     pub(crate) shared: Arc<Shared>,
     state: Mutex<State>,
@@ -59,6 +61,7 @@ impl Instance {
         Arc::new(Self {
             id,
             agent,
+            life: first_sequence,
             created_at_ms: now_ms(),
             state: Mutex::new(State::new(log, Arc::clone(&shared.budget), limits)),
             changed: watch::Sender::new(()),

@@ -113,6 +113,16 @@ impl EventLog {
         forgotten
     }
 
+    /// The journal number of the newest event of either direction; 0 when there never was one.
+    pub(crate) fn newest_journal(&self) -> u64 {
+        [&self.events, &self.sent]
+            .into_iter()
+            .filter_map(Ring::newest)
+            .map(|entry| entry.journal)
+            .max()
+            .unwrap_or(0)
+    }
+
     /// The age of the oldest event that could be forgotten, as its journal number.
     pub(crate) fn oldest_journal(&self) -> Option<u64> {
         let oldest =

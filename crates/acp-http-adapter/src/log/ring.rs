@@ -54,6 +54,10 @@ impl Ring {
         self.entries.front()
     }
 
+    pub(crate) fn newest(&self) -> Option<&Entry> {
+        self.entries.back()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

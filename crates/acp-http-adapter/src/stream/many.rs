@@ -110,6 +110,13 @@ impl ManyFeed {
         }
     }
 
+    /// Where this watcher stands in an instance that came and went, or just went, without being followed.
+    fn missed_in(&self, change: &Change) -> Option<u64> {
+        let ChangeKind::Closed { last_event } = change.kind else { return None };
+        let followed = |held: &Arc<Instance>| held.id == change.server_id && held.life == change.life;
+        (last_event > self.seen && !self.followed.iter().any(followed)).then_some(self.seen)
+    }
+
     fn follow_all(&mut self) {
         for instance in self.registry.all() {
             if self.selection.has(&instance.id)
@@ -150,11 +157,21 @@ impl Feed for ManyFeed {
             }
             limit = limit.min(collect(instance, &state, self.seen, self.view, newest, &mut told));
         }
-        told.extend(changes.iter().filter(|change| self.selection.has(&change.server_id)).map(tell_change));
+        for change in changes.iter().filter(|change| self.selection.has(&change.server_id)) {
+            if let Some(after) = self.missed_in(change) {
+                told.push(tell_missed(change, after));
+            }
+            told.push(tell_change(change));
+        }
         told.retain(|one| one.journal <= limit);
         told.sort_by_key(|one| one.journal);
         for Told { journal, name, data } in &told {
-            framer.push_cursor(name, *journal, data);
+            // A gap has no number of its own: a reader that is cut right behind it must hear it again.
+            if *name == "gap" {
+                framer.push_plain(name, None, data)
+            } else {
+                framer.push_cursor(name, *journal, data)
+            }
         }
         self.seen = self.seen.max(limit);
         self.owed = true;
@@ -227,10 +244,16 @@ fn wrap(instance: &Instance, entry: &Entry) -> Vec<u8> {
 fn tell_change(change: &Change) -> Told {
     let name = match change.kind {
         ChangeKind::Opened => "opened",
-        ChangeKind::Closed => "closed",
+        ChangeKind::Closed { .. } => "closed",
     };
     let data = serde_json::json!({"serverId": change.server_id.as_str(), "agent": &*change.agent});
     Told { journal: change.journal, name, data: data.to_string().into_bytes() }
+}
+
+/// Its events went with the instance; they stand before the word that it is closed, in place of its last one.
+fn tell_missed(change: &Change, after: u64) -> Told {
+    let data = format!(r#"{{"serverId":"{}","after":{after},"next":{}}}"#, change.server_id, change.journal);
+    Told { journal: change.journal, name: "gap", data: data.into_bytes() }
 }
 
 fn push_gap(framer: &mut Framer, instance: &Instance, state: &State, after: u64) {

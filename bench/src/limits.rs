@@ -1,0 +1,75 @@
+//! What is possible at all: a bare axum handler, and a program that frames lines and writes them to sockets.
+
+use std::io::{BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+use axum::Router;
+use axum::routing::post;
+
+use crate::Result;
+
+/// Answers every POST at once with a body like the agent's.
+pub(crate) fn serve_http() -> Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("listening on http://{}", listener.local_addr()?);
+        let answer = |_body: axum::body::Bytes| async {
+            ([("content-type", "application/json")], r#"{"jsonrpc":"2.0","id":1234567,"result":{}}"#)
+        };
+        axum::serve(listener, Router::new().route("/", post(answer))).await?;
+        Ok(())
+    })
+}
+
+/// Waits for as many connections as told, starts the agent's stream, and writes the same event bytes to each.
+pub(crate) fn serve_stream(arguments: &[String]) -> Result<()> {
+    let readers: usize = arguments.first().ok_or("how many readers?")?.parse()?;
+    let id: u64 = arguments.get(1).ok_or("which id?")?.parse()?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    println!("listening on http://{}", listener.local_addr()?);
+    let mut sockets = Vec::new();
+    for _ in 0..readers {
+        let (socket, _) = listener.accept()?;
+        socket.set_nodelay(true)?;
+        sockets.push(socket);
+    }
+    let mut agent = Command::new(std::env::current_exe()?)
+        .arg("agent")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut stdin = agent.stdin.take().ok_or("no stdin")?;
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":{id},"method":"stream"}}"#)?;
+    let mut output = BufReader::with_capacity(256 << 10, agent.stdout.take().ok_or("no stdout")?);
+    let (mut read, mut partial, mut frames) = (vec![0; 256 << 10], Vec::new(), Vec::new());
+    let mut number = 1_700_000_000_000_000_u64;
+    loop {
+        let count = output.read(&mut read)?;
+        if count == 0 {
+            break;
+        }
+        partial.extend_from_slice(&read[..count]);
+        frames.clear();
+        let mut done = 0;
+        let mut last = false;
+        while let Some(end) = memchr::memchr(b'\n', &partial[done..]) {
+            write!(frames, "event: message\nid: {number}\ndata: ")?;
+            frames.extend_from_slice(&partial[done..done + end]);
+            frames.extend_from_slice(b"\n\n");
+            last |= memchr::memmem::find(&partial[done..done + end], br#""result""#).is_some();
+            number += 1;
+            done += end + 1;
+        }
+        partial.drain(..done);
+        for socket in &mut sockets {
+            socket.write_all(&frames)?;
+        }
+        if last {
+            break;
+        }
+    }
+    drop(stdin);
+    agent.wait()?;
+    Ok(())
+}
