@@ -58,6 +58,8 @@ pub(crate) struct ManyFeed {
     /// Whether the past was asked for from a cursor on, so that its loss must be told.
     owed: bool,
     started: bool,
+    /// Comings and goings up to this number are no news: the list that is said first has them.
+    known: u64,
     /// The instances followed, those that have left the registry included, until they are told to the end.
     followed: Vec<Arc<Instance>>,
 }
@@ -81,7 +83,7 @@ impl ManyFeed {
             JournalCursor::Newest => (registry.shared.newest_journal(), false),
             JournalCursor::After(journal) => (journal, true),
         };
-        Self { registry, selection, view, seen, owed, started: false, followed: Vec::new() }
+        Self { registry, selection, view, seen, owed, started: false, known: 0, followed: Vec::new() }
     }
 
     pub(crate) fn cursor_of(
@@ -94,6 +96,8 @@ impl ManyFeed {
     /// The first thing said: what there is now, so that a watcher knows what it watches.
     fn greet(&mut self, framer: &mut Framer) {
         self.started = true;
+        // Read before the list is made: what happens in between is told twice rather than not at all.
+        self.known = if self.owed { self.seen } else { self.registry.shared.newest_journal() };
         let summaries: Vec<_> = self
             .registry
             .all()
@@ -157,7 +161,8 @@ impl Feed for ManyFeed {
             }
             limit = limit.min(collect(instance, &state, self.seen, self.view, newest, &mut told));
         }
-        for change in changes.iter().filter(|change| self.selection.has(&change.server_id)) {
+        let news = changes.iter().filter(|change| change.journal > self.known);
+        for change in news.filter(|change| self.selection.has(&change.server_id)) {
             if let Some(after) = self.missed_in(change) {
                 told.push(tell_missed(change, after));
             }
