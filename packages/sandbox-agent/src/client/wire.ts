@@ -1,0 +1,181 @@
+/**
+ * The one place that speaks the protocol: the official SDK's client on `acp-http-client`. Everything above it deals in
+ * method names and JSON, and in this package's own errors.
+ */
+
+import { type AnyMessage, type ClientConnection, client, RequestError, type Stream } from "@agentclientprotocol/sdk";
+import {
+  type AcpExit,
+  AcpExitError,
+  AcpHttpError,
+  type AcpStreamEvent,
+  type AcpTransportError,
+  connectAcp,
+  type RetryOptions,
+  transportErrorOf,
+} from "acp-http-client";
+import {
+  AgentError,
+  type AgentExit,
+  AgentExitedError,
+  AuthenticationRequiredError,
+  ConnectionLostError,
+  DetachedError,
+  HttpError,
+  NotConnectedError,
+  SandboxAgentError,
+  UnsupportedError,
+} from "../errors.ts";
+import type { ServerOptions } from "../http.ts";
+import { compact } from "../json.ts";
+
+/** What is needed to open a wire. */
+export interface WireOptions extends ServerOptions {
+  readonly serverId: string;
+  readonly agent: string;
+  /** Go on behind this event of an earlier connection. */
+  readonly cursor?: string | undefined;
+  readonly retry?: RetryOptions | undefined;
+  /** The agent asks. Resolves with the answer. */
+  onRequest(method: string, params: unknown, asked: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
+  /** The agent tells. Called in order, before any answer that came later is seen. */
+  onNotification(method: string, params: unknown): void;
+  /** What happened beside the messages. */
+  onEvent(event: AcpStreamEvent): void;
+}
+
+/** A connection to one agent. */
+export interface Wire {
+  /** Asks the agent. Fails with this package's errors. */
+  request(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
+  /** Tells the agent. */
+  notify(method: string, params: object): Promise<void>;
+  /** Resolves with the reason when the connection has ended and everything that came was handed on. */
+  readonly ended: Promise<SandboxAgentError>;
+  /** The cursor of the newest event. */
+  cursor(): string | undefined;
+  /** Ends the agent. */
+  close(): Promise<void>;
+  /** Leaves the agent running. */
+  detach(): Promise<void>;
+}
+
+/** Opens a wire. Nothing is sent before the first request. */
+export function openWire(options: WireOptions): Wire {
+  const root = options.baseUrl.replace(/\/+$/, "");
+  const url = `${root}/v1/acp/${encodeURIComponent(options.serverId)}?agent=${encodeURIComponent(options.agent)}`;
+  const app = client().onRequest("*", async ({ method, params, requestId, signal }) => {
+    try {
+      return await options.onRequest(method, params, { id: requestId, signal });
+    } catch (error) {
+      if (error instanceof UnsupportedError) throw RequestError.methodNotFound(method);
+      const message = error instanceof Error ? error.message : String(error);
+      throw error instanceof RequestError ? error : new RequestError(-32603, message);
+    }
+  });
+  const { connection, transport } = connectAcp<ClientConnection>(
+    url,
+    {
+      token: options.token,
+      headers: options.headers,
+      fetch: options.fetch,
+      lastEventId: options.cursor,
+      retry: options.retry,
+      onEvent: options.onEvent,
+    },
+    { connect: (stream) => app.connect(tapped(stream, options.onNotification)) },
+  );
+  const call = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      throw errorOf(error);
+    }
+  };
+  return {
+    request: (method, params, signal) =>
+      call(() => connection.agent.request(method, params, signal ? { cancellationSignal: signal } : {})),
+    notify: (method, params) => call(() => connection.agent.notify(method, params)),
+    ended: Promise.all([transport.ended, connection.closed]).then(([error]) => errorOf(error)),
+    cursor: () => transport.lastEventId,
+    close: () => call(() => transport.close()),
+    detach: () => call(() => transport.detach()),
+  };
+}
+
+/**
+ * Hands notifications on as they are read. The SDK starts their handlers in order but does not wait for them, so an
+ * answer could overtake the last words before it; and it drops what its schema does not know.
+ */
+function tapped(stream: Stream, onNotification: WireOptions["onNotification"]): Stream {
+  const reader = stream.readable.getReader();
+  const readable = new ReadableStream<AnyMessage>(
+    {
+      async pull(controller) {
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done) return controller.close();
+          const isTold = "method" in value && !("id" in value) && !value.method.startsWith("$/");
+          if (!isTold) return controller.enqueue(value);
+          onNotification(value.method, value.params);
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    // Nothing is taken ahead: an error would throw away what is queued here.
+    { highWaterMark: 0 },
+  );
+  return { readable, writable: stream.writable };
+}
+
+const AUTHENTICATION_REQUIRED = -32000;
+const METHOD_NOT_FOUND = -32601;
+
+/** Whatever a call failed with, as an error of this package. */
+export function errorOf(error: unknown): SandboxAgentError {
+  if (error instanceof SandboxAgentError) return error;
+  const transport = transportErrorOf(error);
+  if (transport) return transportError(transport);
+  if (error instanceof RequestError) {
+    const { code, message, data } = error;
+    if (code === METHOD_NOT_FOUND) return new UnsupportedError(message, { cause: error });
+    const Type = code === AUTHENTICATION_REQUIRED ? AuthenticationRequiredError : AgentError;
+    return new Type(code, message, data, { cause: error });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new ConnectionLostError(message, { cause: error });
+}
+
+function transportError(error: AcpTransportError): SandboxAgentError {
+  if (error instanceof AcpExitError) return new AgentExitedError(exitOf(error.exit), { cause: error });
+  if (error instanceof AcpHttpError) {
+    const { status, code, problem } = error;
+    if (code === "agent_exited") return new AgentExitedError(exitOfProblem(problem ?? {}), { cause: error });
+    if (code === "instance_closed" || code === "instance_closing" || code === "server_stopping") {
+      return new ConnectionLostError(`${error.detail || code}; resumeSession() connects again`, { cause: error });
+    }
+    // Neither a request nor a reader without an agent's name finds an id that the server has forgotten.
+    if (code === "agent_required" || (status === 404 && code !== "unknown_agent")) {
+      const message = "the server no longer knows this connection; it was probably restarted";
+      return new ConnectionLostError(`${message}. resumeSession() connects again`, { cause: error });
+    }
+    return new HttpError(status, problem, error.detail, { cause: error });
+  }
+  if (error.reason === "detached") return new DetachedError();
+  if (error.reason === "closed") return new NotConnectedError("disconnected while the call was waiting");
+  return new ConnectionLostError(error.message, { cause: error });
+}
+
+/** How a process ended, in this package's words. */
+export function exitOf({ code, signal, error, stderrTail }: AcpExit): AgentExit {
+  return compact({ exitCode: code, signal, reason: error, stderrTail });
+}
+
+function exitOfProblem(problem: { readonly [extra: string]: unknown }): AgentExit {
+  const { exitCode, signal, stderrTail } = problem;
+  return compact({
+    exitCode: typeof exitCode === "number" ? exitCode : undefined,
+    signal: typeof signal === "string" ? signal : undefined,
+    stderrTail: typeof stderrTail === "string" ? stderrTail : undefined,
+  });
+}

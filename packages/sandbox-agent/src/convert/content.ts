@@ -1,0 +1,127 @@
+/** A message and its attachments as content blocks, and content blocks as what a user reads. Reads no files. */
+
+import { compact, type JsonObject, objectOf, textOf } from "../json.ts";
+import { readMetadata, withMetadata } from "./meta.ts";
+
+/** A file that goes with a message. */
+export interface Attachment {
+  /** Where the file is, in the sandbox: an absolute path, or a path under the session's directory. */
+  readonly path: string;
+  /** Its media type. */
+  readonly mime?: string;
+  /** The name to show for it. */
+  readonly filename?: string;
+  /** The file's text; embedded instead of linked where the agent takes that. */
+  readonly text?: string;
+  /** The file's bytes in base64; embedded instead of linked where the agent takes that. */
+  readonly data?: string;
+}
+
+/** A piece of content. */
+export type Content =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly data: string; readonly mime: string; readonly uri?: string }
+  | { readonly type: "audio"; readonly data: string; readonly mime: string }
+  | { readonly type: "file"; readonly uri: string; readonly mime?: string; readonly filename?: string }
+  | {
+      readonly type: "embedded";
+      readonly uri: string;
+      readonly mime?: string;
+      readonly filename?: string;
+      readonly text?: string;
+      readonly data?: string;
+    }
+  | { readonly type: "unknown"; readonly raw: unknown };
+
+/** What the agent takes in a prompt beside text and links. */
+export interface PromptAbilities {
+  /** Pictures. */
+  readonly image?: boolean;
+  /** Sound. */
+  readonly audio?: boolean;
+  /** Embedded files. */
+  readonly embedded?: boolean;
+}
+
+/**
+ * The content blocks of a message: its text, then one block an attachment.
+ *
+ * @param directory - What relative attachment paths are relative to.
+ * @throws TypeError when a path is relative and `directory` is not absolute.
+ */
+export function contentBlocksOf(
+  message: string,
+  attachments: readonly Attachment[] = [],
+  directory = "/",
+  abilities: PromptAbilities = {},
+): JsonObject[] {
+  const text = message === "" && attachments.length > 0 ? [] : [{ type: "text", text: message }];
+  return [...text, ...attachments.map((attachment) => attachmentBlock(attachment, directory, abilities))];
+}
+
+function attachmentBlock(attachment: Attachment, directory: string, abilities: PromptAbilities): JsonObject {
+  const { mime, filename, text, data } = attachment;
+  const uri = fileUri(attachment.path, directory);
+  const named = (block: JsonObject): JsonObject => withMetadata(block, compact({ filename }));
+  if (data !== undefined && mime?.startsWith("image/") && abilities.image) {
+    return named({ type: "image", data, mimeType: mime, uri });
+  }
+  if (data !== undefined && mime?.startsWith("audio/") && abilities.audio) {
+    return named({ type: "audio", data, mimeType: mime });
+  }
+  if ((text !== undefined || data !== undefined) && abilities.embedded) {
+    const resource = compact({ uri, mimeType: mime, text, blob: text === undefined ? data : undefined });
+    return named({ type: "resource", resource });
+  }
+  const name = filename ?? decodeURIComponent(uri.slice(uri.lastIndexOf("/") + 1));
+  return named(compact({ type: "resource_link", uri, name, mimeType: mime }));
+}
+
+/**
+ * The absolute `file://` URI of a path. A path that is a `file://` URI already is kept.
+ *
+ * @throws TypeError when the path is relative and `directory` is not absolute.
+ */
+export function fileUri(path: string, directory = "/"): string {
+  if (/^file:\/\//i.test(path)) return new URL(path).href;
+  const absolute = path.startsWith("/") ? path : `${directory.replace(/\/+$/, "")}/${path}`;
+  if (!absolute.startsWith("/")) throw new TypeError(`"${path}" is relative and no absolute directory is given`);
+  const parts: string[] = [];
+  for (const part of absolute.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return `file:///${parts.map(encodeURIComponent).join("/")}`;
+}
+
+/** A content block as content. What is not known is kept whole. */
+export function contentOf(block: unknown): Content {
+  const { type, text, data, uri, mimeType, resource, name } = objectOf(block);
+  const mime = textOf(mimeType);
+  const filename = readMetadata(block).filename;
+  if (type === "text" && typeof text === "string") return { type, text };
+  if (type === "image" && typeof data === "string") {
+    return compact({ type: "image" as const, data, mime: mime ?? "application/octet-stream", uri: textOf(uri) });
+  }
+  if (type === "audio" && typeof data === "string") return { type, data, mime: mime ?? "application/octet-stream" };
+  if (type === "resource_link" && typeof uri === "string") {
+    return compact({ type: "file" as const, uri, mime, filename: filename ?? textOf(name) });
+  }
+  if (type === "resource") {
+    const inner = objectOf(resource);
+    return compact({
+      type: "embedded" as const,
+      uri: textOf(inner.uri) ?? "",
+      mime: textOf(inner.mimeType),
+      filename,
+      text: textOf(inner.text),
+      data: textOf(inner.blob),
+    });
+  }
+  return { type: "unknown", raw: block };
+}
+
+/** The text of some content, for people who only want to read. */
+export function plainText(content: readonly Content[]): string {
+  return content.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
+}

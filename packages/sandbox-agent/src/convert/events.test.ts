@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import type { EventBody } from "../events.ts";
+import { agentErrorOf, eventOf, processEnded, sessionEndedOf, unparsedLine, unparsedOf } from "./events.ts";
+import { applyUpdate, endTurn, type ItemsState, NO_ITEMS, startTurn } from "./items.ts";
+
+const text = (value: string) => ({ type: "text", text: value });
+const chunk = (sessionUpdate: string, value: string, more = {}) => ({ sessionUpdate, content: text(value), ...more });
+
+function run(updates: readonly unknown[], from: ItemsState = NO_ITEMS) {
+  let state = from;
+  const events: EventBody[] = [];
+  for (const update of updates) {
+    const step = applyUpdate(state, update);
+    state = step.state;
+    events.push(...step.events);
+  }
+  return { state, events, types: events.map(({ type }) => type) };
+}
+
+describe("items", () => {
+  it("a message starts with its first chunk, grows, and is complete when its turn is", () => {
+    const { state, events, types } = run(
+      [chunk("agent_message_chunk", "Hel"), chunk("agent_message_chunk", "lo")],
+      startTurn(NO_ITEMS, "t1"),
+    );
+    expect(types).toEqual(["item.started", "item.delta", "item.delta"]);
+    expect(events[0]).toMatchObject({ turnId: "t1", item: { kind: "message", role: "assistant", content: [] } });
+    expect(events[2]).toMatchObject({ itemId: "item-1", content: [text("lo")] });
+    const end = endTurn(state);
+    expect(end.events).toMatchObject([
+      { type: "item.completed", turnId: "t1", item: { id: "item-1", status: "completed", content: [text("Hello")] } },
+    ]);
+    expect(end.state.open).toEqual([]);
+  });
+
+  it("thoughts are reasoning items, and end where a message begins", () => {
+    const { types, events } = run([chunk("agent_thought_chunk", "Hm"), chunk("agent_message_chunk", "Yes")]);
+    expect(types).toEqual(["item.started", "item.delta", "item.completed", "item.started", "item.delta"]);
+    expect(events[2]).toMatchObject({ item: { kind: "reasoning", content: [text("Hm")] } });
+  });
+
+  it("messages are told apart by their id where the agent gives one", () => {
+    const { types, events } = run([
+      chunk("agent_message_chunk", "a", { messageId: "m1" }),
+      chunk("agent_message_chunk", "b", { messageId: "m1" }),
+      chunk("agent_message_chunk", "c", { messageId: "m2" }),
+    ]);
+    expect(types).toEqual(["item.started", "item.delta", "item.delta", "item.completed", "item.started", "item.delta"]);
+    expect(events[4]).toMatchObject({ item: { id: "m2", nativeId: "m2" } });
+  });
+
+  it("what the user said is a message of the user", () => {
+    expect(run([chunk("user_message_chunk", "hi")]).events[0]).toMatchObject({ item: { role: "user" } });
+  });
+
+  it("a tool call starts, is updated and completes with all that is known of it", () => {
+    const { types, events } = run([
+      { sessionUpdate: "tool_call", toolCallId: "t", title: "Read", kind: "read", rawInput: { path: "/a" } },
+      { sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress" },
+      {
+        sessionUpdate: "tool_call_update",
+        toolCallId: "t",
+        content: [
+          { type: "content", content: text("half") },
+          { type: "diff", path: "/a", newText: "n" },
+        ],
+      },
+      { sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed", rawOutput: { lines: 1 } },
+    ]);
+    expect(types).toEqual(["item.started", "item.delta", "item.delta", "item.completed"]);
+    expect(events[3]).toMatchObject({
+      item: {
+        id: "t",
+        kind: "tool_call",
+        status: "completed",
+        content: [text("half")],
+        tool: {
+          title: "Read",
+          kind: "read",
+          input: { path: "/a" },
+          output: { lines: 1 },
+          diffs: [{ path: "/a", newText: "n" }],
+        },
+      },
+    });
+  });
+
+  it("a tool call that fails is completed as failed", () => {
+    const { events } = run([
+      { sessionUpdate: "tool_call", toolCallId: "t", title: "x" },
+      { sessionUpdate: "tool_call_update", toolCallId: "t", status: "failed" },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: "item.completed", item: { status: "failed" } });
+  });
+
+  it("a tool call that is known only from an update, or done at once, still has a start", () => {
+    expect(run([{ sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed" }]).types).toEqual([
+      "item.started",
+      "item.completed",
+    ]);
+  });
+
+  it("legacy ids in metadata are kept", () => {
+    const _meta = { "sandboxagent.dev": { itemId: "legacy-1", parentId: "p" } };
+    const { events } = run([
+      chunk("agent_message_chunk", "a", { _meta }),
+      chunk("agent_message_chunk", "b", { _meta }),
+    ]);
+    expect(events).toMatchObject([
+      { item: { id: "legacy-1", parentId: "p" } },
+      { itemId: "legacy-1" },
+      { itemId: "legacy-1" },
+    ]);
+  });
+
+  it("everything else is news of the session, and what is not known is kept whole", () => {
+    const { events } = run([
+      { sessionUpdate: "session_info_update", title: "T" },
+      { sessionUpdate: "current_mode_update", currentModeId: "plan" },
+      { sessionUpdate: "config_option_update", configOptions: [] },
+      { sessionUpdate: "available_commands_update", availableCommands: [{ name: "help", description: "d" }] },
+      { sessionUpdate: "usage_update", used: 1, size: 2 },
+      { sessionUpdate: "plan", entries: [{ content: "c", priority: "high", status: "pending" }] },
+      { sessionUpdate: "brand_new", x: 1 },
+    ]);
+    const type = "session.updated";
+    expect(events).toEqual([
+      { type, title: "T" },
+      { type, mode: "plan" },
+      { type, options: [] },
+      { type, commands: [{ id: "help", name: "help", description: "d" }] },
+      { type, usage: { used: 1, size: 2 } },
+      { type, plan: [{ content: "c", priority: "high", status: "pending" }] },
+      { type, unknown: { sessionUpdate: "brand_new", x: 1 } },
+    ]);
+  });
+
+  it("is a function of its input alone", () => {
+    const updates = [chunk("agent_message_chunk", "a"), { sessionUpdate: "tool_call", toolCallId: "t", title: "x" }];
+    expect(run(updates)).toEqual(run(updates));
+  });
+});
+
+describe("notifications of our own", () => {
+  it("session/ended carries reason, terminatedBy, message and exitCode, in either spelling", () => {
+    const expected = { type: "session.ended", reason: "error", terminatedBy: "agent", message: "m", exitCode: 3 };
+    expect(sessionEndedOf({ reason: "error", terminatedBy: "agent", message: "m", exitCode: 3 })).toEqual(expected);
+    expect(sessionEndedOf({ reason: "error", terminated_by: "agent", message: "m", exit_code: 3 })).toEqual(expected);
+    expect(sessionEndedOf({ data: { reason: "error", terminatedBy: "agent", message: "m", exitCode: 3 } })).toEqual(
+      expected,
+    );
+    expect(sessionEndedOf(null)).toEqual({ type: "session.ended", reason: "unknown", terminatedBy: "agent" });
+  });
+
+  it("agent/unparsed carries error, location and the hash of what was there", () => {
+    expect(unparsedOf({ error: "e", location: "l", rawHash: "h" })).toEqual({
+      type: "agent.unparsed",
+      error: "e",
+      location: "l",
+      rawHash: "h",
+    });
+    expect(unparsedOf({ error: "e", location: "l", raw_hash: "h" })).toMatchObject({ rawHash: "h" });
+  });
+
+  it("a line that the server could not take for a message becomes the same event", () => {
+    expect(unparsedLine({ line: "noise", error: "e" })).toEqual({
+      type: "agent.unparsed",
+      error: "e",
+      location: "agent stdout",
+      line: "noise",
+    });
+  });
+
+  it("an error outside of any request keeps its code and details", () => {
+    expect(agentErrorOf({ message: "m", code: "c", details: { x: 1 } })).toEqual({
+      type: "error",
+      message: "m",
+      code: "c",
+      details: { x: 1 },
+    });
+  });
+});
+
+describe("the end of a process", () => {
+  it.each([
+    [{ code: 0 }, { reason: "completed", terminatedBy: "agent", exitCode: 0 }],
+    [
+      { code: 3, stderrTail: "boom" },
+      { reason: "error", terminatedBy: "agent", message: "boom", exitCode: 3 },
+    ],
+    [{ signal: "SIGKILL" }, { reason: "error", terminatedBy: "agent", message: "ended by SIGKILL" }],
+    [{ error: "closed" }, { reason: "terminated", terminatedBy: "daemon", message: "closed" }],
+    [{ error: "spawn_failed" }, { reason: "error", terminatedBy: "agent", message: "spawn_failed" }],
+  ])("%j", (end, expected) => expect(processEnded(end)).toEqual({ type: "session.ended", ...expected }));
+});
+
+it("gives every event what events have, and lets the message's own envelope win", () => {
+  const base = { id: "new", sessionId: "s", time: "now" };
+  const body: EventBody = { type: "error", message: "m" };
+  expect(eventOf(body, base)).toEqual({ ...base, source: "agent", synthetic: false, ...body });
+  const message = {
+    _meta: { "sandboxagent.dev": { legacyEvent: { eventId: "old", source: "daemon", synthetic: true } } },
+  };
+  expect(eventOf(body, base, { message })).toMatchObject({ id: "old", source: "daemon", synthetic: true });
+});

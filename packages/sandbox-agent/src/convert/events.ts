@@ -1,0 +1,99 @@
+/** The rest of the event table: what is told by notifications of our own, by errors, and by the end of a process. */
+
+import type { EventBase, EventBody, SandboxEvent } from "../events.ts";
+import { compact, isObject, numberOf, objectOf, textOf } from "../json.ts";
+import { readLegacyEvent } from "./meta.ts";
+
+/** An agent tells that a session is over. */
+export const SESSION_ENDED = "_sandboxagent/session/ended";
+/** An agent tells that something could not be parsed. */
+export const AGENT_UNPARSED = "_sandboxagent/agent/unparsed";
+/** An agent tells of an error outside of any request. */
+export const AGENT_ERROR = "_sandboxagent/error";
+
+/** Adds what every event has. Ids and flags that the message itself carries win. */
+export function eventOf(
+  body: EventBody,
+  base: { readonly id: string; readonly sessionId: string; readonly time: string },
+  origin: { readonly source?: EventBase["source"]; readonly synthetic?: boolean; readonly message?: unknown } = {},
+): SandboxEvent {
+  const legacy = readLegacyEvent(origin.message);
+  return {
+    id: legacy?.eventId ?? base.id,
+    sessionId: base.sessionId,
+    time: base.time,
+    source: legacy?.source ?? origin.source ?? "agent",
+    synthetic: legacy?.synthetic ?? origin.synthetic ?? false,
+    ...body,
+  };
+}
+
+/** `_sandboxagent/session/ended`. Field names are read in both spellings, also inside a `data` object. */
+export function sessionEndedOf(params: unknown): EventBody {
+  const outer = objectOf(params);
+  const ended = isObject(outer.data) ? { ...outer, ...outer.data } : outer;
+  return compact({
+    type: "session.ended" as const,
+    reason: textOf(ended.reason) ?? "unknown",
+    terminatedBy: textOf(ended.terminatedBy ?? ended.terminated_by) ?? "agent",
+    message: textOf(ended.message),
+    exitCode: numberOf(ended.exitCode ?? ended.exit_code),
+  });
+}
+
+/** `_sandboxagent/agent/unparsed`. */
+export function unparsedOf(params: unknown): EventBody {
+  const { error, location, rawHash, raw_hash } = objectOf(params);
+  return compact({
+    type: "agent.unparsed" as const,
+    error: textOf(error) ?? "the agent wrote something that is not a message",
+    location: textOf(location),
+    rawHash: textOf(rawHash ?? raw_hash),
+  });
+}
+
+/** A line of the agent that the server could not take for a message. */
+export function unparsedLine(told: { readonly line: string; readonly error?: string }): EventBody {
+  return {
+    type: "agent.unparsed",
+    error: told.error ?? "the agent wrote something that is not a message",
+    location: "agent stdout",
+    line: told.line,
+  };
+}
+
+/** `_sandboxagent/error`. */
+export function agentErrorOf(params: unknown): EventBody {
+  const { message, code, details, data } = objectOf(params);
+  return compact({
+    type: "error" as const,
+    message: textOf(message) ?? "the agent reported an error",
+    code: textOf(code) ?? numberOf(code),
+    details: details ?? data,
+  });
+}
+
+/** How an agent's process ended, in the words of the event stream. */
+export interface ProcessEnd {
+  /** Its exit code. */
+  readonly code?: number;
+  /** The signal that ended it. */
+  readonly signal?: string;
+  /** Why there is no process where none ended by itself. */
+  readonly error?: string;
+  /** The last of what it wrote to stderr. */
+  readonly stderrTail?: string;
+}
+
+/** The end of a process as the end of the sessions in it. */
+export function processEnded(end: ProcessEnd): EventBody {
+  const isClosed = end.error === "closed";
+  const isFine = end.code === 0 && end.error === undefined;
+  return compact({
+    type: "session.ended" as const,
+    reason: isClosed ? "terminated" : isFine ? "completed" : "error",
+    terminatedBy: isClosed ? "daemon" : "agent",
+    message: end.error ?? (end.signal && `ended by ${end.signal}`) ?? (end.stderrTail || undefined),
+    exitCode: end.code,
+  });
+}

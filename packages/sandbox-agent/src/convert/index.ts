@@ -1,0 +1,14 @@
+/**
+ * The conversion layer: everything that is said differently here and to the agent. Pure functions; nothing in it
+ * sends, stores or waits.
+ */
+
+export * from "./content.ts";
+export * from "./events.ts";
+export * from "./items.ts";
+export * from "./mcp.ts";
+export * from "./meta.ts";
+export * from "./permissions.ts";
+export * from "./questions.ts";
+export * from "./session.ts";
+export * from "./settings.ts";

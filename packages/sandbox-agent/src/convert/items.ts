@@ -1,0 +1,220 @@
+/** `session/update` as items and session changes. A reducer: the same updates give the same events. */
+
+import type { EventBody, FileDiff, Item, PlanEntry, ToolDetails } from "../events.ts";
+import { compact, isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
+import { type Content, contentOf } from "./content.ts";
+import { readMetadata } from "./meta.ts";
+import { readOptions } from "./settings.ts";
+
+/** What is open in a session. */
+export interface ItemsState {
+  /** The turn that is on. */
+  readonly turnId?: string;
+  /** Items that are not completed, oldest first. */
+  readonly open: readonly Item[];
+  /** How many items there were. */
+  readonly count: number;
+}
+
+/** A session in which nothing is open. */
+export const NO_ITEMS: ItemsState = { open: [], count: 0 };
+
+/** A state and what led to it. */
+export interface Step {
+  /** The state after it. */
+  readonly state: ItemsState;
+  /** What happened, in order. */
+  readonly events: readonly EventBody[];
+}
+
+/** The state in a new turn. */
+export function startTurn(state: ItemsState, turnId: string): ItemsState {
+  return { ...state, turnId };
+}
+
+/** Completes what is open: messages are complete when their turn is. */
+export function endTurn(state: ItemsState): Step {
+  const events = state.open.map((item) => completed(state, item));
+  return { state: { open: [], count: state.count }, events };
+}
+
+/** Takes one update of the agent. */
+export function applyUpdate(state: ItemsState, update: unknown): Step {
+  const change = objectOf(update);
+  switch (change.sessionUpdate) {
+    case "agent_message_chunk":
+      return chunk(state, change, "message", "assistant");
+    case "agent_thought_chunk":
+      return chunk(state, change, "reasoning", "assistant");
+    case "user_message_chunk":
+      return chunk(state, change, "message", "user");
+    case "tool_call":
+    case "tool_call_update":
+      return toolCall(state, change);
+    default:
+      return { state, events: [sessionChange(change)] };
+  }
+}
+
+function chunk(state: ItemsState, change: JsonObject, kind: Item["kind"], role: Item["role"]): Step {
+  const nativeId = textOf(change.messageId) ?? itemIdOf(change);
+  const content = contentOf(change.content);
+  const same = state.open.find(
+    (item) => item.kind === kind && item.role === role && (nativeId === undefined || item.nativeId === nativeId),
+  );
+  if (same) {
+    const grown = { ...same, content: append(same.content, content) };
+    return { state: replace(state, grown), events: [delta(state, same.id, [content])] };
+  }
+  const closed = closeMessages(state);
+  const id = nativeId ?? `item-${state.count + 1}`;
+  const item: Item = { ...identity(change, id, nativeId), kind, role, status: "in_progress", content: [] };
+  const grown = { ...item, content: [content] };
+  return {
+    state: { ...closed.state, open: [...closed.state.open, grown], count: state.count + 1 },
+    events: [...closed.events, started(state, item), delta(state, id, [content])],
+  };
+}
+
+function toolCall(state: ItemsState, change: JsonObject): Step {
+  const id = textOf(change.toolCallId) ?? `item-${state.count + 1}`;
+  const known = state.open.find((item) => item.kind === "tool_call" && item.id === id);
+  const before = known ? { state, events: [] } : closeMessages(state);
+  const blank: Item = {
+    ...identity(change, id, textOf(change.toolCallId)),
+    kind: "tool_call",
+    role: "tool",
+    status: "in_progress",
+    content: [],
+  };
+  const item = withToolChange(known ?? blank, change);
+  const isDone = item.status !== "in_progress";
+  const events: EventBody[] = [...before.events];
+  if (!known) events.push(started(state, isDone ? { ...item, status: "in_progress" } : item));
+  else if (!isDone || change.content) events.push({ ...delta(state, id, item.content), item });
+  if (isDone) events.push(completed(state, item, item.status));
+  const others = before.state.open.filter((other) => other.id !== id);
+  const count = known ? state.count : state.count + 1;
+  return { state: { ...before.state, open: isDone ? others : [...others, item], count }, events };
+}
+
+function withToolChange(item: Item, change: JsonObject): Item {
+  const parts = listOf(change.content).map(objectOf);
+  const status = change.status === "completed" || change.status === "failed" ? change.status : item.status;
+  const ofType = (type: string): JsonObject[] => parts.filter((part) => part.type === type);
+  const tool: ToolDetails = compact({
+    ...item.tool,
+    title: textOf(change.title) ?? item.tool?.title,
+    name: textOf(change.name) ?? item.tool?.name,
+    kind: textOf(change.kind) ?? item.tool?.kind,
+    input: change.rawInput ?? item.tool?.input,
+    output: change.rawOutput ?? item.tool?.output,
+    locations: Array.isArray(change.locations) ? locations(change.locations) : item.tool?.locations,
+    diffs: Array.isArray(change.content) ? some(ofType("diff").map(readDiff)) : item.tool?.diffs,
+    terminals: Array.isArray(change.content)
+      ? some(ofType("terminal").map((part) => textOf(part.terminalId) ?? ""))
+      : item.tool?.terminals,
+  });
+  // A tool's content is told whole each time, unlike a message's.
+  const content = Array.isArray(change.content)
+    ? ofType("content").map((part) => contentOf(part.content))
+    : item.content;
+  return { ...item, status, content, tool };
+}
+
+function readDiff(part: JsonObject): FileDiff {
+  return compact({
+    path: textOf(part.path) ?? "",
+    oldText: textOf(part.oldText),
+    newText: textOf(part.newText) ?? "",
+  });
+}
+
+function locations(list: readonly unknown[]): { path: string; line?: number }[] {
+  return list.map(objectOf).map(({ path, line }) => compact({ path: textOf(path) ?? "", line: numberOf(line) }));
+}
+
+function some<T>(list: T[]): T[] | undefined {
+  return list.length > 0 ? list : undefined;
+}
+
+/** The legacy ids that `_meta` may carry. */
+function identity(change: JsonObject, id: string, nativeId: string | undefined): Pick<Item, "id"> & Partial<Item> {
+  const metadata = readMetadata(change);
+  const parentId = textOf(metadata.parentId ?? metadata.parent_id);
+  return compact({ id: itemIdOf(change) ?? id, nativeId, parentId });
+}
+
+function itemIdOf(change: JsonObject): string | undefined {
+  const metadata = readMetadata(change);
+  return textOf(metadata.itemId ?? metadata.item_id);
+}
+
+/** Messages and thoughts end where something else begins; tools go on side by side. */
+function closeMessages(state: ItemsState): Step {
+  const ends = state.open.filter((item) => item.kind !== "tool_call");
+  return {
+    state: { ...state, open: state.open.filter((item) => item.kind === "tool_call") },
+    events: ends.map((item) => completed(state, item)),
+  };
+}
+
+function replace(state: ItemsState, item: Item): ItemsState {
+  return { ...state, open: state.open.map((other) => (other.id === item.id ? item : other)) };
+}
+
+/** Adds content; text behind text becomes one piece, so that a long answer is not a list of words. */
+function append(content: readonly Content[], piece: Content): Content[] {
+  const last = content.at(-1);
+  if (last?.type === "text" && piece.type === "text") {
+    return [...content.slice(0, -1), { type: "text", text: last.text + piece.text }];
+  }
+  return [...content, piece];
+}
+
+function started({ turnId }: ItemsState, item: Item): EventBody {
+  return compact({ type: "item.started" as const, turnId, item });
+}
+
+function delta({ turnId }: ItemsState, itemId: string, content: readonly Content[]) {
+  return compact({ type: "item.delta" as const, turnId, itemId, content });
+}
+
+function completed({ turnId }: ItemsState, item: Item, status: Item["status"] = "completed"): EventBody {
+  return compact({ type: "item.completed" as const, turnId, item: { ...item, status } });
+}
+
+function sessionChange(change: JsonObject): EventBody {
+  const type = "session.updated" as const;
+  switch (change.sessionUpdate) {
+    case "session_info_update":
+      return compact({ type, title: textOf(change.title) });
+    case "current_mode_update":
+      return compact({ type, mode: textOf(change.currentModeId) });
+    case "config_option_update":
+      return { type, options: readOptions(change.configOptions) };
+    case "available_commands_update":
+      return { type, commands: listOf(change.availableCommands).filter(isObject).map(command) };
+    case "usage_update":
+      return {
+        type,
+        usage: compact({
+          used: numberOf(change.used) ?? 0,
+          size: numberOf(change.size) ?? 0,
+          cost: change.cost ?? undefined,
+        }),
+      };
+    case "plan":
+      return { type, plan: listOf(change.entries).filter(isObject).map(planEntry) };
+    default:
+      return { type, unknown: change };
+  }
+}
+
+function command({ name, description }: JsonObject) {
+  return compact({ id: textOf(name) ?? "", name: textOf(name) ?? "", description: textOf(description) });
+}
+
+function planEntry({ content, priority, status }: JsonObject): PlanEntry {
+  return compact({ content: textOf(content) ?? "", priority: textOf(priority), status: textOf(status) });
+}

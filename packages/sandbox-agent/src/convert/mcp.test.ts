@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import { isMcpServerConfig, type McpServers, mcpServersOf } from "./mcp.ts";
+
+it("turns a local server into a command with lists of arguments and variables", () => {
+  const { servers, skipped } = mcpServersOf({
+    tools: { type: "local", command: "run", args: ["--fast"], env: { A: "1", B: "2" } },
+  });
+  expect(skipped).toEqual([]);
+  expect(servers).toEqual([
+    {
+      name: "tools",
+      command: "run",
+      args: ["--fast"],
+      env: [
+        { name: "A", value: "1" },
+        { name: "B", value: "2" },
+      ],
+    },
+  ]);
+});
+
+it("reads a command that was stored as a list, with and without more arguments", () => {
+  const { servers } = mcpServersOf({
+    list: { type: "local", command: ["npx", "-y", "server"] },
+    both: { command: ["npx", "server"], args: ["--flag"], environment: { OLD: "name" } },
+  });
+  expect(servers).toMatchObject([
+    { command: "npx", args: ["-y", "server"], env: [] },
+    { command: "npx", args: ["server", "--flag"], env: [{ name: "OLD", value: "name" }] },
+  ]);
+});
+
+it("turns a remote server into http, or sse when told, with a list of headers", () => {
+  const { servers } = mcpServersOf({
+    web: { type: "remote", url: "https://example.test/mcp", headers: { "X-Key": "k" } },
+    old: { url: "https://example.test/sse", transport: "sse" },
+  });
+  expect(servers).toEqual([
+    { type: "http", name: "web", url: "https://example.test/mcp", headers: [{ name: "X-Key", value: "k" }] },
+    { type: "sse", name: "old", url: "https://example.test/sse", headers: [] },
+  ]);
+});
+
+it("looks bearer tokens and headers up in the environment", () => {
+  const config: McpServers = {
+    web: {
+      type: "remote",
+      url: "https://example.test",
+      headers: { Fixed: "f" },
+      bearerTokenEnvVar: "TOKEN",
+      envHeaders: { "X-Team": "TEAM" },
+    },
+  };
+  expect(mcpServersOf(config, { env: { TOKEN: "t", TEAM: "blue" } }).servers[0]).toMatchObject({
+    headers: [
+      { name: "Fixed", value: "f" },
+      { name: "X-Team", value: "blue" },
+      { name: "Authorization", value: "Bearer t" },
+    ],
+  });
+  expect(mcpServersOf(config, { env: { TEAM: "blue" } })).toEqual({
+    servers: [],
+    skipped: [{ name: "web", reason: "the environment variable TOKEN is not set" }],
+  });
+  expect(mcpServersOf(config, { env: { TOKEN: "t" } }).skipped[0]?.reason).toContain("TEAM");
+});
+
+it("keeps in metadata what the protocol has no field for", () => {
+  const { servers } = mcpServersOf({
+    a: { command: "run", cwd: "/work", timeoutMs: 5 },
+    b: { url: "https://example.test", oauth: { clientId: "x" } },
+  });
+  expect(servers).toMatchObject([
+    { _meta: { "sandboxagent.dev": { cwd: "/work", timeoutMs: 5 } } },
+    { _meta: { "sandboxagent.dev": { oauth: { clientId: "x" } } } },
+  ]);
+});
+
+it("leaves out what is switched off, what is empty, and what the agent cannot reach, and says why", () => {
+  const map = {
+    off: { command: "run", enabled: false },
+    empty: { type: "local", command: [] },
+    nothing: { enabled: true },
+    sse: { url: "https://example.test", transport: "sse" },
+    http: { url: "https://example.test" },
+  } as unknown as McpServers;
+  const { servers, skipped } = mcpServersOf(map, { abilities: { http: true } });
+  expect(servers.map(({ name }) => name)).toEqual(["http"]);
+  expect(Object.fromEntries(skipped.map(({ name, reason }) => [name, reason]))).toEqual({
+    off: "it is not enabled",
+    empty: "its command is empty",
+    nothing: "it has neither a command nor a url",
+    sse: "the agent does not reach servers over sse",
+  });
+});
+
+it("knows a tool server when it sees one", () => {
+  expect(isMcpServerConfig({ command: "x" })).toBe(true);
+  expect(isMcpServerConfig({ url: "x" })).toBe(true);
+  expect(isMcpServerConfig({ sources: [] })).toBe(false);
+  expect(isMcpServerConfig("x")).toBe(false);
+});

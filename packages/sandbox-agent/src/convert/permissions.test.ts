@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import {
+  choosePermission,
+  type PermissionKind,
+  type PermissionOption,
+  type PermissionReply,
+  permissionAnswer,
+  permissionCancelled,
+  readPermission,
+  replyOf,
+} from "./permissions.ts";
+
+const option = (id: string, kind?: PermissionKind): PermissionOption => ({ id, label: id, ...(kind && { kind }) });
+const ALL = [
+  option("1", "allow_once"),
+  option("2", "allow_always"),
+  option("3", "reject_once"),
+  option("4", "reject_always"),
+];
+
+describe("replies to permission requests", () => {
+  it.each<[PermissionReply, string]>([
+    ["once", "1"],
+    ["always", "2"],
+    ["reject", "3"],
+  ])("%s selects by kind", (reply, id) => {
+    const choice = choosePermission(ALL, reply);
+    expect(choice).toEqual({ option: ALL[Number(id) - 1], isFallback: false });
+    expect(permissionAnswer(choice, reply)).toEqual({
+      outcome: { outcome: "selected", optionId: id },
+      _meta: { "sandboxagent.dev": { permission: { reply } } },
+    });
+  });
+
+  it("looks at kinds before ids, whatever the ids say", () => {
+    const misleading = [option("reject", "allow_once"), option("allow", "reject_once")];
+    expect(choosePermission(misleading, "once").option?.id).toBe("reject");
+    expect(choosePermission(misleading, "reject").option?.id).toBe("allow");
+  });
+
+  it.each<[PermissionReply, string]>([
+    ["once", "approved"],
+    ["always", "approved-for-session"],
+    ["reject", "abort"],
+  ])("%s selects by id where there are no kinds", (reply, id) => {
+    const plain = [option("approved"), option("approved-for-session"), option("abort")];
+    expect(choosePermission(plain, reply)).toEqual({ option: option(id), isFallback: false });
+  });
+
+  it("takes the closest permission for `always` and records that", () => {
+    const choice = choosePermission([option("only", "allow_once"), option("no", "reject_once")], "always");
+    expect(choice).toMatchObject({ option: { id: "only" }, isFallback: true });
+    expect(permissionAnswer(choice, "always")).toEqual({
+      outcome: { outcome: "selected", optionId: "only" },
+      _meta: { "sandboxagent.dev": { permission: { reply: "always", fallback: "allow_once" } } },
+    });
+  });
+
+  it("takes a lasting permission for `once` only where there is no smaller one, and records that", () => {
+    const choice = choosePermission([option("lasting", "allow_always")], "once");
+    expect(choice).toMatchObject({ option: { id: "lasting" }, isFallback: true });
+  });
+
+  it("rejects once rather than always, and always where there is nothing else", () => {
+    expect(choosePermission([option("4", "reject_always"), option("3", "reject_once")], "reject").option?.id).toBe("3");
+    expect(choosePermission([option("4", "reject_always")], "reject")).toMatchObject({
+      option: { id: "4" },
+      isFallback: false,
+    });
+  });
+
+  it("never turns a rejection into a permission or the other way round", () => {
+    const rejected = choosePermission([option("1", "allow_once")], "reject");
+    expect(rejected.option).toBeUndefined();
+    expect(permissionAnswer(rejected, "reject")).toMatchObject({ outcome: { outcome: "cancelled" } });
+    expect(choosePermission([option("3", "reject_once")], "once").option).toBeUndefined();
+    expect(choosePermission([], "always").option).toBeUndefined();
+  });
+
+  it("knows which reply an option amounts to", () => {
+    expect(ALL.map(replyOf)).toEqual(["once", "always", "reject", "reject"]);
+    expect(replyOf(option("deny"))).toBe("reject");
+    expect(replyOf(option("whatever"))).toBeUndefined();
+  });
+
+  it("answers a cancelled turn as the protocol wants it", () => {
+    expect(permissionCancelled()).toEqual({ outcome: { outcome: "cancelled" } });
+  });
+});
+
+it("reads a permission request", () => {
+  const toolCall = { toolCallId: "t", title: "Edit", kind: "edit", rawInput: { path: "/a" } };
+  const options = [
+    { optionId: "y", name: "Yes", kind: "allow_once" },
+    { optionId: "z", name: "?", kind: "maybe" },
+  ];
+  expect(readPermission({ toolCall, options }, { permissionId: "7", sessionId: "s" })).toEqual({
+    permissionId: "7",
+    sessionId: "s",
+    title: "Edit",
+    toolCallId: "t",
+    toolKind: "edit",
+    input: { path: "/a" },
+    options: [
+      { id: "y", label: "Yes", kind: "allow_once" },
+      { id: "z", label: "?" },
+    ],
+    raw: toolCall,
+  });
+});

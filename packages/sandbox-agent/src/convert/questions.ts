@@ -1,0 +1,179 @@
+/** Questions to the user, whichever of the two ways the agent asks them, and the answers to each way. */
+
+import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+
+/** The method by which agents ask Sandbox Agent's own questions. */
+export const REQUEST_QUESTION = "_sandboxagent/session/request_question";
+
+/** One way to answer. */
+export interface QuestionOption {
+  /** Names the option in an answer. */
+  readonly id: string;
+  /** What to show. */
+  readonly label: string;
+}
+
+/** One thing to fill in. A plain question has exactly one. */
+export interface QuestionField {
+  /** Its name; empty for a plain question. */
+  readonly name: string;
+  /** What to show. */
+  readonly label: string;
+  /** What it is about. */
+  readonly description?: string;
+  /** What it takes. */
+  readonly type: "text" | "number" | "integer" | "boolean" | "choice" | "choices";
+  /** The choices, for `choice` and `choices`. */
+  readonly options: readonly QuestionOption[];
+  /** Whether it must be filled in. */
+  readonly isRequired: boolean;
+  /** What is there to begin with. */
+  readonly default?: unknown;
+}
+
+/** An agent that wants to know something. */
+export interface Question {
+  /** Names the question in a reply. */
+  readonly questionId: string;
+  /** The session it came up in. */
+  readonly sessionId: string;
+  /** What the agent asks. */
+  readonly prompt: string;
+  /** A choice, a form, or a page to visit. */
+  readonly kind: "choice" | "form" | "url";
+  /** The choices, when it is a choice; empty means any text. */
+  readonly options: readonly QuestionOption[];
+  /** What to fill in, in order: an answer has one list for each. */
+  readonly fields: readonly QuestionField[];
+  /** The page to visit, when it is one. */
+  readonly url?: string;
+}
+
+/** What became of a question. */
+export type QuestionStatus = "requested" | "answered" | "rejected";
+
+/** The answers: one list of chosen ids or texts for each field. */
+export type Answers = readonly (readonly string[])[];
+
+/** Reads Sandbox Agent's own question. Options are `[id, label]` pairs, plain strings, or objects. */
+export function readQuestion(params: unknown, ids: { questionId: string; sessionId: string }): Question {
+  const { questionId, prompt, options, multiple } = objectOf(params);
+  const choices = listOf(options)
+    .map(readOption)
+    .filter((option) => option !== undefined);
+  const type = choices.length === 0 ? "text" : multiple === true ? "choices" : "choice";
+  const text = textOf(prompt) ?? "";
+  return {
+    questionId: textOf(questionId) ?? ids.questionId,
+    sessionId: ids.sessionId,
+    prompt: text,
+    kind: "choice",
+    options: choices,
+    fields: [{ name: "", label: text, type, options: choices, isRequired: true }],
+  };
+}
+
+function readOption(option: unknown): QuestionOption | undefined {
+  if (typeof option === "string") return { id: option, label: option };
+  if (Array.isArray(option)) {
+    const [id, label] = option as unknown[];
+    return typeof id === "string" ? { id, label: textOf(label) ?? id } : undefined;
+  }
+  const { id, label, name } = objectOf(option);
+  return typeof id === "string" ? { id, label: textOf(label) ?? textOf(name) ?? id } : undefined;
+}
+
+/** Reads a form or a page to visit (`elicitation/create`). */
+export function readElicitation(params: unknown, ids: { questionId: string; sessionId: string }): Question {
+  const { mode, message, requestedSchema, url } = objectOf(params);
+  const schema = objectOf(requestedSchema);
+  const required = listOf(schema.required);
+  const fields =
+    mode === "form" ? Object.entries(objectOf(schema.properties)).map((entry) => readField(entry, required)) : [];
+  const only = fields.length === 1 ? fields[0] : undefined;
+  return compact({
+    ...ids,
+    prompt: textOf(message) ?? "",
+    kind: mode === "url" ? ("url" as const) : ("form" as const),
+    options: only?.options ?? [],
+    fields,
+    url: mode === "url" ? textOf(url) : undefined,
+  });
+}
+
+function readField([name, schema]: [string, unknown], required: readonly unknown[]): QuestionField {
+  const property = objectOf(schema);
+  const items = objectOf(property.items);
+  const isList = property.type === "array";
+  const options = isList ? choicesOf(items.enum, items.anyOf) : choicesOf(property.enum, property.oneOf);
+  return compact({
+    name,
+    label: textOf(property.title) ?? name,
+    description: textOf(property.description),
+    type: fieldType(property.type, options.length > 0),
+    options,
+    isRequired: required.includes(name),
+    default: property.default ?? undefined,
+  });
+}
+
+function fieldType(type: unknown, hasOptions: boolean): QuestionField["type"] {
+  if (type === "array") return "choices";
+  if (type === "number" || type === "integer" || type === "boolean") return type;
+  return hasOptions ? "choice" : "text";
+}
+
+function choicesOf(plain: unknown, titled: unknown): QuestionOption[] {
+  const named = listOf(titled).map((entry) => {
+    const { const: id, title } = objectOf(entry);
+    return { id: textOf(id) ?? "", label: textOf(title) ?? textOf(id) ?? "" };
+  });
+  return named.length > 0 ? named : listOf(plain).map((value) => ({ id: String(value), label: String(value) }));
+}
+
+/** The answer to Sandbox Agent's own question. */
+export function questionAnswered(answers: Answers): JsonObject {
+  return { status: "answered", answers };
+}
+
+/** The rejection of Sandbox Agent's own question. */
+export function questionRejected(): JsonObject {
+  return { status: "rejected" };
+}
+
+/**
+ * The answer to a form: what was filled in, each as its field's type. A field without an answer is left out.
+ *
+ * @throws TypeError when a number was asked for and the answer is none, or when a required field has no answer.
+ */
+export function elicitationAccepted(question: Question, answers: Answers): JsonObject {
+  if (question.kind === "url") return { action: "accept" };
+  const content: Record<string, unknown> = {};
+  question.fields.forEach((field, index) => {
+    const given = answers[index] ?? [];
+    const [first] = given;
+    if (field.type === "choices" && (given.length > 0 || field.isRequired)) content[field.name] = [...given];
+    else if (first !== undefined) content[field.name] = typedAnswer(field, first);
+    else if (field.isRequired) throw new TypeError(`"${field.label}" must be filled in`);
+  });
+  return { action: "accept", content };
+}
+
+function typedAnswer({ type, label }: QuestionField, given: string): unknown {
+  if (type === "boolean") return /^(true|yes|1|on)$/i.test(given);
+  if (type !== "number" && type !== "integer") return given;
+  const value = Number(given);
+  const isValid = given.trim() !== "" && Number.isFinite(value) && (type === "number" || Number.isInteger(value));
+  if (!isValid) throw new TypeError(`"${label}" takes ${type === "integer" ? "a whole number" : "a number"}`);
+  return value;
+}
+
+/** The rejection of a form or a page. */
+export function elicitationDeclined(): JsonObject {
+  return { action: "decline" };
+}
+
+/** The first answer, which is what older records keep. */
+export function firstAnswer(answers: Answers): string | undefined {
+  return answers[0]?.[0];
+}

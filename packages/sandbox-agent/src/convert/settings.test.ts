@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import { mergeMetadata, readExtensions, readLegacyEvent, readMetadata, withMetadata } from "./meta.ts";
+import { newSessionParams, sessionMetadata } from "./session.ts";
+import {
+  NO_SETTINGS,
+  readSettings,
+  setModelRequests,
+  setModeRequests,
+  setOptionRequest,
+  setPermissionModeRequest,
+  withMode,
+  withModel,
+} from "./settings.ts";
+
+const modern = readSettings({
+  configOptions: [
+    {
+      id: "m1",
+      name: "Mode",
+      category: "mode",
+      type: "select",
+      currentValue: "ask",
+      options: [{ value: "ask", name: "Ask" }],
+    },
+    {
+      id: "m2",
+      name: "Model",
+      category: "model",
+      type: "select",
+      currentValue: "small",
+      options: [
+        {
+          group: "g",
+          name: "G",
+          options: [
+            { value: "small", name: "Small" },
+            { value: "big", name: "Big" },
+          ],
+        },
+      ],
+    },
+    { id: "permission_mode", name: "Permissions", type: "select", currentValue: "ask", options: [] },
+    { id: "fast", name: "Fast", type: "boolean", currentValue: false },
+  ],
+});
+const older = readSettings({
+  modes: { currentModeId: "plan", availableModes: [{ id: "plan", name: "Plan" }] },
+  models: { currentModelId: "old", availableModels: [{ modelId: "old", name: "Old" }] },
+});
+
+describe("settings of a session", () => {
+  it("are read from config options, grouped choices included", () => {
+    expect(modern).toMatchObject({ mode: "ask", model: "small" });
+    expect(modern.models.map(({ id }) => id)).toEqual(["small", "big"]);
+    expect(modern.options.find(({ id }) => id === "fast")).toMatchObject({ value: false, choices: [] });
+  });
+
+  it("are read from the older fields where there are no options", () => {
+    expect(older).toMatchObject({ mode: "plan", model: "old", models: [{ id: "old", name: "Old" }] });
+    expect(readSettings(null)).toEqual(NO_SETTINGS);
+  });
+
+  it("follow changes", () => {
+    expect(withMode(modern, "code")).toMatchObject({
+      mode: "code",
+      options: [{ id: "m1", value: "code" }, {}, {}, {}],
+    });
+    expect(withModel(older, "new").model).toBe("new");
+  });
+});
+
+describe("requests that change settings (CreateSessionRequest)", () => {
+  it("`agentMode` prefers the option of category mode and falls back to session/set_mode", () => {
+    expect(setModeRequests("s", modern, "code")).toEqual([
+      { method: "session/set_config_option", params: { sessionId: "s", configId: "m1", value: "code" } },
+      { method: "session/set_mode", params: { sessionId: "s", modeId: "code" } },
+    ]);
+    expect(setModeRequests("s", older, "code").map(({ method }) => method)).toEqual(["session/set_mode"]);
+  });
+
+  it("`model` prefers the option of category model and falls back to session/set_model", () => {
+    expect(setModelRequests("s", modern, "big")).toEqual([
+      { method: "session/set_config_option", params: { sessionId: "s", configId: "m2", value: "big" } },
+      { method: "session/set_model", params: { sessionId: "s", modelId: "big" } },
+    ]);
+    expect(setModelRequests("s", older, "big").map(({ method }) => method)).toEqual(["session/set_model"]);
+  });
+
+  it("`permissionMode` is set through an option where the agent has one, and only then", () => {
+    expect(setPermissionModeRequest("s", modern, "bypass")?.params).toEqual({
+      sessionId: "s",
+      configId: "permission_mode",
+      value: "bypass",
+    });
+    expect(setPermissionModeRequest("s", older, "bypass")).toBeUndefined();
+  });
+
+  it("switches say that they are switches", () => {
+    expect(setOptionRequest("s", "fast", true).params).toEqual({
+      sessionId: "s",
+      configId: "fast",
+      type: "boolean",
+      value: true,
+    });
+  });
+});
+
+describe("a new session (CreateSessionRequest)", () => {
+  it.each([
+    ["agent", { agent: "mock" }, {}],
+    ["agentVersion", { agentVersionRequested: "1.2" }, { agentVersion: "1.2" }],
+    ["agentMode, as a hint", { mode: "code" }, { mode: "code" }],
+    ["model, as a hint", { model: "big" }, { model: "big" }],
+    ["permissionMode", { permissionMode: "ask" }, { permissionMode: "ask" }],
+    ["skills", { skills: ["a"] }, { skills: ["a"] }],
+    ["title", { title: "T" }, { title: "T" }],
+    ["session_id, as an alias", { requestedSessionId: "mine" }, { sessionId: "mine" }],
+    ["variant and whatever else, as it is", { variant: "v" }, { metadata: { variant: "v" } }],
+  ])("carries `%s` in our metadata", (_, metadata, options) => {
+    const { params } = newSessionParams("mock", "/work", options);
+    expect(readMetadata(params)).toMatchObject(metadata);
+  });
+
+  it("has `directory` as cwd and `mcp` as a list", () => {
+    const { params, skipped } = newSessionParams("mock", "/work", {
+      mcp: { a: { command: "run" }, b: { command: "no", enabled: false } },
+      additionalDirectories: ["/more"],
+    });
+    expect(params).toMatchObject({
+      cwd: "/work",
+      mcpServers: [{ name: "a", command: "run", args: [], env: [] }],
+      additionalDirectories: ["/more"],
+    });
+    expect(skipped).toHaveLength(1);
+  });
+
+  it("says nothing about what was not asked for", () => {
+    expect(sessionMetadata("mock", {})).toEqual({ agent: "mock" });
+  });
+});
+
+describe("metadata", () => {
+  it("goes in without touching what others put there, and comes out the same", () => {
+    const before = { _meta: { traceparent: "00-1", "sandboxagent.dev": { title: "old", kept: 1 } }, x: 1 };
+    const after = withMetadata(before, { title: "new", gone: undefined });
+    expect(after).toEqual({ _meta: { traceparent: "00-1", "sandboxagent.dev": { title: "new", kept: 1 } }, x: 1 });
+    expect(readMetadata(after)).toEqual({ title: "new", kept: 1 });
+  });
+
+  it("is not made up where there is none", () => {
+    expect(withMetadata({ x: 1 }, {})).toEqual({ x: 1 });
+    expect(mergeMetadata(undefined, {})).toEqual({});
+    expect(readMetadata({ _meta: null })).toEqual({});
+  });
+
+  it("carries the envelope of older events", () => {
+    const message = {
+      _meta: { "sandboxagent.dev": { legacyEvent: { eventId: "e", sequence: 4, source: "daemon", synthetic: true } } },
+    };
+    expect(readLegacyEvent(message)).toEqual({ eventId: "e", sequence: 4, source: "daemon", synthetic: true });
+    expect(readLegacyEvent({})).toBeUndefined();
+  });
+
+  it("tells which extensions an agent has", () => {
+    const capabilities = { _meta: { "sandboxagent.dev": { extensions: { sessionDetach: true, methods: ["_x"] } } } };
+    expect(readExtensions(capabilities)).toEqual({ methods: ["_x"], flags: { sessionDetach: true } });
+    expect(readExtensions(undefined)).toEqual({ methods: [], flags: {} });
+  });
+});

@@ -1,0 +1,109 @@
+/** Plain HTTP calls to the server, with its token and its problems as errors. */
+
+import type { TokenSource } from "acp-http-client";
+import { HttpError, type Problem } from "./errors.ts";
+import { isObject } from "./json.ts";
+
+/** Where the server is and how it is reached. */
+export interface ServerOptions {
+  /** Where the server is, such as `http://127.0.0.1:2468`. */
+  readonly baseUrl: string;
+  /** The server's token, or where to get one. After a refusal the function is asked once more. */
+  readonly token?: TokenSource;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Used instead of the global `fetch`. */
+  readonly fetch?: typeof fetch;
+}
+
+/** One call. */
+export interface HttpCall {
+  /** `GET` unless told. */
+  readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+  /** Query parameters; `undefined` ones are left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly body?: BodyInit;
+  /** More headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Ends the call. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Makes calls to one server. */
+export interface Http {
+  /** A call; anything but a success is thrown. */
+  request(path: string, call?: HttpCall): Promise<Response>;
+  /** A call whose answer is JSON. */
+  json<T>(path: string, call?: HttpCall): Promise<T>;
+}
+
+/** Binds calls to a server. */
+export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOptions): Http {
+  const root = baseUrl.replace(/\/+$/, "");
+  let current: string | undefined;
+
+  const bearer = async (refused?: string): Promise<string | undefined> => {
+    if (typeof token !== "function") return token;
+    if (current === undefined || current === refused) current = await token(refused);
+    return current;
+  };
+
+  const request = async (path: string, call: HttpCall = {}): Promise<Response> => {
+    const url = new URL(root + path);
+    for (const [name, value] of Object.entries(call.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    }
+    const isStream = call.body instanceof ReadableStream;
+    const attempt = (secret: string | undefined): Promise<Response> =>
+      // Called as a plain function: browsers refuse a `fetch` that is a method of something else.
+      (custom ?? globalThis.fetch)(url, {
+        method: call.method ?? "GET",
+        headers: {
+          ...headers,
+          ...(call.json !== undefined && { "Content-Type": "application/json" }),
+          ...call.headers,
+          ...(secret && { Authorization: `Bearer ${secret}` }),
+        },
+        ...(call.json !== undefined
+          ? { body: JSON.stringify(call.json) }
+          : call.body !== undefined && { body: call.body }),
+        ...(isStream && { duplex: "half" }),
+        ...(call.signal && { signal: call.signal }),
+      });
+    const secret = await bearer();
+    let response = await attempt(secret);
+    // A body that is a stream is used up and cannot be sent again.
+    if (response.status === 401 && typeof token === "function" && !isStream) {
+      await response.body?.cancel();
+      response = await attempt(await bearer(secret));
+    }
+    if (!response.ok) throw await httpErrorOf(response);
+    return response;
+  };
+
+  return {
+    request,
+    async json<T>(path: string, call: HttpCall = {}): Promise<T> {
+      const headers = { Accept: "application/json", ...call.headers };
+      return (await (await request(path, { ...call, headers })).json()) as T;
+    },
+  };
+}
+
+/** Reads the error out of an answer that is not a success. */
+export async function httpErrorOf(response: Response): Promise<HttpError> {
+  const text = await response.text().catch(() => "");
+  return new HttpError(response.status, parseProblem(text), text);
+}
+
+function parseProblem(text: string): Problem | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && ("type" in value || "title" in value) ? (value as Problem) : undefined;
+  } catch {
+    return undefined;
+  }
+}

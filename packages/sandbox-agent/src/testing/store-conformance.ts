@@ -1,0 +1,234 @@
+/** What every store promises, as one suite: each driver runs it whole. */
+
+import { afterEach, describe, expect, it } from "vitest";
+import { NotFoundError } from "../errors.ts";
+import type { SandboxEvent } from "../events.ts";
+import type { SessionStore, StoredSession } from "../store/types.ts";
+
+/** A fresh, empty place, and as many stores on it as a test opens. */
+export interface StorePlace {
+  open(): Promise<SessionStore>;
+  /** Whether what was stored is still there when a new store is opened on the same place. */
+  readonly isDurable: boolean;
+  remove(): Promise<void>;
+}
+
+function session(id: string, more: Partial<StoredSession> = {}): StoredSession {
+  return {
+    id,
+    agent: "mock",
+    agentSessionId: `native-${id}`,
+    serverId: "server",
+    directory: "/work",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    updatedAt: "2026-01-01T00:00:00.000Z",
+    metadata: {},
+    ...more,
+  };
+}
+
+function event(id: string, message = id): SandboxEvent {
+  return {
+    id,
+    sessionId: "s",
+    time: "2026-01-01T00:00:00Z",
+    source: "agent",
+    synthetic: false,
+    type: "error",
+    message,
+  };
+}
+
+/** Runs the suite. */
+export function describeStore(name: string, makePlace: () => Promise<StorePlace>): void {
+  describe(name, () => {
+    const places: StorePlace[] = [];
+    const stores: SessionStore[] = [];
+    const place = async (): Promise<StorePlace> => {
+      const made = await makePlace();
+      places.push(made);
+      return made;
+    };
+    const open = async (at?: StorePlace): Promise<SessionStore> => {
+      const store = await (at ?? (await place())).open();
+      stores.push(store);
+      return store;
+    };
+    afterEach(async () => {
+      for (const store of stores.splice(0)) await store.close();
+      for (const made of places.splice(0)) await made.remove();
+    });
+
+    it("gives back a session as it was put, with no events yet", async () => {
+      const store = await open();
+      const full = session("a", {
+        title: 'Ünïcode "quoted" \u0000 nul',
+        model: "m",
+        mode: "code",
+        metadata: { nested: { list: [1, null, "x"] } },
+        mcp: { tools: { type: "local", command: ["run", "me"] } },
+        cursor: "17",
+        endedAt: "2026-01-02T00:00:00Z",
+      });
+      await store.putSession(full);
+      expect(await store.getSession("a")).toEqual({ ...full, eventCount: 0 });
+      expect(await store.getSession("b")).toBeUndefined();
+    });
+
+    it("replaces a session and keeps its events and their count", async () => {
+      const store = await open();
+      await store.putSession(session("a", { title: "before" }));
+      await store.appendEvents("a", [event("1"), event("2")]);
+      await store.putSession(session("a", { metadata: { now: true } }));
+      const kept = await store.getSession("a");
+      expect(kept).toEqual({ ...session("a", { metadata: { now: true } }), eventCount: 2 });
+      expect(await store.listEvents("a")).toHaveLength(2);
+    });
+
+    it("lists sessions last used first, then by id", async () => {
+      const store = await open();
+      await store.putSession(session("b"));
+      await store.putSession(session("a"));
+      await store.putSession(session("Z"));
+      await store.putSession(session("new", { updatedAt: "2026-06-01T00:00:00.000Z" }));
+      const { items, next } = await store.listSessions();
+      expect(items.map(({ id }) => id)).toEqual(["new", "Z", "a", "b"]);
+      expect(next).toBeUndefined();
+    });
+
+    it("pages through sessions without a repeat or a hole, ids with spaces included", async () => {
+      const store = await open();
+      const ids = Array.from({ length: 7 }, (_, index) => `session ${index}`);
+      for (const id of ids) await store.putSession(session(id));
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await store.listSessions({ limit: 3, ...(cursor && { cursor }) });
+        expect(page.items.length).toBeLessThanOrEqual(3);
+        seen.push(...page.items.map(({ id }) => id));
+        cursor = page.next;
+      } while (cursor);
+      expect(seen).toEqual(ids);
+    });
+
+    it("numbers events from one on, in order, and says the last number", async () => {
+      const store = await open();
+      await store.putSession(session("a"));
+      expect(await store.appendEvents("a", [event("x"), event("y")])).toBe(2);
+      expect(await store.appendEvents("a", [event("z")])).toBe(3);
+      expect(await store.appendEvents("a", [])).toBe(3);
+      const events = await store.listEvents("a");
+      expect(events).toEqual(["x", "y", "z"].map((id, index) => ({ sequence: index + 1, event: event(id) })));
+      expect((await store.getSession("a"))?.eventCount).toBe(3);
+    });
+
+    it("leaves out an event that it has already, also within one batch", async () => {
+      const store = await open();
+      await store.putSession(session("a"));
+      await store.appendEvents("a", [event("1"), event("2")]);
+      expect(await store.appendEvents("a", [event("2", "again"), event("3"), event("3", "twice"), event("4")])).toBe(4);
+      const events = await store.listEvents("a");
+      expect(events.map(({ sequence, event: { id } }) => [sequence, id])).toEqual([
+        [1, "1"],
+        [2, "2"],
+        [3, "3"],
+        [4, "4"],
+      ]);
+      expect(events.map(({ event: kept }) => (kept.type === "error" ? kept.message : ""))).toEqual([
+        "1",
+        "2",
+        "3",
+        "4",
+      ]);
+    });
+
+    it("keeps the events of sessions apart", async () => {
+      const store = await open();
+      await store.putSession(session("a"));
+      await store.putSession(session("b"));
+      await store.appendEvents("a", [event("1")]);
+      await store.appendEvents("b", [event("1"), event("2")]);
+      expect(await store.listEvents("a")).toHaveLength(1);
+      expect(await store.listEvents("b")).toHaveLength(2);
+      expect(await store.listEvents("c")).toEqual([]);
+    });
+
+    it("refuses events of a session that it does not know", async () => {
+      const store = await open();
+      await expect(store.appendEvents("nobody", [event("1")])).rejects.toBeInstanceOf(NotFoundError);
+    });
+
+    it("reads events after a place, before a place, a number of them, and from the newest back", async () => {
+      const store = await open();
+      await store.putSession(session("a"));
+      await store.appendEvents(
+        "a",
+        Array.from({ length: 10 }, (_, index) => event(String(index + 1))),
+      );
+      const places = async (range: Parameters<SessionStore["listEvents"]>[1]): Promise<number[]> =>
+        (await store.listEvents("a", range)).map(({ sequence }) => sequence);
+      expect(await places({ after: 7 })).toEqual([8, 9, 10]);
+      expect(await places({ before: 3 })).toEqual([1, 2]);
+      expect(await places({ after: 2, limit: 2 })).toEqual([3, 4]);
+      expect(await places({ newestFirst: true, limit: 3 })).toEqual([10, 9, 8]);
+      expect(await places({ newestFirst: true, before: 4 })).toEqual([3, 2, 1]);
+      expect(await places({ after: 4, before: 5 })).toEqual([]);
+      expect(await places({ after: 10 })).toEqual([]);
+      expect(await places({ limit: 0 })).toEqual([]);
+    });
+
+    it("forgets a session with its events, and does not mind forgetting it twice", async () => {
+      const store = await open();
+      await store.putSession(session("a"));
+      await store.putSession(session("b"));
+      await store.appendEvents("a", [event("1")]);
+      await store.appendEvents("b", [event("1")]);
+      await store.deleteSession("a");
+      await store.deleteSession("a");
+      expect(await store.getSession("a")).toBeUndefined();
+      expect(await store.listEvents("a")).toEqual([]);
+      expect(await store.listEvents("b")).toHaveLength(1);
+      await store.putSession(session("a"));
+      expect(await store.appendEvents("a", [event("1")])).toBe(1);
+    });
+
+    it("gives out every place once when many write at the same time", async () => {
+      const at = await place();
+      const [one, two] = [await open(at), at.isDurable ? await open(at) : undefined];
+      await one.putSession(session("a"));
+      const writes = Array.from({ length: 40 }, (_, index) =>
+        (index % 2 && two ? two : one).appendEvents("a", [event(`${index}-1`), event(`${index}-2`)]),
+      );
+      await Promise.all(writes);
+      const events = await one.listEvents("a");
+      expect(events.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 80 }, (_, index) => index + 1));
+      // A batch is never torn apart.
+      for (let index = 0; index < 80; index += 2) {
+        const [first, second] = [events[index]?.event.id, events[index + 1]?.event.id];
+        expect(second).toBe(first?.replace("-1", "-2"));
+      }
+    });
+
+    it("is not changed through what it gave out or was given", async () => {
+      const store = await open();
+      const given = { ...session("a"), metadata: { list: ["kept"] } };
+      await store.putSession(given);
+      given.metadata.list.push("added later");
+      const got = await store.getSession("a");
+      const list = got?.metadata.list;
+      expect(Array.isArray(list) && list.push("added by a reader")).toBe(2);
+      expect((await store.getSession("a"))?.metadata).toEqual({ list: ["kept"] });
+    });
+
+    it("has everything again when it is opened anew, if it is to last", async () => {
+      const at = await place();
+      const first = await open(at);
+      await first.putSession(session("a"));
+      await first.appendEvents("a", [event("1")]);
+      await first.close();
+      const second = await open(at);
+      expect((await second.getSession("a"))?.eventCount).toBe(at.isDurable ? 1 : undefined);
+      expect(await second.listEvents("a")).toHaveLength(at.isDurable ? 1 : 0);
+    });
+  });
+}
