@@ -150,9 +150,9 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     }
     if (type === "message") {
       const message = JSON.parse(event.data) as AnyMessage;
-      const isOpen = place.open.has(number);
-      const isAnswered = number <= place.known || answered.has(number);
-      if (!isOpen && (isPast || (isAnswered && "method" in message && "id" in message))) return;
+      const isRequest = "method" in message && "id" in message;
+      const isSettled = answered.has(number) || (number <= Math.max(past, place.known) && !place.open.has(number));
+      if (isRequest ? isSettled : isPast) return;
       deliver(ledger.incoming(message, number));
     } else if (!isPast) outOfBand(event);
   };
@@ -170,39 +170,44 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
       emit({ type, ...read(type) });
     } else if (type === "exit") {
       exit = read(type);
-      withdraw(() => false);
+      withdraw(ledger.openEvents());
       emit({ type, exit });
     }
   };
 
   /** Tells the user to stop working on requests that nobody waits for any more. */
-  const withdraw = (isOpen: (event: number) => boolean): void => {
-    for (const event of ledger.openEvents()) if (!isOpen(event)) deliver(ledger.answered(event));
+  const withdraw = (events: number[]): void => {
+    for (const event of events) deliver(ledger.answered(event));
   };
 
   const missed = ({ after, next }: WatchedPayloads["gap"]): void => {
     // What lies between an old open request and the present was not asked for.
     if (next > after && next <= past + 1) return;
-    if (next <= after) past = 0;
     emit({ type: "gap", after: Math.max(after, past), next });
-    void reconcile();
+    // Numbers never fall within a life; across lives they do where the clock was set back.
+    if (next <= after) replaced();
+    else void reconcile();
   };
+
+  const replaced = (): void => end(new AcpTransportError("lost", "the agent is gone and another has its id"));
 
   /** Behind a gap: what waits may have been settled in it. Asks again, but never another life of this id. */
   const reconcile = async (): Promise<void> => {
+    // Taken down before the server looks, so that it knows of all of it.
+    const open = ledger.openEvents();
+    const accepted = [...ledger.waiting].filter(([, letter]) => letter.accepted);
     const state = await lookUp(http, endpoint, signal).catch(() => "unknown" as const);
     if (typeof state === "object") {
       if (state.createdAtMs * 1000 > bornUs + BIRTH_SLACK_US) {
-        end(new AcpTransportError("lost", "the agent is gone and another has its id"));
+        replaced();
         return;
       }
-      withdraw((event) => state.awaiting.has(event));
+      withdraw(open.filter((event) => !state.awaiting.has(event)));
     }
-    for (const [wireId, letter] of [...ledger.waiting]) {
-      if (!letter.accepted || !ledger.waiting.has(wireId)) continue;
+    for (const [wireId, letter] of accepted) {
+      if (!ledger.waiting.has(wireId)) continue;
       try {
-        if (state === "unknown" || state === "absent")
-          throw new AcpTransportError("lost", "the answer may be among what is gone");
+        if (typeof state !== "object") throw new AcpTransportError("lost", "the answer may be among what is gone");
         const body = await post(letter, {
           ...common,
           prefer: "respond-async",
