@@ -52,6 +52,11 @@ impl Shared {
         self.journal.load(Ordering::SeqCst) - 1
     }
 
+    /// Whether the server is shutting down.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.registry.get().and_then(Weak::upgrade).is_none_or(|registry| registry.is_stopping())
+    }
+
     /// Makes room in the memory budget by forgetting the oldest events there are.
     pub(crate) fn make_room(&self, bytes: usize) {
         if self.budget.excess(bytes) > 0

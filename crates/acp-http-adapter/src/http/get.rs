@@ -34,6 +34,9 @@ pub(super) async fn stream(
     Ok(match view {
         View::Journal => {
             let cursor = JournalCursor::of(request.headers(), replay)?;
+            if has_seen_the_whole_journal(&instance, cursor) {
+                return Ok(StatusCode::NO_CONTENT.into_response());
+            }
             respond(JournalFeed::new(instance, cursor), changed, heartbeat)
         }
         View::Messages => {
@@ -50,6 +53,17 @@ pub(super) async fn stream(
 fn has_seen_the_end(instance: &Instance, cursor: MessageCursor) -> bool {
     match (&instance.lock().phase, cursor) {
         (Phase::Exited(record), MessageCursor::After(sequence)) => sequence >= record.event,
+        _ => false,
+    }
+}
+
+/// The same for a journal. A number that was never drawn is not the end but another life: that is told as a gap.
+fn has_seen_the_whole_journal(instance: &Instance, cursor: JournalCursor) -> bool {
+    let state = instance.lock();
+    match (&state.phase, cursor) {
+        (Phase::Exited(_), JournalCursor::After(journal)) => {
+            (state.log.newest_journal()..=instance.shared.newest_journal()).contains(&journal)
+        }
         _ => false,
     }
 }

@@ -6,6 +6,7 @@ use http_edge::{Code, Problem};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{Admission, Incoming, Instance};
+use crate::exit_record::{EndCause, ExitRecord};
 use crate::idempotency::IdempotencyKey;
 
 impl Instance {
@@ -70,7 +71,18 @@ impl Instance {
     fn admit_arrival(&self, incoming: Incoming, room: OwnedSemaphorePermit) -> Result<Admission, Problem> {
         let mut state = self.lock();
         state.forget_arriving(incoming.key.as_ref());
-        state.admit(incoming, || Some(room))
+        let admission = state.admit(incoming, || Some(room));
+        drop(state);
+        admission.map_err(|problem| match problem.code() {
+            Code::InstanceClosing => self.closed_meanwhile(),
+            _ => problem,
+        })
+    }
+
+    /// What a message is told that was here before the end came, unlike one that comes during it.
+    fn closed_meanwhile(&self) -> Problem {
+        let cause = if self.shared.is_stopping() { EndCause::Stopping } else { EndCause::Closed };
+        ExitRecord { cause, stderr_tail: String::new(), event: 0 }.to_problem()
     }
 
     fn forget_arrival(&self, key: Option<&IdempotencyKey>) {
@@ -81,7 +93,7 @@ impl Instance {
         let patience = self.shared.limits.queue_patience;
         match tokio::time::timeout(patience, Arc::clone(&self.room).acquire_many_owned(permits)).await {
             Ok(Ok(room)) => Ok(room),
-            Ok(Err(_closed)) => Err(self.lock().refusal()),
+            Ok(Err(_closed)) => Err(self.closed_meanwhile()),
             Err(_elapsed) => Err(Problem::new(
                 Code::AgentNotReading,
                 format!(

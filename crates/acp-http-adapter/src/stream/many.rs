@@ -173,9 +173,9 @@ impl Feed for ManyFeed {
         for Told { journal, name, data } in &told {
             // A gap has no number of its own: a reader that is cut right behind it must hear it again.
             if *name == "gap" {
-                framer.push_plain(name, None, data)
+                framer.push_plain(name, None, data);
             } else {
-                framer.push_cursor(name, *journal, data)
+                framer.push_cursor(name, *journal, data);
             }
         }
         self.seen = self.seen.max(limit);
