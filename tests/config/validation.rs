@@ -75,6 +75,9 @@ async fn a_body_must_be_json_and_say_so_and_be_small() {
     untyped.problem(415, "unsupported_media_type");
     let typed = server.request(Method::PUT, &mcp("/app", "x")).header("content-type", "text/yaml").body("{}");
     Answer::of(typed).await.problem(415, "unsupported_media_type");
+    // Far more than is taken: the answer arrives all the same.
+    let huge = vec![b' '; 30 << 20];
+    put(&server, &mcp("/app", "x"), huge).await.problem(413, "payload_too_large");
     let large = format!(r#"{{"type":"local","command":"{}"}}"#, "x".repeat(1 << 20));
     let problem = put(&server, &mcp("/app", "x"), large).await.problem(413, "payload_too_large");
     assert_eq!(problem["limit"], 1 << 20);

@@ -1,11 +1,14 @@
 //! `GET /v1/fs/entries` and `GET /v1/fs/stat`.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use reqwest::Method;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
-use crate::support::{Server, query};
+use crate::support::{Answer, Server, query};
 
 fn entries(pairs: &[(&str, &str)]) -> String {
     format!("/v1/fs/entries{}", query(pairs))
@@ -80,6 +83,19 @@ async fn a_recursive_listing_shows_everything_and_pages_are_linked() {
         target = link.strip_prefix('<').unwrap().strip_suffix(">; rel=\"next\"").unwrap().to_owned();
     }
     assert_eq!(found, all);
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_text_can_be_named_byte_by_byte() {
+    let server = Server::start();
+    let written = server.request(Method::PUT, "/v1/fs/file?path=%ff%20name").body("content");
+    assert_eq!(Answer::of(written).await.status, 200);
+    let names: Vec<_> =
+        std::fs::read_dir(server.workspace()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, [OsString::from_vec(b"\xff name".to_vec())]);
+    assert_eq!(column(&server.get("/v1/fs/entries").await.json(), "name"), ["\u{fffd} name"]);
+    assert_eq!(server.get("/v1/fs/file?path=%FF+name").await.text(), "content");
+    assert_eq!(server.delete("/v1/fs/entry?path=%ff%20name").await.status, 200);
 }
 
 #[tokio::test]

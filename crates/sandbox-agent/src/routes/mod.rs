@@ -6,6 +6,7 @@ mod config;
 mod fs;
 mod health;
 mod removed;
+mod upload;
 
 use acp_http_adapter::Bridge;
 use agent_catalog::Catalog;

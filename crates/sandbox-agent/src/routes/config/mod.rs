@@ -11,9 +11,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use bytes::BytesMut;
 use http::{HeaderValue, StatusCode, Uri, header};
-use http_body_util::BodyExt;
 use http_edge::{Code, Problem, Query, negotiate};
 use sandbox_config::{
     Collection, ConfigStore, Directory, Entry, EntryName, MAX_ENTRY_BYTES, McpEntry, SkillsEntry,
@@ -22,6 +20,7 @@ use serde::Serialize;
 
 use self::problem::to_problem;
 use super::blocking::blocking;
+use super::upload::Upload;
 
 /// The configuration endpoints' state. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -97,9 +96,11 @@ async fn store<K: Kind>(
     State(configuration): State<Configuration>,
     request: Request,
 ) -> Result<StatusCode, Problem> {
-    let (directory, name) = address::<K>(&configuration, request.uri())?;
-    negotiate::require_json(request.headers())?;
-    let body = read_body(request).await?;
+    let (parts, body) = request.into_parts();
+    let upload = Upload::new(&parts.headers, body);
+    let (directory, name) = address::<K>(&configuration, &parts.uri)?;
+    negotiate::require_json(&parts.headers)?;
+    let body = upload.read_all(MAX_ENTRY_BYTES).await?;
     let entry = K::parse(&body).map_err(|error| to_problem(&error, K::NAME))?;
     blocking(move || K::collection(&configuration.store).put(&directory, &name, &entry))
         .await?
@@ -150,24 +151,6 @@ fn address<K: Kind>(configuration: &Configuration, uri: &Uri) -> Result<(Directo
 fn directory<K: Kind>(configuration: &Configuration, query: &Query<'_>) -> Result<Directory, Problem> {
     Directory::resolve(&configuration.workspace, query.required("directory")?)
         .map_err(|error| to_problem(&error, K::NAME))
-}
-
-async fn read_body(request: Request) -> Result<BytesMut, Problem> {
-    let mut body = request.into_body();
-    let mut held = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| {
-            Problem::new(Code::IncompleteBody, "the body ended before it was complete; send it again")
-        })?;
-        let Ok(data) = frame.into_data() else { continue };
-        if held.len() + data.len() > MAX_ENTRY_BYTES {
-            let detail =
-                format!("an entry may have {MAX_ENTRY_BYTES} bytes; refer to files instead of holding them");
-            return Err(Problem::new(Code::PayloadTooLarge, detail).with("limit", MAX_ENTRY_BYTES));
-        }
-        held.extend_from_slice(&data);
-    }
-    Ok(held)
 }
 
 /// Text that is JSON already.

@@ -2,15 +2,14 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
-use bytes::BytesMut;
 use http_edge::{Code, Problem, Query, negotiate};
 use sandbox_fs::{Overwrite, Recursion, UserPath};
 use serde_json::{Map, Value, json};
 
-use super::problem::{incomplete_body, to_problem};
-use super::upload::Upload;
+use super::problem::to_problem;
 use super::{Files, required_path, shown};
 use crate::routes::blocking::blocking;
+use crate::routes::upload::Upload;
 
 /// Two paths and a switch; anything longer is not that.
 const MOVE_BODY_LIMIT: usize = 64 << 10;
@@ -18,7 +17,7 @@ const MOVE_BODY_LIMIT: usize = 64 << 10;
 /// Removes an entry.
 pub(super) async fn remove(State(files): State<Files>, request: Request) -> Result<Json<Value>, Problem> {
     let query = Query::of(request.uri());
-    let path = required_path(&query)?;
+    let path = required_path(request.uri())?;
     let recursion = if query.switch("recursive")? { Recursion::Recursive } else { Recursion::Single };
     let removed = blocking(move || files.service.remove(&path, recursion)).await?.map_err(to_problem)?;
     Ok(Json(json!({"path": shown(&removed)})))
@@ -29,7 +28,7 @@ pub(super) async fn make_directory(
     State(files): State<Files>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    let path = required_path(&Query::of(request.uri()))?;
+    let path = required_path(request.uri())?;
     let made = blocking(move || files.service.make_directory(&path)).await?.map_err(to_problem)?;
     Ok(Json(json!({"path": shown(&made)})))
 }
@@ -39,22 +38,10 @@ pub(super) async fn move_entry(State(files): State<Files>, request: Request) -> 
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);
     negotiate::require_json(&parts.headers)?;
-    let MoveRequest { from, to, overwrite } = MoveRequest::parse(&read_small(upload).await?)?;
+    let MoveRequest { from, to, overwrite } = MoveRequest::parse(&upload.read_all(MOVE_BODY_LIMIT).await?)?;
     let moved =
         blocking(move || files.service.move_entry(&from, &to, overwrite)).await?.map_err(to_problem)?;
     Ok(Json(json!({"from": shown(&moved.from), "to": shown(&moved.to)})))
-}
-
-async fn read_small(mut upload: Upload) -> Result<BytesMut, Problem> {
-    let mut held = BytesMut::new();
-    while let Some(bytes) = upload.next().await.map_err(|_| incomplete_body())? {
-        if held.len() + bytes.len() > MOVE_BODY_LIMIT {
-            let detail = format!("a move is described in at most {MOVE_BODY_LIMIT} bytes");
-            return Err(Problem::new(Code::PayloadTooLarge, detail).with("limit", MOVE_BODY_LIMIT));
-        }
-        held.extend_from_slice(&bytes);
-    }
-    Ok(held)
 }
 
 /// The body of a move.

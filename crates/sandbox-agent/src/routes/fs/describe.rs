@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, header};
+use http::{HeaderValue, Uri, header};
 use http_edge::{Code, Problem, Query, query};
 use sandbox_fs::{ContinuationToken, Depth, EntriesRequest, Entry, Metadata, Page};
 use serde::Serialize;
@@ -39,7 +39,7 @@ struct Description {
 /// Lists a directory.
 pub(super) async fn entries(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let parameters = Query::of(request.uri());
-    let path = path_or_workspace(&parameters)?;
+    let path = path_or_workspace(request.uri())?;
     let listing = listing(&parameters)?;
     let service = files.service.clone();
     // A long listing takes a while to write down, too.
@@ -54,14 +54,14 @@ pub(super) async fn entries(State(files): State<Files>, request: Request) -> Res
     let mut response = lines.into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(token) = next {
-        response.headers_mut().insert(header::LINK, link_to_next(&parameters, &token)?);
+        response.headers_mut().insert(header::LINK, link_to_next(request.uri(), &token)?);
     }
     Ok(response)
 }
 
 /// Describes one entry; for a symbolic link, the link itself.
 pub(super) async fn stat(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
-    let path = required_path(&Query::of(request.uri()))?;
+    let path = required_path(request.uri())?;
     let service = files.service.clone();
     let (path, metadata) = blocking(move || service.stat(&path)).await?.map_err(to_problem)?;
     let Metadata { entry_type, size, modified, .. } = &metadata;
@@ -99,19 +99,17 @@ fn line(entry: &Entry) -> EntryLine {
     }
 }
 
-/// The address of the next page: this one's, going on after its last entry.
-fn link_to_next(parameters: &Query<'_>, token: &ContinuationToken) -> Result<HeaderValue, Problem> {
-    let start = "/v1/fs/entries?".to_owned();
-    let query_begins = start.len();
-    let mut address = form_urlencoded::Serializer::for_suffix(start, query_begins);
-    for name in ["path", "recursive", "limit"] {
-        if let Some(value) = parameters.one(name)? {
-            address.append_pair(name, value);
+/// The address of the next page: this one's, letter by letter, going on after its last entry.
+fn link_to_next(uri: &Uri, token: &ContinuationToken) -> Result<HeaderValue, Problem> {
+    let mut link = String::from("</v1/fs/entries?");
+    for pair in uri.query().unwrap_or_default().split('&') {
+        if !pair.is_empty() && !pair.starts_with("after=") {
+            link.push_str(pair);
+            link.push('&');
         }
     }
-    address.append_pair("after", &token.to_string());
-    let text = format!("<{}>; rel=\"next\"", address.finish());
-    HeaderValue::try_from(text).map_err(|error| cannot_encode(&error))
+    HeaderValue::try_from(format!("{link}after={token}>; rel=\"next\""))
+        .map_err(|error| cannot_encode(&error))
 }
 
 fn cannot_encode(error: &dyn std::error::Error) -> Problem {

@@ -13,15 +13,17 @@ mod problem;
 mod range;
 mod read;
 mod unpack;
-mod upload;
 mod watch;
 mod write;
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{delete, get, post};
+use http::Uri;
 use http_edge::{Problem, Query};
 use sandbox_fs::{FileService, UserPath};
 use tokio::sync::Semaphore;
@@ -81,19 +83,63 @@ pub(super) fn routes(files: Files) -> Router {
 }
 
 /// The `path` that a request must name.
-fn required_path(query: &Query<'_>) -> Result<UserPath, Problem> {
-    UserPath::parse(query.required("path")?).map_err(to_problem)
+fn required_path(uri: &Uri) -> Result<UserPath, Problem> {
+    Query::of(uri).required("path")?;
+    path_or_workspace(uri)
 }
 
 /// The `path` of a request that means the workspace when it names none.
-fn path_or_workspace(query: &Query<'_>) -> Result<UserPath, Problem> {
-    match query.one("path")? {
-        Some(path) if !path.is_empty() => UserPath::parse(path).map_err(to_problem),
-        _ => Ok(UserPath::workspace()),
+fn path_or_workspace(uri: &Uri) -> Result<UserPath, Problem> {
+    let query = Query::of(uri);
+    match query.one("path")?.filter(|path| !path.is_empty()) {
+        None => Ok(UserPath::workspace()),
+        // Decoding to text puts this in place of what is no text, which would be another file's name.
+        Some(path) if path.contains(char::REPLACEMENT_CHARACTER) => {
+            UserPath::parse(OsString::from_vec(raw_path(uri))).map_err(to_problem)
+        }
+        Some(path) => UserPath::parse(path).map_err(to_problem),
     }
+}
+
+/// The bytes of `path`: names of files need not be text.
+fn raw_path(uri: &Uri) -> Vec<u8> {
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let value = pairs.filter_map(|pair| pair.strip_prefix("path=")).next().unwrap_or_default();
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hexadecimal = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = hexadecimal.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let (byte, left) = match (first, escaped) {
+            (b'%', Some(byte)) => (byte, &after[2..]),
+            (b'+', _) => (b' ', after),
+            (byte, _) => (*byte, after),
+        };
+        bytes.push(byte);
+        rest = left;
+    }
+    bytes
 }
 
 /// A path as answers show it. JSON has no way to say a name that is not UTF-8, so such a name is shown as far as it is.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_taken_byte_by_byte_also_where_it_is_no_text() {
+        let path = |query: &str| {
+            let uri: Uri = format!("/v1/fs/file?{query}").parse().unwrap();
+            required_path(&uri).map(|path| path.as_path().as_os_str().as_encoded_bytes().to_vec())
+        };
+        assert_eq!(path("x=1&path=a+b%2Fc&y=2"), Ok(b"a b/c".to_vec()));
+        assert_eq!(path("x=1&path=%ff+%C3%BC%2&y=2"), Ok(b"\xff \xc3\xbc%2".to_vec()));
+        assert_eq!(path("path=%EF%BF%BD"), Ok("\u{fffd}".as_bytes().to_vec()));
+        assert!(path("path=").is_err());
+        assert!(path("path=%ff&path=b").is_err());
+    }
 }

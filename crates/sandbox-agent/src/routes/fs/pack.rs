@@ -29,7 +29,7 @@ const KINDS: [(ArchiveFormat, &str, &str); 3] = [
 /// Sends a directory.
 pub(super) async fn pack(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let parameters = Query::of(request.uri());
-    let path = path_or_workspace(&parameters)?;
+    let path = path_or_workspace(request.uri())?;
     let (format, media_type, ending) = kind_of(&parameters, request.headers())?;
     let service = files.service.clone();
     let builder = blocking(move || service.open_archive(&path)).await?.map_err(to_problem)?;

@@ -7,6 +7,7 @@ use http_edge::{Code, Problem, query};
 use sandbox_fs::Error;
 
 use super::shown;
+use crate::routes::upload;
 
 /// Says a failure to the client. What only the log should know is logged here.
 #[allow(clippy::needless_pass_by_value, reason = "the shape that `map_err` wants")]
@@ -44,20 +45,12 @@ pub(super) fn to_problem(error: Error) -> Problem {
                 .with("limit", *limit)
         }
         Error::Changed { path } => about(Code::ChangedMeanwhile, path),
-        Error::InputFailed { .. } => incomplete_body(),
+        Error::InputFailed { .. } => upload::incomplete(),
         Error::WatchLimit { path } => about(Code::OutOfResources, path).retry_after(5),
         Error::Io { path, source } => system(&error, path, source),
         // Nobody is there any more to read about `OutputFailed`, nor do we know what a later variant means.
         _ => unknown(&error),
     }
-}
-
-/// The problem of an upload that its client did not finish.
-pub(super) fn incomplete_body() -> Problem {
-    Problem::new(
-        Code::IncompleteBody,
-        "the body ended before it was complete; nothing was stored, send it again",
-    )
 }
 
 fn system(error: &Error, path: &Path, source: &io::Error) -> Problem {

@@ -10,7 +10,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use http_edge::{Code, Problem, Query};
+use http_edge::{Code, Problem};
 use sandbox_fs::{FileReader, Length, RangeReader};
 
 use super::conditions::{self, Verdict, Version};
@@ -21,7 +21,7 @@ use crate::routes::blocking::blocking;
 
 /// Sends a file, or the part of it that was asked for.
 pub(super) async fn read(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
-    let path = required_path(&Query::of(request.uri()))?;
+    let path = required_path(request.uri())?;
     let service = files.service.clone();
     let file = blocking(move || service.open_file(&path)).await?.map_err(to_problem)?;
     match file.length() {

@@ -6,15 +6,15 @@ use axum::Json;
 use axum::extract::{Request, State};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, header};
-use http_edge::{Code, Problem, Query, negotiate};
+use http_edge::{Code, Problem, negotiate};
 use sandbox_fs::{ArchiveFormat, ArchiveLimits, Extracted, UserPath};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::problem::to_problem;
-use super::upload::Upload;
 use super::{Files, path_or_workspace, shown};
 use crate::routes::blocking::{detached, interrupted};
+use crate::routes::upload::Upload;
 
 /// Pieces of the body between the connection and the thread that unpacks.
 const PIECES_AHEAD: usize = 2;
@@ -31,7 +31,7 @@ pub(super) struct Unpacked {
 pub(super) async fn unpack(State(files): State<Files>, request: Request) -> Result<Json<Unpacked>, Problem> {
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);
-    let path = path_or_workspace(&Query::of(&parts.uri))?;
+    let path = path_or_workspace(&parts.uri)?;
     let format = format_of(&parts.headers)?;
     let Extracted { paths, truncated, count, .. } = detached(extract(files, path, format, upload)).await?;
     let paths = paths.iter().map(|path| shown(path)).collect();

@@ -36,7 +36,7 @@ const EVENTS_AHEAD: usize = 64;
 pub(super) async fn watch(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     negotiate::require_accept(request.headers(), "text/event-stream")?;
     let query = Query::of(request.uri());
-    let path = path_or_workspace(&query)?;
+    let path = path_or_workspace(request.uri())?;
     let recursive = query.one("recursive")?.is_none() || query.switch("recursive")?;
     let depth = if recursive { Depth::Recursive } else { Depth::Children };
     let options = WatchOptions { depth, ..WatchOptions::default() };

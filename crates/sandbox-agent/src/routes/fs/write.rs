@@ -8,15 +8,15 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderValue, header};
-use http_edge::{Problem, Query};
+use http::{HeaderMap, HeaderValue, header};
+use http_edge::{Code, Problem};
 use sandbox_fs::{AtomicWriter, Atomicity, CHUNK_BYTES, FileService, UserPath, WriteOptions, WriteOutcome};
 use serde::Serialize;
 
-use super::problem::{incomplete_body, to_problem};
-use super::upload::{Upload, refuse_encoding};
+use super::problem::to_problem;
 use super::{Files, conditions, required_path, shown};
 use crate::routes::blocking::{blocking, detached};
+use crate::routes::upload::{self, Upload};
 
 /// What was written.
 #[derive(Debug, Serialize)]
@@ -34,7 +34,9 @@ pub(super) async fn write(State(files): State<Files>, request: Request) -> Resul
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);
     let (path, options) = read_request(&parts, &files)?;
-    upload.check_announced(options.max_bytes)?;
+    if let Some(limit) = options.max_bytes.filter(|limit| upload.announced() > *limit) {
+        return Err(to_problem(sandbox_fs::Error::TooLarge { limit }));
+    }
     let outcome = detached(store(files.service, path, options, upload)).await?;
     let written = Written {
         path: shown(&outcome.path),
@@ -49,7 +51,7 @@ pub(super) async fn write(State(files): State<Files>, request: Request) -> Resul
 }
 
 fn read_request(parts: &Parts, files: &Files) -> Result<(UserPath, WriteOptions), Problem> {
-    let path = required_path(&Query::of(&parts.uri))?;
+    let path = required_path(&parts.uri)?;
     refuse_encoding(&parts.headers)?;
     if parts.headers.contains_key(header::CONTENT_RANGE) {
         // Taken for a whole file, a part would replace it.
@@ -60,6 +62,17 @@ fn read_request(parts: &Parts, files: &Files) -> Result<(UserPath, WriteOptions)
     }
     let precondition = conditions::for_writing(&parts.headers)?;
     Ok((path, WriteOptions { precondition, max_bytes: files.max_upload_bytes }))
+}
+
+/// Refuses a body that is wrapped in a way that would be stored instead of being undone.
+fn refuse_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => Err(Problem::new(
+            Code::UnsupportedMediaType,
+            "the body is stored as it comes; send it without `Content-Encoding`",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What a step of writing leads to.
@@ -83,7 +96,7 @@ async fn store(
                 tracing::debug!(%error, "an upload was cut off");
                 // Removing what came so far can take a while.
                 blocking(move || drop(writer)).await?;
-                return Err(incomplete_body());
+                return Err(upload::incomplete());
             }
         };
         let complete = upload.has_ended();

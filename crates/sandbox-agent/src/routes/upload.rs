@@ -1,4 +1,4 @@
-//! The body of an upload: counted, and never dropped in the middle of what a client sends.
+//! The body of a request: never dropped in the middle of what a client sends.
 //!
 //! A server that answers and closes while its client still sends makes the client's system throw the answer away.
 //! So the rest of a refused body is read and discarded for a while, in the background.
@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
@@ -18,7 +18,7 @@ const DISCARD_BYTES: u64 = 64 << 20;
 /// For how long.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 
-/// A request's body.
+/// What a client sends.
 #[derive(Debug)]
 pub(super) struct Upload {
     body: Body,
@@ -39,17 +39,9 @@ impl Upload {
         Self { body, state: if waits { State::Waiting } else { State::Underway } }
     }
 
-    /// Refuses a body that says itself that it is too large.
-    ///
-    /// # Errors
-    /// 413 `payload_too_large`.
-    pub(super) fn check_announced(&self, limit: Option<u64>) -> Result<(), Problem> {
-        match limit {
-            Some(limit) if self.body.size_hint().lower() > limit => {
-                Err(super::to_problem(sandbox_fs::Error::TooLarge { limit }))
-            }
-            _ => Ok(()),
-        }
+    /// How many bytes it says to have at least.
+    pub(super) fn announced(&self) -> u64 {
+        self.body.size_hint().lower()
     }
 
     /// The next bytes; `None` at the end.
@@ -92,6 +84,22 @@ impl Upload {
         Ok(batch)
     }
 
+    /// All of it, for bodies that are small or wrong.
+    ///
+    /// # Errors
+    /// 413 `payload_too_large`, 400 `incomplete_body`.
+    pub(super) async fn read_all(mut self, limit: usize) -> Result<BytesMut, Problem> {
+        let mut held = BytesMut::new();
+        while let Some(bytes) = self.next().await.map_err(|_| incomplete())? {
+            if held.len() + bytes.len() > limit {
+                let detail = format!("the body may have {limit} bytes here; send a shorter one");
+                return Err(Problem::new(Code::PayloadTooLarge, detail).with("limit", limit));
+            }
+            held.extend_from_slice(&bytes);
+        }
+        Ok(held)
+    }
+
     /// Whether all of it has been read.
     pub(super) fn has_ended(&self) -> bool {
         self.state == State::Ended
@@ -121,16 +129,10 @@ async fn discard(mut body: Body) {
     }
 }
 
-/// Refuses a body that is wrapped in a way that would be stored instead of being undone.
-///
-/// # Errors
-/// 415 `unsupported_media_type`.
-pub(super) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Problem> {
-    match headers.get(header::CONTENT_ENCODING) {
-        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => Err(Problem::new(
-            Code::UnsupportedMediaType,
-            "the body is stored as it comes; send it without `Content-Encoding`",
-        )),
-        _ => Ok(()),
-    }
+/// The problem of a body that its client did not finish.
+pub(super) fn incomplete() -> Problem {
+    Problem::new(
+        Code::IncompleteBody,
+        "the body ended before it was complete; nothing was stored, send it again",
+    )
 }
