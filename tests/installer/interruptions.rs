@@ -40,8 +40,9 @@ fn delete_during_an_install_lets_go_of_the_instance_and_the_install_goes_on() {
 #[test]
 fn a_post_whose_client_leaves_during_the_install_is_still_forwarded() {
     held_install!(depot, gate, machine, server);
-    drop(hello(&server, "a", "fake").write());
+    let connection = hello(&server, "a", "fake").write();
     depot.wait_for_download();
+    drop(connection);
     let mut reader = server.stream("a");
     gate.open();
     let answer = reader.next();
@@ -57,14 +58,16 @@ fn an_explicit_install_goes_on_when_its_client_leaves() {
     depot.wait_for_download();
     drop(connection);
     gate.open();
-    eventually("the install ends", || (show(&server, "fake")["installed"] == true).then_some(()));
+    eventually("the install ends", || {
+        (show(&server, "fake")["install"]["state"] == "installed").then_some(())
+    });
     assert_eq!(machine.versions("fake"), ["1.0.0", "current"]);
 }
 
 #[test]
 fn a_server_killed_during_an_install_leaves_nothing_that_the_next_one_stumbles_over() {
     held_install!(depot, gate, machine, server);
-    drop(hello(&server, "a", "fake").write());
+    let _connection = hello(&server, "a", "fake").write();
     depot.wait_for_download();
     eventually("there is something half done", || (!machine.versions("fake").is_empty()).then_some(()));
     server.process.signal("KILL");

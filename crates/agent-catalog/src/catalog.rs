@@ -198,7 +198,10 @@ impl Catalog {
     }
 
     /// The id under which an agent is kept: a registry id of a manifest agent means that agent.
-    pub(crate) fn canonical(&self, id: &str) -> Result<AgentId, CatalogError> {
+    ///
+    /// # Errors
+    /// [`CatalogError::InvalidAgentId`].
+    pub fn canonical(&self, id: &str) -> Result<AgentId, CatalogError> {
         let parsed: AgentId = id.parse()?;
         if self.configured(&parsed).is_some() {
             return Ok(parsed);

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Variables that no child process of the catalog ever sees.
-const SECRET_VARIABLES: [&str; 1] = ["SANDBOX_AGENT_TOKEN"];
+const SECRET_VARIABLES: [&str; 2] = ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE"];
 
 /// A snapshot of environment variables.
 #[derive(Debug, Clone, Default)]

@@ -42,7 +42,8 @@ impl Machine {
         self
     }
 
-    /// The same machine, on which there are the usual small programs, but no Node.js and no Python.
+    /// The same machine, on which there are the usual small programs, but no Node.js, no Python, and no place to get
+    /// them from.
     pub(crate) fn without_runtimes(self) -> Self {
         let programs = self.make_folder("programs");
         let path = std::env::var_os("PATH").expect("there is a PATH");
@@ -59,6 +60,8 @@ impl Machine {
             .with("NPM_CONFIG_REGISTRY", "")
             .with("npm_config_registry", "")
             .with("PIP_CONFIG_FILE", "/dev/null")
+            .with("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
+            .with("PIP_FIND_LINKS", "")
     }
 
     pub(crate) fn folder(&self) -> &Path {

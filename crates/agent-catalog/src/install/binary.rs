@@ -31,8 +31,8 @@ pub(crate) async fn install(
     let (directory, path) = context.make_version_directory(named)?;
     let program = path.join(&command);
     let placed = {
-        let (path, program) = (path.clone(), program.clone());
-        tokio::task::spawn_blocking(move || place(&file, &path, &program)).await
+        let (path, program, origin) = (path.clone(), program.clone(), target.archive.clone());
+        tokio::task::spawn_blocking(move || place(&file, &origin, &path, &program)).await
     };
     placed
         .unwrap_or_else(|error| Err(error.to_string()))
@@ -70,8 +70,13 @@ fn command_path(text: &str) -> Result<PathBuf, String> {
     if path.as_os_str().is_empty() { Err("the registry names no command".to_owned()) } else { Ok(path) }
 }
 
-fn place(file: &Path, directory: &Path, program: &Path) -> Result<(), String> {
+fn place(file: &Path, origin: &str, directory: &Path, program: &Path) -> Result<(), String> {
     let kind = ArchiveKind::detect(file).map_err(|error| error.to_string())?;
+    if kind == ArchiveKind::Bare && is_named_like_an_archive(origin) {
+        // A proxy's login page, say, which would otherwise be taken for a program that does not start.
+        return Err("what was downloaded is no archive that can be unpacked (zip, tar.gz, tar.bz2, tar.zst)"
+            .to_owned());
+    }
     if kind == ArchiveKind::Bare {
         if let Some(parent) = program.parent() {
             std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
@@ -87,4 +92,27 @@ fn place(file: &Path, directory: &Path, program: &Path) -> Result<(), String> {
         ));
     }
     make_executable(program).map_err(|error| format!("{}: {error}", program.display()))
+}
+
+fn is_named_like_an_archive(origin: &str) -> bool {
+    let path = origin.split(['?', '#']).next().unwrap_or(origin).to_ascii_lowercase();
+    [".zip", ".gz", ".tgz", ".bz2", ".tbz2", ".tbz", ".zst", ".xz", ".txz", ".tar"]
+        .iter()
+        .any(|ending| path.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_in_place_of_an_archive_is_not_taken_for_a_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, program) = (folder.path().join("download"), folder.path().join("agent"));
+        std::fs::write(&file, "<html>please log in</html>").unwrap();
+        let refused = place(&file, "http://host/agent.tar.gz?x=1", folder.path(), &program).unwrap_err();
+        assert!(refused.contains("no archive"), "{refused}");
+        assert!(!program.exists());
+        place(&file, "http://host/agent", folder.path(), &program).unwrap();
+    }
 }

@@ -9,6 +9,7 @@ mod output;
 
 use std::process::ExitCode;
 
+use agent_catalog::CatalogError;
 use clap::{Parser, Subcommand};
 
 use crate::settings::ServerArguments;
@@ -51,8 +52,8 @@ pub(crate) fn run() -> ExitCode {
 enum CliError {
     #[error("{0}")]
     Settings(#[from] crate::settings::SettingsError),
-    #[error("{0}")]
-    Catalog(#[from] agent_catalog::CatalogError),
+    #[error("{}", explain(.0))]
+    Catalog(#[from] CatalogError),
     #[error("{failed} of {total} agents could not be installed")]
     SomeFailed { failed: usize, total: usize },
     #[error(
@@ -63,6 +64,17 @@ enum CliError {
     Refused { status: u16, detail: String },
     #[error("{0}")]
     Io(#[from] std::io::Error),
+}
+
+/// The reason, with what a person at a terminal needs to go on.
+fn explain(error: &CatalogError) -> String {
+    match (error, error.output_tail()) {
+        (CatalogError::UnknownAgent { .. }, _) => {
+            format!("{error}; `sandbox-agent agents list` shows those there are")
+        }
+        (_, Some(tail)) => format!("{error}\n{tail}"),
+        (_, None) => error.to_string(),
+    }
 }
 
 /// Commands other than the server need no more than one thread.

@@ -48,8 +48,8 @@ pub(super) async fn install_with_progress(
             _ = tick.tick() => {}
         }
         let now = progress.borrow_and_update().clone();
-        if now.state == InstallState::Installing {
-            let step = now.step.map_or("", |step| step.as_str()).replace('_', " ");
+        if let (InstallState::Installing, Some(step)) = (now.state, now.step) {
+            let step = step.as_str().replace('_', " ");
             let seconds = now.elapsed().unwrap_or_default().as_secs();
             line.show(&format!("{agent}: {step} {} ({seconds} s)", now.detail.unwrap_or_default()));
         }

@@ -10,6 +10,7 @@ use axum::{Json, Router};
 use http::request::Parts;
 use http_edge::{Code, Problem, Query, negotiate};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::launcher::to_problem;
 
@@ -46,7 +47,7 @@ async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<Age
     }
     let running = agents.bridge.instances();
     for info in &mut found {
-        info.server_status = Some(status_of(info, &running));
+        info.server_status = Some(agents.status_of(info, &running));
     }
     Ok(Json(AgentList { agents: found }))
 }
@@ -62,7 +63,7 @@ async fn show(
         agents.catalog.agent(&id.0).await
     };
     let mut info = found.map_err(|error| not_found_or(&error))?;
-    info.server_status = Some(status_of(&info, &agents.bridge.instances()));
+    info.server_status = Some(agents.status_of(&info, &agents.bridge.instances()));
     Ok(Json(info))
 }
 
@@ -86,7 +87,9 @@ async fn install_request(request: Request) -> Result<InstallRequest, Problem> {
         return Ok(InstallRequest::default());
     }
     negotiate::require_json(&parts.headers)?;
-    serde_json::from_slice(&bytes).map_err(|error| {
+    let object: Result<serde_json::Map<String, Value>, _> = serde_json::from_slice(&bytes);
+    // By way of an object, since a list of the parts would be understood as well.
+    object.and_then(|parts| serde_json::from_value(Value::Object(parts))).map_err(|error| {
         Problem::new(
             Code::InvalidJson,
             format!("{error}; send {{\"reinstall\":true,\"agentVersion\":\"1.2.3\",\"agentProcessVersion\":\"1.2.3\"}}, each part optional"),
@@ -104,17 +107,21 @@ fn not_found_or(error: &CatalogError) -> Problem {
     }
 }
 
-fn status_of(info: &AgentInfo, running: &[Summary]) -> ServerStatus {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-    let oldest = running
-        .iter()
-        .filter(|instance| instance.agent == info.id && instance.status == "running")
-        .map(|instance| instance.created_at_ms)
-        .min();
-    ServerStatus {
-        status: if oldest.is_some() { ServerState::Running } else { ServerState::Stopped },
-        uptime_ms: oldest.map(|since| now.saturating_sub(since)),
+impl Agents {
+    fn status_of(&self, info: &AgentInfo, running: &[Summary]) -> ServerStatus {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        // An instance goes by the name that its client gave, which may be the agent's id in the registry.
+        let is_of = |name: &str| self.catalog.canonical(name).is_ok_and(|id| id.as_str() == info.id);
+        let oldest = running
+            .iter()
+            .filter(|instance| instance.status == "running" && is_of(&instance.agent))
+            .map(|instance| instance.created_at_ms)
+            .min();
+        ServerStatus {
+            status: if oldest.is_some() { ServerState::Running } else { ServerState::Stopped },
+            uptime_ms: oldest.map(|since| now.saturating_sub(since)),
+        }
     }
 }
 
