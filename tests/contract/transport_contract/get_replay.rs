@@ -202,7 +202,9 @@ fn an_unanswered_request_of_the_agent_is_never_dropped_and_comes_after_the_gap_b
 fn a_reader_that_is_cut_off_finds_the_answer_to_its_lost_post_on_the_stream() {
     let server = server_with_past(0);
     let seen = server.stream("a").next().number();
-    drop(server.post("a", call("lost", "slow", json!({"ms": 100}))).write());
+    let connection = server.post("a", call("lost", "slow", json!({"ms": 300}))).write();
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    drop(connection);
     let mut stream = server.get("a").header("Last-Event-ID", &seen.to_string()).stream();
     stream.until(|event| event.answers(&json!("lost")));
 }

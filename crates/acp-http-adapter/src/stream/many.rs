@@ -117,8 +117,11 @@ impl ManyFeed {
     /// Where this watcher stands in an instance that came and went, or just went, without being followed.
     fn missed_in(&self, change: &Change) -> Option<u64> {
         let ChangeKind::Closed { last_event } = change.kind else { return None };
-        let followed = |held: &Arc<Instance>| held.id == change.server_id && held.life == change.life;
-        (last_event > self.seen && !self.followed.iter().any(followed)).then_some(self.seen)
+        (last_event > self.seen && !self.follows(change)).then_some(self.seen)
+    }
+
+    fn follows(&self, change: &Change) -> bool {
+        self.followed.iter().any(|held| held.id == change.server_id && held.life == change.life)
     }
 
     fn follow_all(&mut self) {
@@ -161,7 +164,8 @@ impl Feed for ManyFeed {
             }
             limit = limit.min(collect(instance, &state, self.seen, self.view, newest, &mut told));
         }
-        let news = changes.iter().filter(|change| change.journal > self.known);
+        // Who starts at the oldest hears of the instances there are where they came, as who was here then did.
+        let news = changes.iter().filter(|change| change.journal > self.known || self.follows(change));
         for change in news.filter(|change| self.selection.has(&change.server_id)) {
             if let Some(after) = self.missed_in(change) {
                 told.push(tell_missed(change, after));
