@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { transportErrorOf } from "./errors.ts";
 import { type Mischief, type Proxy, type Seen, startProxy } from "./testing/proxy.ts";
 import { seeded } from "./testing/random.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
@@ -110,6 +111,24 @@ describe("a POST whose answer is lost", () => {
     proxy.plan = ({ method }) => (method === "POST" && left-- > 0 ? { answer } : {});
     await prompt(acp, sessionId, "echo again");
     expect(acp.said).toEqual(["again"]);
+    await acp.close();
+  });
+
+  test.each([
+    [502, "agent_exited"],
+    [502, "spawn_failed"],
+    [502, "install_failed"],
+    [503, "server_stopping"],
+    [413, "payload_too_large"],
+  ])("is not repeated after %i %s, which stands", async (status, code) => {
+    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
+    const sessionId = await openSession(acp);
+    let posts = 0;
+    const body = JSON.stringify({ type: `urn:test:${code}`, status });
+    proxy.plan = ({ method }) => (method === "POST" && ++posts > 0 ? { answer: { status, body } } : {});
+    const error = await prompt(acp, sessionId, "echo never").then(undefined, transportErrorOf);
+    expect(error).toMatchObject({ status, code });
+    expect(posts).toBe(1);
     await acp.close();
   });
 
