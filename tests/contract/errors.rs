@@ -77,3 +77,26 @@ fn the_server_says_that_it_is_there() {
     server.request("GET", "/readyz").send().expect(200);
     assert_eq!(server.request("GET", "/").send().expect(200).json()["name"], "sandbox-agent");
 }
+
+#[test]
+fn odd_targets_and_methods_are_answered_with_problems() {
+    let server = Server::start();
+    for (method, target) in [
+        ("FOO", "/v1/acp"),
+        ("TRACE", "/v1/acp/a"),
+        ("GET", "//v1/acp"),
+        ("GET", "/v1/../v1/nothing"),
+        ("GET", "/v1/acp/a/../../health"),
+        ("GET", "/%00"),
+        ("GET", "/v1/acp?view=nonsense"),
+    ] {
+        let response = server.request(method, target).header("Accept", "text/event-stream").send();
+        assert!((400..500).contains(&response.status), "{method} {target}: {}", response.status);
+    }
+    // Forms of a target that are not for servers like this one; it only must not fall over.
+    for (method, target) in [("OPTIONS", "*"), ("CONNECT", "127.0.0.1:80")] {
+        drop(server.request(method, target).write());
+    }
+    server.request("GET", "/v1/health").send().expect(200);
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+}

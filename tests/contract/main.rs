@@ -3,6 +3,7 @@
 //! One module a suite, one test a rule: a test's name is the rule that it shows.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!({...})` reads best where it stands")]
 
 mod harness;
 

@@ -58,31 +58,38 @@ fn sigterm_ends_streams_with_exit_after_the_agents_last_words() {
     let mut stream = server.stream("a");
     let mut many = server.request("GET", "/v1/acp").header("Accept", "text/event-stream").stream();
     server.process.signal("TERM");
-    let events = stream.to_the_end();
+    let events = stream.rest();
     assert_eq!(events.last().unwrap().name, "exit");
-    many.to_the_end();
+    many.rest();
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
 }
 
 #[test]
 fn while_it_stops_nothing_new_is_taken() {
-    let mut server = Server::with().agent("immortal", "--ignore-eof --ignore-term").start();
+    let mut server = Server::with()
+        .flag("--terminate-grace", "500ms")
+        .flag("--close-grace", "500ms")
+        .agent("immortal", "--ignore-eof --ignore-term")
+        .start();
     server.open("a", "immortal");
     // A connection that is open already is still answered, with 503.
     let stream = server.stream("a");
     server.process.signal("TERM");
-    let refused = eventually("the port is closed", || {
+    eventually("the port is closed", || {
         let connection = std::net::TcpStream::connect(("127.0.0.1", server.port));
         connection.is_err().then_some(())
     });
-    assert_eq!(refused, ());
     drop(stream);
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
 }
 
 #[test]
 fn a_post_on_an_open_connection_is_503_while_the_server_stops() {
-    let mut server = Server::with().agent("immortal", "--ignore-eof --ignore-term").start();
+    let mut server = Server::with()
+        .flag("--terminate-grace", "500ms")
+        .flag("--close-grace", "500ms")
+        .agent("immortal", "--ignore-eof --ignore-term")
+        .start();
     server.open("a", "immortal");
     // Headers sent, body not yet: the request is under way when the server is told to stop.
     let body = call(1, "echo", json!({}));
@@ -123,4 +130,15 @@ fn a_server_without_instances_stops_at_once() {
     server.process.signal("TERM");
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}
+
+#[test]
+fn sigterm_while_an_agent_is_being_installed_fails_who_waits_and_exits_0() {
+    let depot = crate::harness::installs::Depot::open();
+    let mut server = Server::with().registry(&depot.registry).start();
+    let waiting = server.post("a", call(1, "echo", json!({}))).query("agent", "lazy").start();
+    depot.wait_for_download();
+    server.process.signal("TERM");
+    waiting.join().unwrap().problem(503, "server_stopping");
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
 }

@@ -12,6 +12,7 @@ mod listing;
 mod memory;
 mod preconditions;
 mod reading;
+mod settings;
 mod support;
 mod system_limits;
 mod watching;

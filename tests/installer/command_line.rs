@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::harness::eventually;
 use crate::support::depot::FAKE;
 use crate::support::npm::machine_with_gemini;
 use crate::support::{Depot, Machine, NOBODY, script};
@@ -32,18 +33,10 @@ fn install_tells_its_steps_on_standard_error_while_it_works() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let gate = depot.hold(FAKE);
     let machine = Machine::new(&depot.registry());
-    let finished = std::thread::scope(|scope| {
-        let running = scope.spawn(|| machine.run(&["install", "fake", "--json"]));
-        depot.wait_for_download();
-        // Its next look at how far it is comes within a tenth of a second; the download lasts for a few of those.
-        let held = std::time::Instant::now();
-        crate::harness::eventually("it has looked", || {
-            (held.elapsed() > std::time::Duration::from_millis(400)).then_some(())
-        });
-        gate.open();
-        running.join().unwrap().done()
-    });
-    assert!(finished.errors.contains("fake: download"), "{}", finished.errors);
+    let running = machine.begin(&["install", "fake", "--json"]);
+    eventually("the download is told", || running.errors().contains("fake: download").then_some(()));
+    gate.open();
+    let finished = running.end().done();
     assert!(!finished.errors.contains('\u{1b}'), "no terminal, no colours: {:?}", finished.errors);
     assert_eq!(finished.json()["already_installed"], false, "standard output has the result alone");
 }
@@ -66,6 +59,8 @@ fn an_agent_that_nobody_knows_fails_with_a_word_on_where_to_look() {
         let said = machine.run(arguments).failed();
         assert!(said.contains("\"nobody\"") && said.contains("sandbox-agent agents list"), "{said}");
     }
+    // Without the registry nobody can tell whether it knows the agent.
+    assert!(machine.run(&["install", "nobody"]).failed().contains("ACP registry cannot be asked"));
     let said = machine.run(&["install", "../evil"]).failed();
     assert!(said.contains("not an agent id"), "{said}");
     // A command line that makes no sense is another matter.
@@ -81,20 +76,24 @@ fn an_agent_that_nobody_knows_fails_with_a_word_on_where_to_look() {
 fn installing_all_goes_on_after_one_that_fails_and_says_how_many_did() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry()).without_runtimes();
-    // So that the registry's agents are known from the start.
-    machine.run(&["install", "fake"]).done();
-    let finished = machine.run(&["install", "--all", "--reinstall"]);
+    let finished = machine.run(&["install", "--all"]);
     assert_eq!(finished.code, Some(1));
     assert!(finished.output.contains("fake installed\n"), "{}", finished.output);
     assert!(finished.output.contains("mock is installed\n"), "{}", finished.output);
     assert!(finished.errors.contains("gemini: Node.js"), "{}", finished.errors);
     assert!(finished.errors.contains("agents could not be installed"), "{}", finished.errors);
+    let again = machine.run(&["install", "--all", "--json"]).json();
+    assert_eq!(again["installed"]["fake"]["already_installed"], true);
+    assert!(again["installed"]["gemini"].is_null(), "{again}");
 }
 
 #[test]
 fn agents_are_listed_and_shown_for_people_and_for_programs() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
+    // A fresh machine knows the registry's agents at once.
+    let fresh = machine.run(&["agents", "list"]).done().output;
+    assert!(fresh.contains("not installed; sandbox-agent install fake\n"), "{fresh}");
     machine.run(&["install", "fake"]).done();
     let text = machine.run(&["agents"]).done().output;
     assert_eq!(text, machine.run(&["agents", "list"]).done().output);

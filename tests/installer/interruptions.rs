@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::eventually;
+use crate::harness::{Process, eventually};
 use crate::support::depot::FAKE;
+use crate::support::npm::{machine_with_gemini, pinned_gemini};
 use crate::support::{Depot, Machine, ask, hello, install, script, show};
 
 /// A server that has begun to download an agent for `a`, and will not get further.
@@ -116,4 +117,46 @@ fn an_instance_that_runs_during_a_reinstall_keeps_running_from_its_own_files() {
     server.delete("old").send().expect(204);
     eventually("the old version is cleared away", || (machine.versions("fake").len() == 2).then_some(()));
     assert_eq!(ask(&server, "new", 3, "where"), new_path);
+}
+
+/// A machine on which installing `gemini` does not end: a script of the package tells its process id and stays.
+fn machine_with_endless_install() -> (Depot, Machine) {
+    let stay = json!({ "hasInstallScript": true,
+        "scripts": { "postinstall": "echo $$ > \"$PROCESS_FILE\"; exec sleep 300" } });
+    let (depot, machine) = machine_with_gemini(&[&pinned_gemini().1], &stay);
+    let file = machine.folder().join("process").display().to_string();
+    (depot, machine.with("PROCESS_FILE", &file))
+}
+
+/// The script, once it runs.
+#[track_caller]
+fn install_script(machine: &Machine) -> Process {
+    eventually("the package's script runs", || {
+        let text = std::fs::read_to_string(machine.folder().join("process")).ok()?;
+        text.strip_suffix('\n')?.parse().ok().map(Process::of)
+    })
+}
+
+#[test]
+fn a_server_told_to_stop_takes_the_tools_of_an_install_with_it() {
+    let (_depot, machine) = machine_with_endless_install();
+    let mut server = machine.start();
+    let first = hello(&server, "a", "gemini").start();
+    let script = install_script(&machine);
+    server.process.signal("TERM");
+    first.join().unwrap().problem(503, "server_stopping");
+    assert_eq!(server.wait_for_end(Duration::from_secs(10)).code(), Some(0));
+    eventually("the script has ended", || (!script.is_alive()).then_some(()));
+}
+
+#[test]
+fn an_interrupted_command_takes_the_tools_of_an_install_with_it() {
+    let (_depot, machine) = machine_with_endless_install();
+    let running = machine.begin(&["install", "gemini"]);
+    let script = install_script(&machine);
+    running.process().signal("INT");
+    let finished = running.end();
+    assert_eq!(finished.code, Some(130), "{}", finished.errors);
+    assert!(finished.errors.ends_with("sandbox-agent: interrupted\n"), "{}", finished.errors);
+    eventually("the script has ended", || (!script.is_alive()).then_some(()));
 }

@@ -101,3 +101,21 @@ fn requests_are_answered_in_the_middle_of_a_burst() {
     }
     burst.join().unwrap().expect(200);
 }
+
+#[test]
+fn a_request_of_the_agent_that_a_stalled_reader_missed_comes_right_after_the_gap() {
+    let server = Server::with().flag("--replay-events", "200").start();
+    server.open("a", "fault");
+    let mut stalled = server.stream("a");
+    stalled.next();
+    let emit = || server.tell("a", "emit", json!({"count": 10_000, "bytes": 1000}));
+    emit();
+    server.tell("a", "ask", json!({"id": "q", "method": "session/request_permission", "params": {}}));
+    emit();
+    let question = stalled.until(|event| event.is_call_of("session/request_permission"));
+    assert_eq!(question.json()["id"], "q");
+    // And only once, though it is both open and, for a moment, in the buffer.
+    server.post("a", call("end", "echo", json!({}))).send().expect(200);
+    let rest = stalled.up_to(|event| event.answers(&json!("end")));
+    assert_eq!(rest.iter().filter(|event| event.is_call_of("session/request_permission")).count(), 0);
+}

@@ -94,7 +94,7 @@ fn a_last_message_without_a_line_end_before_exit_is_not_lost() {
         .send()
         .expect_accepted();
     server.post("a", call(2, "exit", json!({}))).send().problem(502, "agent_exited");
-    let events = server.stream("a").to_the_end();
+    let events = server.stream("a").rest();
     assert!(events.iter().any(|event| event.is_call_of("cut")), "{events:?}");
 }
 

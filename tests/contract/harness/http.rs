@@ -2,7 +2,7 @@
 //!
 //! Every answer of 400 and above is checked to be a problem document, whatever the test looks at afterwards.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::thread::JoinHandle;
 use std::time::Duration;

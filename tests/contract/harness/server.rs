@@ -33,7 +33,7 @@ impl ServerBuilder {
         let mut command = Command::new(BINARY);
         command.arg("server");
         Self { command, scratch, registry: r#"{"version":"1","agents":[]}"#.to_owned() }
-            .flag("--port", "0")
+            .env("SANDBOX_AGENT_PORT", "0")
             .flag("--agent", &format!("fault='{}'", fault_agent().display()))
     }
 
@@ -41,6 +41,7 @@ impl ServerBuilder {
     pub(crate) fn under(mut self, program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.args(arguments).arg(BINARY).args(self.command.get_args());
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         self.command = command;
         self
     }
@@ -182,6 +183,8 @@ impl Server {
         std::fs::read_to_string(self.scratch.path().join("server.log")).unwrap_or_default()
     }
 
+    /// Its home, where its data and its configuration are.
+    #[allow(dead_code, reason = "the installer suite, which shares this harness, looks into it")]
     pub(crate) fn folder(&self) -> &Path {
         self.scratch.path()
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::BufReader;
 use std::net::{Shutdown, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -95,13 +95,6 @@ impl Stream {
         self.ready.pop_front()
     }
 
-    /// The next event if one comes within `wait`.
-    pub(crate) fn next_within(&mut self, wait: Duration) -> Option<Event> {
-        let deadline = Instant::now() + wait;
-        while self.ready.is_empty() && !self.ended && self.pull(deadline) {}
-        self.ready.pop_front()
-    }
-
     /// Skips to the first event that is wanted.
     #[track_caller]
     pub(crate) fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
@@ -127,7 +120,7 @@ impl Stream {
 
     /// Everything until the server ends the stream.
     #[track_caller]
-    pub(crate) fn to_the_end(&mut self) -> Vec<Event> {
+    pub(crate) fn rest(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.next_or_end()).collect()
     }
 

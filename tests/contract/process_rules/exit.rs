@@ -37,7 +37,7 @@ fn an_exited_instance_answers_502_agent_exited_until_a_request_names_the_agent()
 #[test]
 fn numbers_go_on_over_a_restart_and_the_past_stays() {
     let server = exited(3);
-    let past = server.stream("a").to_the_end();
+    let past = server.stream("a").rest();
     let exit = past.last().unwrap();
     server.open("a", "fault");
     let mut stream = server.stream("a");
@@ -92,7 +92,7 @@ fn a_large_last_output_is_drained_before_the_exit_is_told() {
     let mut stream = server.get("a").query("replay", "none").stream();
     server.tell("a", "emit", json!({"count": 200, "bytes": 10_000}));
     server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
-    let events = stream.to_the_end();
+    let events = stream.rest();
     assert_eq!(events.iter().filter(|event| event.is_call_of("burst")).count(), 200);
     assert_eq!(events.last().unwrap().name, "exit");
 }
@@ -104,7 +104,7 @@ fn an_exit_with_stdout_held_open_by_a_daemon_is_told_after_300_ms() {
     let daemon = server.spawn("a", "spawn_daemon", json!({"keepsStdout": true}));
     let started = Instant::now();
     server.post("a", call(1, "exit", json!({"code": 2}))).send().problem(502, "agent_exited");
-    assert!((0.25..1.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
+    assert!((0.25..2.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
     daemon.wait_until_gone();
 }
 
@@ -142,7 +142,7 @@ fn stderr_never_reaches_a_stream_but_is_logged() {
     server.tell("a", "stderr", json!({"text": "only for the log\n"}));
     server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
     for view in ["messages", "journal"] {
-        let events = server.get("a").query("view", view).stream().to_the_end();
+        let events = server.get("a").query("view", view).stream().rest();
         let told = events.iter().filter(|event| !["exit", "sent"].contains(&event.name.as_str()));
         assert_eq!(told.filter(|event| event.data.contains("only for the log")).count(), 0);
     }
@@ -157,4 +157,46 @@ fn a_restart_waits_until_what_the_old_process_left_behind_is_gone() {
     server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
     server.open("a", "fault");
     assert!(daemon.is_gone(), "the new process runs beside a daemon of the old one");
+}
+
+#[test]
+fn a_restart_that_fails_is_502_keeps_the_past_and_the_next_request_tries_anew() {
+    let builder = Server::with();
+    let script = format!("#!/bin/sh\nexec '{}'\n", crate::harness::server::fault_agent().display());
+    let program = builder.file("agent.sh", &script);
+    let allow = || {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+    };
+    allow();
+    let server = builder.flag("--agent", &format!("frail={}", program.display())).start();
+    server.open("a", "frail");
+    server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
+    let past = server.stream("a").rest().len();
+    std::fs::remove_file(&program).unwrap();
+    let post = || server.post("a", call(1, "echo", json!({}))).query("agent", "frail").send();
+    post().problem(502, "spawn_failed");
+    assert!(server.stream("a").rest().len() >= past, "the past is still there");
+    std::fs::write(&program, &script).unwrap();
+    allow();
+    post().expect(200);
+}
+
+#[test]
+fn an_agent_starts_with_no_signal_blocked_or_ignored() {
+    let server = Server::with().flag("--agent", "status=cat /proc/self/status").start();
+    server.post("a", call(1, "x", json!({}))).query("agent", "status").send().problem(502, "agent_exited");
+    let lines: Vec<_> = server
+        .stream("a")
+        .rest()
+        .into_iter()
+        .filter(|event| event.name == "unparsed")
+        .map(|event| event.json()["line"].as_str().unwrap().to_owned())
+        .collect();
+    for name in ["SigBlk:", "SigIgn:"] {
+        let line = lines.iter().find(|line| line.starts_with(name)).unwrap();
+        let mask = u64::from_str_radix(line[name.len()..].trim(), 16).unwrap();
+        // Signals 32 and 33 belong to the C library, which ignores them in what it starts.
+        assert_eq!(mask & 0x7fff_ffff, 0, "{line}");
+    }
 }

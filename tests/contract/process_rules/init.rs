@@ -29,14 +29,18 @@ fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
     server.open("a", "fault");
     server.spawn_inside("a");
     // Whoever is the supervisor, its death leaves its children to process 1.
-    let family = first.descendants();
-    let supervisor = *family
+    let agent = *first
+        .descendants()
         .iter()
         .find(|process| {
-            let name = std::fs::read_to_string(format!("/proc/{}/comm", process.pid)).unwrap_or_default();
-            name.trim() == "agent-supervisor"
+            let command = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+            String::from_utf8_lossy(&command)
+                .split('\0')
+                .next()
+                .is_some_and(|name| name.ends_with("fault-agent"))
         })
-        .expect("there is a supervisor");
+        .expect("there is an agent");
+    let supervisor = agent.parent();
     let orphans = supervisor.descendants();
     assert!(orphans.len() >= 2, "an agent and its daemon");
     supervisor.signal("KILL");

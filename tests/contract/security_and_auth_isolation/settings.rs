@@ -111,3 +111,10 @@ fn the_default_is_loopback_on_port_2468() {
     let help = String::from_utf8(help.unwrap().stdout).unwrap();
     assert!(help.contains("[default: 127.0.0.1]") && help.contains("[default: 2468]"), "{help}");
 }
+
+#[test]
+fn a_port_that_is_taken_is_refused_at_start() {
+    let server = Server::start();
+    let (status, said) = ServerBuilder::new().flag("--port", &server.port.to_string()).refuse_to_start();
+    assert!(!status.success() && said.contains(&server.port.to_string()), "{said}");
+}

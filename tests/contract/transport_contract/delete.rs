@@ -75,13 +75,17 @@ fn delete_fails_waiting_requests_with_instance_closed_and_ends_streams() {
     let mut stream = server.stream("a");
     server.delete("a").send().expect(204);
     waiting.join().unwrap().problem(502, "instance_closed");
-    let events = stream.to_the_end();
+    let events = stream.rest();
     assert_eq!(events.last().unwrap().json()["error"], "closed");
 }
 
 #[test]
 fn while_an_instance_closes_a_second_delete_waits_and_post_and_get_are_409() {
-    let server = Server::with().agent("stubborn", "--ignore-eof --ignore-term").start();
+    let server = Server::with()
+        .flag("--terminate-grace", "700ms")
+        .flag("--close-grace", "500ms")
+        .agent("stubborn", "--ignore-eof --ignore-term")
+        .start();
     server.open("a", "stubborn");
     let agent = server.agent_process("a");
     let first = server.delete("a").start();

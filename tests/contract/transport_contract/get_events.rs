@@ -46,7 +46,7 @@ fn a_silent_stream_has_a_heartbeat_comment_every_15_seconds() {
     assert_eq!(stream.comment(), "connected");
     let started = std::time::Instant::now();
     assert_eq!(stream.comment(), "heartbeat");
-    assert!((14.0..17.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
+    assert!((14.0..19.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn exit_has_the_next_number_tells_code_and_stderr_tail_and_ends_the_stream() {
     let hello = stream.next();
     server.tell("a", "stderr", json!({"text": "bye"}));
     server.post("a", call(1, "exit", json!({"code": 3}))).send().problem(502, "agent_exited");
-    let rest = stream.to_the_end();
+    let rest = stream.rest();
     let exit = rest.last().unwrap();
     assert_eq!(exit.name, "exit");
     assert_eq!(exit.json(), json!({"code": 3, "stderrTail": "bye"}));
@@ -136,5 +136,26 @@ fn a_get_at_or_past_the_exit_is_204_which_stops_an_event_source() {
     assert_eq!(late.next().name, "exit");
     assert_eq!(late.next_or_end(), None);
     // And without a cursor everything is.
-    assert!(server.stream("a").to_the_end().len() >= 2);
+    assert!(server.stream("a").rest().len() >= 2);
+}
+
+#[test]
+fn a_raw_cr_inside_a_string_is_no_message_and_cannot_forge_an_event() {
+    let server = server_with_agent();
+    let mut stream = server.get("a").query("replay", "none").stream();
+    let forged = "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"\r\rdata: forged\r\r\"}\n";
+    server.tell("a", "raw", json!({"text": forged}));
+    let event = stream.next();
+    assert_eq!(event.name, "unparsed");
+    assert_eq!(stream.next().name, "message", "the answer comes next and nothing in between");
+}
+
+#[test]
+fn a_journal_at_or_past_the_exit_is_204_too() {
+    let server = server_with_agent();
+    server.post("a", call(1, "exit", json!({}))).send().problem(502, "agent_exited");
+    let journal = || server.get("a").query("view", "journal");
+    let exit = journal().stream().rest().pop().unwrap();
+    assert_eq!(exit.name, "exit");
+    journal().header("Last-Event-ID", exit.id.as_deref().unwrap()).send().expect(204);
 }

@@ -55,8 +55,9 @@ fn a_repeat_gets_the_answer_also_when_the_first_caller_has_gone() {
     let server = Server::start();
     server.open("a", "fault");
     let prompt = keyed(&server, "k", call(1, "slow", json!({"ms": 500})));
-    drop(prompt.write());
+    let connection = prompt.write();
     server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    drop(connection);
     assert_eq!(prompt.send().expect(200).json()["id"], 1);
     assert_eq!(times_sent(&server, &json!(1)), 1);
 }
@@ -177,4 +178,49 @@ fn an_unusable_key_is_400() {
     let long = "k".repeat(256);
     let refused = keyed(&server, &long, call(1, "echo", json!({}))).send();
     assert_eq!(refused.problem(400, "invalid_header")["header"], "Idempotency-Key");
+}
+
+#[test]
+fn a_repeat_that_waits_gets_the_answer_of_an_asynchronous_first() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let message = || call(1, "slow", json!({"ms": 300}));
+    keyed(&server, "k", message()).header("Prefer", "respond-async").send().expect_accepted();
+    assert_eq!(keyed(&server, "k", message()).send().expect(200).json()["id"], 1);
+    assert_eq!(times_sent(&server, &json!(1)), 1);
+}
+
+#[test]
+fn a_message_that_was_refused_may_be_sent_again_under_its_key() {
+    let server = Server::with().flag("--max-pending", "1").start();
+    server.open("a", "fault");
+    let open = server.post("a", call(1, "slow", json!({"ms": 300}))).start();
+    server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
+    keyed(&server, "k", call(2, "echo", json!({}))).send().problem(429, "too_many_pending");
+    open.join().unwrap().expect(200);
+    keyed(&server, "k", call(2, "echo", json!({}))).send().expect(200);
+}
+
+#[test]
+fn a_message_that_waits_for_room_is_sent_once_though_its_client_leaves_and_repeats_it() {
+    let server = Server::with().flag("--stdin-queue-bytes", "64KiB").start();
+    server.open("a", "fault");
+    server
+        .post("a", call("s", "stall", json!({"ms": 800})))
+        .header("Prefer", "respond-async")
+        .send()
+        .expect_accepted();
+    let filler = "x".repeat(60 << 10);
+    // More than a pipe takes, so that the queue is full for as long as the agent stalls.
+    for n in 0..3 {
+        let post = server.post("a", notification("x", json!({"n": n, "filler": filler})));
+        drop(post.header("Prefer", "respond-async").start());
+    }
+    let large = || keyed(&server, "k", call("big", "received", json!({"filler": filler})));
+    drop(large().write());
+    let repeats = [large().start(), large().start()];
+    for repeat in repeats {
+        assert_eq!(repeat.join().unwrap().expect(200).json()["id"], "big");
+    }
+    assert_eq!(times_sent(&server, &json!("big")), 1);
 }

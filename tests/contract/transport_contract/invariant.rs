@@ -52,7 +52,7 @@ fn the_server_adds_no_message_to_the_conversation() {
     server.tell("a", "echo", json!(1));
     server.post("a", crate::harness::rpc::call("x", "exit", json!({}))).send().problem(502, "agent_exited");
     let mut journal = server.get("a").query("view", "journal").stream();
-    let events = journal.to_the_end();
+    let events = journal.rest();
     let sent = events.iter().filter(|event| event.name == "sent").count();
     let messages = events.iter().filter(|event| event.name == "message").count();
     assert_eq!((sent, messages), (3, 2), "three requests of ours, two answers of the agent's");

@@ -69,7 +69,7 @@ fn the_journal_shows_what_is_no_message_too() {
         .send()
         .expect_accepted();
     server.post("a", call("x", "exit", json!({"code": 1}))).send().problem(502, "agent_exited");
-    let events = journal(&server, None).to_the_end();
+    let events = journal(&server, None).rest();
     for name in ["sent", "message", "unparsed", "answered", "failed", "exit"] {
         assert!(events.iter().any(|event| event.name == name), "{name} is missing");
     }

@@ -92,13 +92,15 @@ fn one_cursor_resumes_the_whole() {
     }
     server.post("b", call("end", "echo", json!({}))).send().expect(200);
     let is_end = |event: &Event| event.json()["data"]["id"] == "end";
-    let all: Vec<_> =
-        many(&server).stream().up_to(is_end).into_iter().filter(|event| event.id.is_some()).collect();
+    let messages = |events: Vec<Event>| -> Vec<_> {
+        events.into_iter().filter(|event| event.name == "message").collect()
+    };
+    let all = messages(many(&server).stream().up_to(is_end));
     for cut in [0, 1, 7, all.len() / 2, all.len() - 2] {
         let cursor = all[cut].id.clone().unwrap();
         let mut resumed = many(&server).header("Last-Event-ID", &cursor).stream();
         assert_eq!(resumed.next().name, "instances");
-        assert_eq!(resumed.up_to(is_end), all[cut + 1..], "after {cut}");
+        assert_eq!(messages(resumed.up_to(is_end)), all[cut + 1..], "after {cut}");
     }
     many(&server).header("Last-Event-ID", "17").send().problem(400, "invalid_cursor");
 }
@@ -148,5 +150,48 @@ fn bursts_of_two_instances_come_whole_and_in_order_through_one_reader() {
         }
     }
     assert!(next.values().all(|count| *count == 2000));
-    bursts.map(|burst| burst.join().unwrap().expect(200));
+    for burst in bursts {
+        burst.join().unwrap().expect(200);
+    }
+}
+
+#[test]
+fn what_came_and_went_while_a_reader_was_away_is_told_when_it_comes_back() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let cursor = many(&server).stream().until(|event| event.name == "message").id.unwrap();
+    server.open("b", "fault");
+    server.delete("b").send().expect(204);
+    server.delete("a").send().expect(204);
+    let mut resumed = many(&server).header("Last-Event-ID", &cursor).stream();
+    resumed.until(|event| event.name == "opened" && is_about(event, "b"));
+    resumed.until(|event| event.name == "closed" && is_about(event, "b"));
+    resumed.until(|event| event.name == "closed" && is_about(event, "a"));
+}
+
+#[test]
+fn a_stalled_reader_of_many_is_told_every_loss_and_slows_nobody() {
+    let server = Server::with().flag("--replay-events", "300").start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    let mut stalled = many(&server).stream();
+    stalled.next();
+    server.post("a", call("done", "emit", json!({"count": 20_000, "bytes": 1000}))).send().expect(200);
+    let (mut last, mut holes) = (None, 0);
+    loop {
+        let event = stalled.next();
+        let data = event.json();
+        if event.name == "gap" && data["serverId"] == "a" {
+            last = None;
+            holes += 1;
+        } else if event.name == "message" && data["serverId"] == "a" {
+            let number = data["event"].as_u64().unwrap();
+            assert!(last.is_none_or(|last: u64| number == last + 1), "{last:?} then {number} without a gap");
+            last = Some(number);
+            if data["data"]["id"] == "done" {
+                break;
+            }
+        }
+    }
+    assert!(holes > 0, "20,000 events through a window of 300");
 }

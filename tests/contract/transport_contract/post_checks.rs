@@ -163,3 +163,13 @@ fn a_method_that_an_endpoint_does_not_have_is_405_and_names_those_it_has() {
         assert!(refused.headers.get("allow").is_some_and(|allow| allow.contains("GET")), "{method} {target}");
     }
 }
+
+#[test]
+fn a_raw_line_break_inside_a_string_is_not_json_and_never_reaches_the_agent() {
+    let server = Server::start();
+    server.open("a", "fault");
+    for raw in ["\n", "\r", "\r\n", "\0", "\u{1}"] {
+        let message = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"params\":\"a{raw}b\"}}");
+        server.post("a", message).send().problem(400, "invalid_json");
+    }
+}

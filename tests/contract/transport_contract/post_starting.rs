@@ -75,6 +75,8 @@ fn a_failed_install_is_502_for_every_waiting_post_and_exit_for_every_reader_and_
     let waiting = [post(1).start(), post(2).start()];
     server.wait_for("a", "both wait", |summary| summary["pendingRequests"] == 2);
     let notification = server.post("a", notification("received", json!({}))).start();
+    let mut journal = server.get("a").query("view", "journal").stream();
+    journal.until(|event| event.name == "sent" && event.json()["method"] == "received");
     depot.wait_for_download();
     let mut stream = server.stream("a");
     depot.release(Download::Missing);
@@ -131,4 +133,18 @@ fn without_lazy_installation_an_agent_that_is_not_installed_is_409() {
     let post = server.post("a", call(1, "echo", json!(1))).query("agent", "lazy").send();
     assert_eq!(post.problem(409, "agent_not_installed")["agent"], "lazy");
     assert_eq!(depot.further_downloads(), 0);
+}
+
+#[test]
+fn an_asynchronous_request_that_dies_with_a_failed_install_is_told_as_failed_before_the_exit() {
+    let (depot, server) = lazy_server();
+    let post = server.post("a", call("p", "echo", json!({}))).query("agent", "lazy");
+    post.header("Prefer", "respond-async").send().expect_accepted();
+    depot.wait_for_download();
+    let mut stream = server.stream("a");
+    depot.release(Download::Missing);
+    let failed = stream.next();
+    assert_eq!((failed.name.as_str(), &failed.json()["id"]), ("failed", &json!("p")));
+    assert_eq!(failed.json()["problem"]["type"], "urn:sandbox-agent:error:install_failed");
+    assert_eq!(stream.next().name, "exit");
 }

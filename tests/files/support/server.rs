@@ -116,8 +116,8 @@ fn spawn(folder: &Path, options: &Options) -> (Child, String) {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["server", "--port", "0", "--log", "error"]);
     command.arg("--data-dir").arg(folder.join("data"));
-    // Flags of the test come last on purpose: it may say where the workspace is.
-    if !options.flags.iter().any(|flag| flag == "--workspace") {
+    // A test may say itself where the workspace is, or have a file say so.
+    if !options.flags.iter().any(|flag| flag == "--workspace" || flag == "--config") {
         command.arg("--workspace").arg(folder.join("workspace"));
     }
     command.args(&options.flags);

@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::harness::server::BINARY;
-use crate::harness::{Server, ServerBuilder};
+use crate::harness::{Process, Server, ServerBuilder};
 
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -112,6 +112,11 @@ impl Machine {
     /// Runs the product's command line to its end.
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
+        self.begin(arguments).end()
+    }
+
+    /// Starts the product's command line.
+    pub(crate) fn begin(&self, arguments: &[&str]) -> Running {
         let outputs = tempfile::tempdir_in(self.folder()).expect("a folder can be made");
         let file = |name: &str| File::create(outputs.path().join(name)).expect("a file can be made");
         let mut command = Command::new(BINARY);
@@ -123,21 +128,49 @@ impl Machine {
         }
         command.args(arguments).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.folder()).stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
-        let mut child = command.spawn().expect("the product starts");
+        let child = command.spawn().expect("the product starts");
+        Running { child, outputs }
+    }
+}
+
+/// A command under way.
+pub(crate) struct Running {
+    child: Child,
+    outputs: TempDir,
+}
+
+impl Running {
+    pub(crate) fn process(&self) -> Process {
+        Process::of(self.child.id())
+    }
+
+    /// What it has said on standard error so far.
+    pub(crate) fn errors(&self) -> String {
+        self.read("err")
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Finished {
         let deadline = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = child.try_wait().expect("a child can be waited for") {
-                break status;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return Finished { code: status.code(), output: self.read("out"), errors: self.errors() };
             }
-            if Instant::now() > deadline {
-                let _ = child.kill();
-                let _ = child.wait();
-                panic!("`{arguments:?}` did not end within {PATIENCE:?}");
-            }
+            assert!(Instant::now() < deadline, "it did not end within {PATIENCE:?}: {}", self.errors());
             std::thread::sleep(Duration::from_millis(5));
-        };
-        let read = |name: &str| std::fs::read_to_string(outputs.path().join(name)).expect("it is text");
-        Finished { code: status.code(), output: read("out"), errors: read("err") }
+        }
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.outputs.path().join(name)).expect("it is text")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
