@@ -9,7 +9,7 @@ use acp_http_adapter::Bridge;
 use agent_catalog::{Catalog, CatalogError};
 use http_edge::serve::serve;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::launcher::CatalogLauncher;
@@ -65,6 +65,8 @@ fn hide_from_agents() {
 }
 
 async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
+    // First of all: whoever sees the server ready may tell it to stop.
+    let told_to_stop = Signals::register()?;
     let listener = listen(&settings.addresses).await?;
     let address = listener.local_addr()?;
     let stop = CancellationToken::new();
@@ -84,7 +86,7 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     println!("listening on http://{address}");
     tracing::info!(%address, version = crate::routes::VERSION, "ready");
 
-    wait_for_signal().await?;
+    told_to_stop.wait().await;
     tracing::info!("stopping");
     stop.cancel();
     if tokio::time::timeout(SHUTDOWN_LIMIT, bridge.shut_down()).await.is_err() {
@@ -102,12 +104,21 @@ async fn listen(addresses: &[SocketAddr]) -> Result<TcpListener, ServerError> {
     })
 }
 
-async fn wait_for_signal() -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// The signals that end the server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn register() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    Ok(())
+
+    async fn wait(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }

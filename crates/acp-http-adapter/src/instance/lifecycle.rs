@@ -53,17 +53,18 @@ async fn run(instance: Arc<Instance>) {
 
 async fn live(instance: &Arc<Instance>, launched: Launched) {
     let Launched { pid, stdin, stdout, stderr, control, mut events } = launched;
-    let finish = CancellationToken::new();
-    let tail = stderr::Tail::default();
-    let writer = tokio::spawn(stdin::write(Arc::clone(instance), stdin, finish.clone()));
-    let reader = tokio::spawn(stdout::listen(Arc::clone(instance), stdout));
-    let errors = tokio::spawn(stderr::listen(Arc::clone(instance), stderr, tail.clone()));
+    // Before anybody reads a byte of it: no answer may come from an agent that is still said to be starting.
     if !instance.started(pid) {
         // Closed while it was being launched; nobody has heard of this process.
         control.kill();
         wait_until_gone(&mut events, instance).await;
         return;
     }
+    let finish = CancellationToken::new();
+    let tail = stderr::Tail::default();
+    let writer = tokio::spawn(stdin::write(Arc::clone(instance), stdin, finish.clone()));
+    let reader = tokio::spawn(stdout::listen(Arc::clone(instance), stdout));
+    let errors = tokio::spawn(stderr::listen(Arc::clone(instance), stderr, tail.clone()));
     tracing::info!(server_id = %instance.id, agent = %instance.agent, pid, "agent started");
 
     let mut outputs = [reader, errors];
