@@ -13,6 +13,8 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_edge::{Code, Problem};
 
+/// A client that sends nothing for so long is taken to be gone: what it left unfinished must not lie around for ever.
+const SILENCE: Duration = Duration::from_secs(600);
 /// What is read at most of a body that nobody wants.
 const DISCARD_BYTES: u64 = 64 << 20;
 /// For how long.
@@ -47,11 +49,15 @@ impl Upload {
     /// The next bytes; `None` at the end.
     ///
     /// # Errors
-    /// The client has gone, or does not speak HTTP.
+    /// The client has gone, has fallen silent, or does not speak HTTP.
     pub(super) async fn next(&mut self) -> io::Result<Option<Bytes>> {
         self.state = State::Underway;
         loop {
-            match self.body.frame().await {
+            let Ok(frame) = tokio::time::timeout(SILENCE, self.body.frame()).await else {
+                self.state = State::Ended;
+                return Err(io::ErrorKind::TimedOut.into());
+            };
+            match frame {
                 None => {
                     self.state = State::Ended;
                     return Ok(None);

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Uri, header};
 use http_edge::{Code, Problem, Query, query};
 use sandbox_fs::{ContinuationToken, Depth, EntriesRequest, Entry, Metadata, Page};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::problem::to_problem;
 use super::{Files, path_or_workspace, required_path, shown};
@@ -45,8 +45,10 @@ pub(super) async fn entries(State(files): State<Files>, request: Request) -> Res
     // A long listing takes a while to write down, too.
     let (next, lines) = blocking(move || {
         service.entries(&path, &listing).map_err(to_problem).and_then(|Page { entries, next }| {
-            let lines: Vec<EntryLine> = entries.iter().map(line).collect();
-            let text = serde_json::to_vec(&lines).map_err(|error| cannot_encode(&error))?;
+            let mut text = Vec::new();
+            // Line by line: a long listing is in memory once, not three times.
+            let written = serde_json::Serializer::new(&mut text).collect_seq(entries.iter().map(line));
+            written.map_err(|error| cannot_encode(&error))?;
             Ok((next, text))
         })
     })
