@@ -265,10 +265,19 @@ impl Catalog {
         self.inner.options.host.find_program(&spec.command)
     }
 
+    /// Where a configured agent is, for others to read: the built-in one may be named by a link that leads each
+    /// process that follows it elsewhere.
+    pub(crate) fn shown_program(&self, id: &AgentId, program: PathBuf) -> PathBuf {
+        match self.configured_source(id) {
+            Source::Builtin => std::fs::canonicalize(&program).unwrap_or(program),
+            _ => program,
+        }
+    }
+
     fn configured_outcome(&self, id: &AgentId, spec: &CommandSpec) -> InstallOutcome {
         let artifact = InstallArtifact {
             kind: ArtifactKind::AgentProcess,
-            path: self.configured_launch(spec).program,
+            path: self.shown_program(id, self.configured_launch(spec).program),
             version: None,
             source: self.configured_source(id),
         };

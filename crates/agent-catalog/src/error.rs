@@ -70,8 +70,9 @@ pub enum CatalogError {
         /// What was given, shortened.
         text: String,
     },
-    /// The agent is not installed and installing on first use is switched off.
-    #[error("agent \"{agent}\" is not installed and --require-preinstall is set; run: {command}")]
+    /// The agent is not installed, and nothing here may install it: installing on first use is switched off, or
+    /// only what is there was asked for.
+    #[error("agent \"{agent}\" is not installed; run: {command}")]
     AgentNotInstalled {
         /// The agent's id.
         agent: String,

@@ -92,7 +92,7 @@ impl Catalog {
                 Base {
                     name: if id.as_str() == Self::MOCK { "Mock agent".to_owned() } else { id.to_string() },
                     installed: program.is_some(),
-                    path: program,
+                    path: program.map(|program| self.shown_program(id, program)),
                     source: Some(self.configured_source(id)),
                     credentials_available: true,
                     ..Base::default()

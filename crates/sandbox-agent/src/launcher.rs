@@ -74,6 +74,7 @@ pub(crate) fn to_problem(error: &CatalogError) -> Problem {
         }
         CatalogError::InvalidAgentId { .. } => Problem::new(Code::UnknownAgent, detail),
         CatalogError::AgentNotInstalled { agent, .. } => {
+            let detail = format!("{detail} (--require-preinstall is set, so using it does not install it)");
             Problem::new(Code::AgentNotInstalled, detail).with("agent", agent.as_str())
         }
         CatalogError::RuntimeMissing { runtime, .. } => {

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use agent_catalog::{AgentInfo, Catalog};
+use agent_catalog::{AgentInfo, BundleSummary, Catalog};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
 use super::CliError;
-use super::output::{Format, print_json};
+use super::output::{Format, ask_registry, print_json};
 use crate::settings::{CatalogArguments, catalog_options};
 
 #[derive(Debug, Args)]
@@ -75,11 +75,11 @@ pub(super) async fn run(arguments: AgentsArguments) -> Result<(), CliError> {
             match format {
                 Format::Json => print_json(&summary),
                 Format::Text => say(&format!(
-                    "packed {} agents, {} files, {} bytes into {}",
-                    summary.agents.len(),
+                    "packed {} into {}: {} files, {} bytes",
+                    names(&summary),
+                    output.display(),
                     summary.files,
                     summary.bytes,
-                    output.display()
                 )),
             }
         }
@@ -87,15 +87,14 @@ pub(super) async fn run(arguments: AgentsArguments) -> Result<(), CliError> {
             let summary = catalog.unbundle(&file).await?;
             match format {
                 Format::Json => print_json(&summary),
-                Format::Text => {
-                    say(&format!("restored {} agents, {} files", summary.agents.len(), summary.files))
-                }
+                Format::Text => say(&format!("restored {}: {} files", names(&summary), summary.files)),
             }
         }
     }
 }
 
 async fn list(catalog: &Catalog, format: Format) -> Result<(), CliError> {
+    ask_registry(catalog).await;
     let agents = catalog.agents().await;
     if format == Format::Json {
         return print_json(&json!({ "agents": agents }));
@@ -116,6 +115,10 @@ fn describe(info: &AgentInfo) -> String {
     let verified =
         info.verified.as_ref().map(word).map(|state| format!(", verified: {state}")).unwrap_or_default();
     format!("{version} from {source}{verified}").trim().to_owned()
+}
+
+fn names(summary: &BundleSummary) -> String {
+    summary.agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn say(text: &str) -> Result<(), CliError> {

@@ -1,10 +1,11 @@
 //! `sandbox-agent install`: agents on this machine, without a server.
 
-use agent_catalog::{Catalog, InstallOutcome, InstallRequest};
+use agent_catalog::{Catalog, CatalogError, InstallOutcome, InstallRequest};
 use clap::Args;
+use serde_json::json;
 
 use super::CliError;
-use super::output::{Format, install_with_progress, print_json};
+use super::output::{Format, ask_registry, install_with_progress, print_json};
 use crate::settings::{CatalogArguments, catalog_options};
 
 /// Which agents, and which versions of them.
@@ -50,24 +51,42 @@ pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
     let catalog = Catalog::new(catalog_options(&arguments.catalog)?)?;
     let format = Format::of(arguments.json);
     let request = InstallRequest::from(arguments.version);
-    match arguments.agent {
-        Some(agent) => show(&agent, &install_with_progress(&catalog, &agent, request).await?, format),
-        None => install_all(&catalog, &request, format).await,
+    let Some(agent) = arguments.agent else { return install_all(&catalog, &request, format).await };
+    let outcome = install_with_progress(&catalog, &agent, request).await;
+    if let Err(CliError::Catalog(CatalogError::UnknownAgent { .. })) = &outcome {
+        // It may be an agent of the registry alone.
+        ask_registry(&catalog).await;
+    }
+    match format {
+        Format::Json => print_json(&outcome?),
+        Format::Text => {
+            show(&agent, &outcome?);
+            Ok(())
+        }
     }
 }
 
 /// One that fails does not keep the others from being installed.
 async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format) -> Result<(), CliError> {
+    ask_registry(catalog).await;
     let agents = catalog.agents().await;
-    let mut failed = 0;
+    let (mut installed, mut failed) = (serde_json::Map::new(), 0);
     for info in &agents {
         match install_with_progress(catalog, &info.id, request.clone()).await {
-            Ok(outcome) => show(&info.id, &outcome, format)?,
+            Ok(outcome) => {
+                if format == Format::Text {
+                    show(&info.id, &outcome);
+                }
+                installed.insert(info.id.clone(), json!(outcome));
+            }
             Err(error) => {
                 failed += 1;
                 eprintln!("{}: {error}", info.id);
             }
         }
+    }
+    if format == Format::Json {
+        print_json(&json!({ "installed": installed }))?;
     }
     if failed > 0 {
         return Err(CliError::SomeFailed { failed, total: agents.len() });
@@ -75,10 +94,7 @@ async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format
     Ok(())
 }
 
-fn show(agent: &str, outcome: &InstallOutcome, format: Format) -> Result<(), CliError> {
-    if format == Format::Json {
-        return print_json(outcome);
-    }
+fn show(agent: &str, outcome: &InstallOutcome) {
     let verb = if outcome.already_installed { "is installed" } else { "installed" };
     println!("{agent} {verb}");
     for artifact in &outcome.artifacts {
@@ -86,5 +102,4 @@ fn show(agent: &str, outcome: &InstallOutcome, format: Format) -> Result<(), Cli
         let (kind, source) = (super::agents::word(&artifact.kind), super::agents::word(&artifact.source));
         println!("  {kind}  {version}  from {source}  {}", artifact.path.display());
     }
-    Ok(())
 }

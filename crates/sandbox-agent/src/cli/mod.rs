@@ -1,6 +1,6 @@
 //! The command line: one file a command.
 //!
-//! Exit codes: 0 done, 1 failed, 2 the command line was wrong.
+//! Exit codes: 0 done, 1 failed, 2 the command line was wrong, 130 interrupted.
 
 mod agents;
 mod api;
@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use agent_catalog::CatalogError;
 use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::settings::ServerArguments;
 
@@ -40,9 +41,9 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     match Arguments::parse().command {
         Command::Server(arguments) => report(crate::server::run(&arguments)),
-        Command::Install(arguments) => report(in_runtime(install::run(arguments))),
-        Command::Agents(arguments) => report(in_runtime(agents::run(arguments))),
-        Command::Api(arguments) => report(in_runtime(api::run(arguments))),
+        Command::Install(arguments) => finish(in_runtime(install::run(arguments))),
+        Command::Agents(arguments) => finish(in_runtime(agents::run(arguments))),
+        Command::Api(arguments) => finish(in_runtime(api::run(arguments))),
         Command::MockAgent => report(mock_agent::run()),
     }
 }
@@ -62,6 +63,8 @@ enum CliError {
     Unreachable { url: String, reason: String },
     #[error("the server answered {status}: {detail}")]
     Refused { status: u16, detail: String },
+    #[error("interrupted")]
+    Interrupted,
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
@@ -78,8 +81,26 @@ fn explain(error: &CatalogError) -> String {
 }
 
 /// Commands other than the server need no more than one thread.
+///
+/// A signal ends the command by ending the runtime: the tools of an install run in process groups of their own, which
+/// a terminal's interrupt does not reach, and are killed when their task is dropped.
 fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            result = work => result,
+            _ = interrupt.recv() => Err(CliError::Interrupted),
+            _ = terminate.recv() => Err(CliError::Interrupted),
+        }
+    })
+}
+
+fn finish(result: Result<(), CliError>) -> ExitCode {
+    let interrupted = matches!(result, Err(CliError::Interrupted));
+    let code = report(result);
+    // What a shell makes of a program that Ctrl-C has ended.
+    if interrupted { ExitCode::from(130) } else { code }
 }
 
 fn report<E: std::error::Error>(result: Result<(), E>) -> ExitCode {

@@ -31,6 +31,13 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Asks the registry, so that its agents are known, and says so when it cannot be asked.
+pub(super) async fn ask_registry(catalog: &Catalog) {
+    if let Some(problem) = catalog.registry().lookup().await.problem {
+        eprintln!("the ACP registry cannot be asked, so its newest agents are not known here: {problem}");
+    }
+}
+
 /// Installs an agent while showing how far it is.
 pub(super) async fn install_with_progress(
     catalog: &Catalog,
