@@ -20,8 +20,11 @@ test-rust:
 	sh scripts/nextest.sh run --workspace
 
 test-ts:
+	cargo build -p sandbox-agent
 	$(NPM) ci
-	$(NPM) run check
+	$(NPM) run typecheck
+	$(NPM) run lint
+	$(NPM) test
 
 lint:
 	cargo fmt --all --check
