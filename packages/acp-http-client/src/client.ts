@@ -6,6 +6,7 @@ import { acpHttpStream } from "./stream.ts";
 
 /** Whatever can be connected to a `Stream`: the SDK's `client()`, stable or unstable. */
 export interface Connectable<Connection> {
+  /** Connects to the stream and returns the connection. */
   connect(stream: Stream): Connection;
 }
 

@@ -25,6 +25,7 @@ export class AcpTransportError extends Error {
   /** Why, for programs. */
   declare readonly reason: AcpFailureReason;
 
+  /** @param reason - Why, for programs; the message says it to people. */
   constructor(reason: AcpFailureReason, message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;
@@ -59,6 +60,7 @@ export class AcpHttpError extends AcpTransportError {
   /** How long the server asks to wait before another try. */
   declare readonly retryAfterMs: number;
 
+  /** @param text - What came instead of a problem document. */
   constructor(status: number, problem: AcpProblem | undefined, text = "", retryAfterMs = 0) {
     const code = /[^:/#]+$/.exec(problem?.type ?? "")?.[0] ?? `http_${status}`;
     const detail = problem?.detail ?? problem?.title ?? text.slice(0, 200);
@@ -91,6 +93,7 @@ export class AcpExitError extends AcpTransportError {
   /** How it ended; empty when the end was seen but not its story. */
   declare readonly exit: AcpExit;
 
+  /** @param exit - How it ended, as far as that is known. */
   constructor(exit: AcpExit) {
     const how = exit.error ?? exit.signal ?? (exit.code === undefined ? "unknown" : `code ${exit.code}`);
     super("exited", exit.problem?.detail ?? `the agent has ended (${how})`);

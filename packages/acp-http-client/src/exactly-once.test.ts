@@ -37,9 +37,10 @@ const starts = (said: string[]): string[] => said.map((text) => /^chunk \d+ /.ex
 
 describe("a turn over a bad network", () => {
   test("of 10,000 events with 100 random cuts brings every event once and in order", { timeout: 60_000 }, async () => {
-    const done = misbehave(20261115, 100, 15_000);
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 50 } });
     const sessionId = await openSession(acp);
+    const done = misbehave(20261115, 100, 15_000);
+    proxy.cutStreams();
     expect((await prompt(acp, sessionId, "stream 10000")).stopReason).toBe("end_turn");
     expect(starts(acp.said)).toEqual(chunks(10_000));
     expect(done.cuts).toBe(100);
