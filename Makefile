@@ -21,7 +21,7 @@ test-rust:
 
 test-ts:
 	cargo build -p sandbox-agent
-	$(NPM) ci
+	$(NPM) install --no-audit --no-fund
 	$(NPM) run typecheck
 	$(NPM) run lint
 	$(NPM) test
