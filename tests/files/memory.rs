@@ -43,11 +43,12 @@ async fn two_gibibytes_go_up_and_down_without_taking_memory() {
 async fn a_reader_that_stops_reading_makes_nothing_pile_up() {
     let server = Server::start();
     server.put("warm", vec![0; 4 * PIECE]).await.json();
+    assert_eq!(server.read("warm").await.body.len(), 4 * PIECE);
     // A hole: it has no blocks, so this takes neither time nor disk.
     std::fs::File::create(server.at("sparse")).unwrap().set_len(64 * SIZE).unwrap();
     let before = server.memory("VmRSS");
     let mut readers = Vec::new();
-    for _ in 0..8 {
+    for _ in 0..4 {
         let response = server.request(Method::GET, &file("sparse")).send().await.unwrap();
         assert_eq!(response.content_length(), Some(64 * SIZE));
         let mut body = response.bytes_stream();

@@ -50,23 +50,35 @@ async fn extract(
     let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
     let extraction = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        let source = PieceReader { pieces, current: Bytes::new() };
-        files.service.extract_archive(&path, format, limits, source)
+        files.service.extract_archive(&path, format, limits, PieceReader::new(pieces))
     });
     feed(&mut upload, sender).await;
     extraction.await.map_err(|error| interrupted(&error))?.map_err(to_problem)
 }
 
+/// What the connection hands to the thread that unpacks. The end is said, so that a connection that is just gone (the
+/// server stops) is never taken for it.
+#[derive(Debug)]
+enum Piece {
+    Data(Bytes),
+    End,
+    Failed(io::Error),
+}
+
 /// Hands the body over until it ends or nobody wants the rest.
-async fn feed(upload: &mut Upload, sender: mpsc::Sender<io::Result<Bytes>>) {
+async fn feed(upload: &mut Upload, sender: mpsc::Sender<Piece>) {
     loop {
         let next = tokio::select! {
             next = upload.next() => next,
             () = sender.closed() => return,
         };
-        let Some(piece) = next.transpose() else { return };
-        let failed = piece.is_err();
-        if sender.send(piece).await.is_err() || failed {
+        let piece = match next {
+            Ok(Some(bytes)) => Piece::Data(bytes),
+            Ok(None) => Piece::End,
+            Err(error) => Piece::Failed(error),
+        };
+        let is_last = !matches!(piece, Piece::Data(_));
+        if sender.send(piece).await.is_err() || is_last {
             return;
         }
     }
@@ -74,16 +86,25 @@ async fn feed(upload: &mut Upload, sender: mpsc::Sender<io::Result<Bytes>>) {
 
 /// The body as the thread that unpacks reads it.
 struct PieceReader {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    pieces: mpsc::Receiver<Piece>,
     current: Bytes,
+    has_ended: bool,
+}
+
+impl PieceReader {
+    fn new(pieces: mpsc::Receiver<Piece>) -> Self {
+        Self { pieces, current: Bytes::new(), has_ended: false }
+    }
 }
 
 impl Read for PieceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.current.is_empty() {
+        while self.current.is_empty() && !self.has_ended {
             match self.pieces.blocking_recv() {
-                Some(piece) => self.current = piece?,
-                None => return Ok(0),
+                Some(Piece::Data(bytes)) => self.current = bytes,
+                Some(Piece::End) => self.has_ended = true,
+                Some(Piece::Failed(error)) => return Err(error),
+                None => return Err(io::ErrorKind::ConnectionAborted.into()),
             }
         }
         let count = self.current.len().min(buffer.len());
@@ -133,6 +154,22 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
+
+    #[test]
+    fn only_an_end_that_is_said_is_an_end() {
+        let read = |pieces: Vec<Piece>| {
+            let (sender, receiver) = mpsc::channel(8);
+            pieces.into_iter().for_each(|piece| sender.try_send(piece).unwrap());
+            drop(sender);
+            let mut text = String::new();
+            PieceReader::new(receiver).read_to_string(&mut text).map(|_| text).map_err(|error| error.kind())
+        };
+        let data = |text: &'static str| Piece::Data(Bytes::from_static(text.as_bytes()));
+        assert_eq!(read(vec![data("a"), data(""), data("bc"), Piece::End]), Ok("abc".to_owned()));
+        assert_eq!(read(vec![data("a")]), Err(io::ErrorKind::ConnectionAborted));
+        let failed = Piece::Failed(io::ErrorKind::TimedOut.into());
+        assert_eq!(read(vec![data("a"), failed]), Err(io::ErrorKind::TimedOut));
+    }
 
     #[test]
     fn the_content_type_says_how_an_archive_is_packed() {
