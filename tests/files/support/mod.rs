@@ -38,23 +38,24 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Everything below a directory with its contents, links as what they point to: for before and after.
+/// Everything below a directory with its contents, links as what they point to: for before and after. What vanishes
+/// while it is looked at is not there.
 pub(crate) fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut waiting = vec![directory.to_owned()];
     while let Some(directory) = waiting.pop() {
-        for entry in std::fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            let kind = path.symlink_metadata().unwrap().file_type();
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        for path in entries.map_while(Result::ok).map(|entry| entry.path()) {
+            let Ok(kind) = path.symlink_metadata().map(|metadata| metadata.file_type()) else { continue };
             let content = if kind.is_symlink() {
-                std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                std::fs::read_link(&path).map(|target| target.into_os_string().into_encoded_bytes())
             } else if kind.is_dir() {
                 waiting.push(path.clone());
-                b"directory".to_vec()
+                Ok(b"directory".to_vec())
             } else {
-                std::fs::read(&path).unwrap()
+                std::fs::read(&path)
             };
-            found.push((path, content));
+            found.extend(content.map(|content| (path, content)));
         }
     }
     found.sort();
