@@ -112,3 +112,42 @@ fn garbage_instead_of_http_is_answered_or_dropped_and_the_server_lives() {
     }
     server.request("GET", "/v1/health").send().expect(200);
 }
+
+#[test]
+fn clients_that_open_use_and_close_one_id_all_at_once_break_nothing_and_leave_nothing() {
+    let server = Server::start();
+    let port = server.port;
+    let end = Instant::now() + Duration::from_secs(2);
+    let clients: Vec<_> = (0..8)
+        .map(|client| {
+            std::thread::spawn(move || {
+                let mut statuses = std::collections::BTreeMap::new();
+                for round in 0.. {
+                    if Instant::now() > end {
+                        break;
+                    }
+                    let request = match (client + round) % 4 {
+                        0 => Request::new(port, "DELETE", "/v1/acp/a"),
+                        1 => Request::new(port, "GET", "/v1/acp"),
+                        _ => Request::new(port, "POST", "/v1/acp/a?agent=fault").body(call(
+                            format!("{client}-{round}"),
+                            "echo",
+                            json!({}),
+                        )),
+                    };
+                    *statuses.entry(request.send().status).or_insert(0) += 1;
+                }
+                statuses
+            })
+        })
+        .collect();
+    for client in clients {
+        let statuses = client.join().unwrap();
+        assert!(statuses.keys().all(|status| [200, 204, 409, 502].contains(status)), "{statuses:?}");
+        assert!(statuses.get(&200).is_some_and(|count| *count > 3), "{statuses:?}");
+    }
+    server.delete("a").send().expect(204);
+    assert_eq!(server.request("GET", "/v1/acp").send().expect(200).json()["servers"], json!([]));
+    eventually("nothing is left", || server.process.descendants().is_empty().then_some(()));
+    assert!(!server.log().contains("panicked"));
+}

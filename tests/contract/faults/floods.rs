@@ -119,3 +119,17 @@ fn a_request_of_the_agent_that_a_stalled_reader_missed_comes_right_after_the_gap
     let rest = stalled.up_to(|event| event.answers(&json!("end")));
     assert_eq!(rest.iter().filter(|event| event.is_call_of("session/request_permission")).count(), 0);
 }
+
+#[test]
+fn delete_in_the_middle_of_a_flood_is_done_in_time_and_told_to_the_reader() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let mut reader = server.stream("a");
+    let emit = server.post("a", call(1, "emit", json!({"count": 100_000_000, "bytes": 500}))).start();
+    reader.until(|event| event.is_call_of("burst"));
+    let started = Instant::now();
+    server.delete("a").send().expect(204);
+    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+    emit.join().unwrap().problem(502, "instance_closed");
+    assert_eq!(reader.rest().last().unwrap().name, "exit");
+}

@@ -52,6 +52,11 @@ impl Process {
         Self::of(stat(self.pid).expect("the process is there").parent)
     }
 
+    /// Whether it is the parent of a process that is still there.
+    pub(crate) fn is_parent_of(self, child: Self) -> bool {
+        !child.is_gone() && stat(child.pid).is_some_and(|stat| stat.parent == self.pid)
+    }
+
     /// All that descend from it, zombies included.
     pub(crate) fn descendants(self) -> Vec<Self> {
         let everybody: Vec<(u32, Stat)> = fs::read_dir("/proc")

@@ -17,7 +17,7 @@ fn start_as_first_process() -> Server {
 fn first_process(server: &Server) -> Process {
     let child = |process: Process| {
         let family = process.descendants();
-        *family.iter().find(|child| child.parent() == process).expect("it has a child")
+        *family.iter().find(|child| process.is_parent_of(**child)).expect("it has a child")
     };
     child(server.process)
 }
@@ -46,7 +46,7 @@ fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
     supervisor.signal("KILL");
     for orphan in &orphans {
         eventually("the orphan ends or is adopted", || {
-            (orphan.is_gone() || orphan.parent() == first).then_some(())
+            (orphan.is_gone() || first.is_parent_of(*orphan)).then_some(())
         });
     }
     // Those that live on belong to process 1 now; when they end it reaps them.

@@ -46,7 +46,9 @@ fn nothing_survives_an_agent_that_crashes() {
     family[0].signal("KILL");
     all_gone(&family);
     server.wait_for("a", "it has exited", |summary| summary["status"] == "exited");
-    assert_eq!(server.process.descendants(), []);
+    crate::harness::eventually("the supervisor is gone", || {
+        server.process.descendants().is_empty().then_some(())
+    });
 }
 
 #[test]
@@ -125,4 +127,50 @@ fn an_agent_gets_no_descriptor_but_its_three_pipes() {
         numbers.sort();
         assert_eq!(numbers, ["0", "1", "2"]);
     }
+}
+
+/// An agent beside which a process runs that ignores SIGTERM, replaces itself by a child in a session of its own
+/// every few milliseconds, and so is never the same process twice.
+fn server_with_hydra() -> (Server, String) {
+    let builder = Server::with();
+    let hydra =
+        builder.file("hydra.sh", "trap '' TERM\nsleep 0.01\nsetsid sh \"$0\" >/dev/null 2>&1 </dev/null &\n");
+    let hydra = hydra.to_str().unwrap().to_owned();
+    let agent = crate::harness::server::fault_agent();
+    let script = format!("setsid sh {hydra} >/dev/null 2>&1 </dev/null & exec {}", agent.display());
+    let server = builder.flag("--agent", &format!("hydra=sh -c '{script}'")).start();
+    server.open("a", "hydra");
+    crate::harness::eventually("it runs", || (heads(&hydra) > 0).then_some(()));
+    (server, hydra)
+}
+
+/// How many processes have this script in their command line.
+fn heads(script: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    // The agent's own shell has it too until it becomes the agent, and as a part of a longer word.
+    lines.filter(|line| line.split(|byte| *byte == 0).any(|word| word == script.as_bytes())).count()
+}
+
+/// Whether nobody with this script is seen in many looks, since one look can miss it between two of its lives.
+fn is_dead(script: &str) -> bool {
+    (0..40).all(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        heads(script) == 0
+    })
+}
+
+#[test]
+fn a_process_that_forks_faster_than_it_can_be_found_does_not_survive_delete() {
+    let (server, hydra) = server_with_hydra();
+    server.delete("a").send().expect(204);
+    assert!(is_dead(&hydra));
+}
+
+#[test]
+fn a_process_that_forks_faster_than_it_can_be_found_does_not_survive_kill_9_of_the_server() {
+    let (mut server, hydra) = server_with_hydra();
+    server.process.signal("KILL");
+    server.wait_for_end(std::time::Duration::from_secs(5));
+    crate::harness::eventually("nobody is left", || is_dead(&hydra).then_some(()));
 }

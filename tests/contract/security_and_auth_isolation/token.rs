@@ -124,3 +124,28 @@ fn with_a_token_any_host_name_and_any_origin_may_ask() {
     request.clone().header("Host", "sandbox.example.com").send().expect(200);
     request.header("Origin", "https://elsewhere.example").send().expect(200);
 }
+
+#[test]
+fn a_token_file_named_by_a_flag_wins_over_a_token_in_the_environment() {
+    let builder = Server::with().env("SANDBOX_AGENT_TOKEN", "from-environment");
+    let file = builder.file("token", "from-file");
+    let server = builder.flag("--token-file", file.to_str().unwrap()).start();
+    let ask = |token: &str| {
+        server.request("GET", "/v1/health").header("Authorization", &format!("Bearer {token}")).send().status
+    };
+    assert_eq!((ask("from-file"), ask("from-environment")), (200, 401));
+}
+
+#[test]
+fn an_empty_token_is_no_protection_and_is_not_taken_for_one() {
+    let builder = crate::harness::ServerBuilder::new().flag("--host", "0.0.0.0");
+    let (status, _) = builder.env("SANDBOX_AGENT_TOKEN", "").refuse_to_start();
+    assert!(!status.success());
+    let builder = crate::harness::ServerBuilder::new();
+    let file = builder.file("token", "\n");
+    let (status, said) = builder.flag("--token-file", file.to_str().unwrap()).refuse_to_start();
+    assert!(!status.success() && said.contains("token"), "{said}");
+    let (status, _) =
+        crate::harness::ServerBuilder::new().flag("--token-file", "/no/such/file").refuse_to_start();
+    assert!(!status.success());
+}

@@ -163,3 +163,34 @@ fn an_id_stays_taken_after_its_caller_has_timed_out() {
     never.send().problem(504, "request_timeout");
     server.post("a", call(1, "echo", json!({}))).send().problem(409, "duplicate_request_id");
 }
+
+#[test]
+fn what_many_clients_send_at_once_reaches_the_agent_in_the_order_of_the_journal() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let mut stream = server.get("a").query("replay", "none").stream();
+    let posts: Vec<_> =
+        (0..100).map(|n| server.post("a", notification("received", json!({"n": n}))).start()).collect();
+    for post in posts {
+        post.join().unwrap().expect_accepted();
+    }
+    let heard: Vec<_> = (0..100)
+        .map(|_| stream.until(|event| event.is_call_of("received")).json()["params"]["line"].clone())
+        .collect();
+    let mut journal = server.get("a").query("view", "journal").stream();
+    journal.next();
+    let sent: Vec<_> = (0..100).map(|_| json!(journal.until(|event| event.name == "sent").data)).collect();
+    assert_eq!(heard, sent);
+}
+
+#[test]
+fn a_message_of_many_megabytes_passes_whole_in_both_directions() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let message = call(1, "received", json!({"filler": "é\u{1F600}\\\"".repeat(700_000)}));
+    assert!(message.len() > 5 << 20);
+    let answer = server.post("a", message.clone()).send().expect(200).json();
+    assert!(answer["result"] == message, "the agent got other bytes");
+    let event = server.get("a").stream().until(|event| event.answers(&json!(1)));
+    assert!(event.json()["result"] == message, "the stream has other bytes");
+}

@@ -62,6 +62,7 @@ impl Machine {
             .with("PIP_CONFIG_FILE", "/dev/null")
             .with("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
             .with("PIP_FIND_LINKS", "")
+            .with("PIP_RETRIES", "0")
     }
 
     pub(crate) fn folder(&self) -> &Path {
