@@ -83,7 +83,8 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
         SHUTDOWN_LIMIT + DRAIN,
     ));
     // On standard output, for whoever started this to read the port from.
-    println!("listening on http://{address}");
+    // In one piece: a reader that has its line may close the pipe.
+    println!("listening on http://{address}\ninspector at http://{address}/ui/");
     tracing::info!(%address, version = crate::routes::VERSION, "ready");
 
     told_to_stop.wait().await;

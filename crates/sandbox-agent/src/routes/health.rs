@@ -30,6 +30,7 @@ async fn root() -> Json<Value> {
             "agents": "/v1/agents",
             "instances": "/v1/acp",
             "instance": "/v1/acp/{server_id}",
+            "inspector": "/ui/",
         },
     }))
 }

@@ -6,6 +6,7 @@ mod config;
 mod fs;
 mod health;
 mod removed;
+mod ui;
 mod upload;
 
 use acp_http_adapter::Bridge;
@@ -33,6 +34,7 @@ pub(crate) fn all(services: Services) -> Router {
         Router::new()
             .merge(health::routes())
             .merge(removed::routes())
+            .merge(ui::routes())
             .merge(bridge.routes())
             .merge(agents::routes(catalog, bridge))
             .merge(fs::routes(files))

@@ -1,0 +1,167 @@
+//! `/ui/`: the inspector's static files, out of the binary.
+//!
+//! They need no token, since they hold no secret: everything the page shows it asks of `/v1` like any other client.
+//! Nothing here knows what the page does.
+
+use std::io::Read;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use flate2::read::GzDecoder;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http_edge::{Code, Problem};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+/// The built inspector, or the page that says how to build it; `build.rs` decides and compresses.
+#[derive(RustEmbed)]
+#[folder = "$INSPECTOR_FILES"]
+struct Files;
+
+/// No script but the page's own, nothing from elsewhere. Requests may go to any server, since the page can be told to
+/// inspect another one.
+const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+    media-src data: blob:; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
+
+pub(super) fn routes() -> Router {
+    Router::new()
+        .route("/ui", get(to_folder))
+        .route("/ui/", get(async |headers: HeaderMap| serve("index.html", &headers)))
+        .route("/ui/{*path}", get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers)))
+}
+
+/// Relative, so that it holds behind a path prefix that this server does not know of.
+async fn to_folder() -> impl IntoResponse {
+    (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "ui/"), (header::CACHE_CONTROL, "no-cache")])
+}
+
+fn serve(path: &str, asked: &HeaderMap) -> Response<Body> {
+    let Some(file) = Files::get(path) else {
+        let detail = format!("the inspector has no file {path}; it starts at /ui/");
+        return Problem::new(Code::NotFound, detail).into_response();
+    };
+    let tag = tag_of(&file);
+    let mut response = if is_known(asked, &tag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        body_of(file, asked)
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, tag);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type(path)));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching(path)));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}
+
+fn body_of(file: EmbeddedFile, asked: &HeaderMap) -> Response<Body> {
+    if accepts_gzip(asked) {
+        let body = match file.data {
+            std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
+            std::borrow::Cow::Owned(bytes) => Body::from(bytes),
+        };
+        return ([(header::CONTENT_ENCODING, "gzip")], body).into_response();
+    }
+    let mut plain = Vec::new();
+    match GzDecoder::new(file.data.as_ref()).read_to_end(&mut plain) {
+        Ok(_) => Body::from(plain).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "an embedded file cannot be unpacked");
+            Problem::new(Code::Internal, "the server made a mistake; its log has the rest").into_response()
+        }
+    }
+}
+
+fn accepts_gzip(asked: &HeaderMap) -> bool {
+    let accepted = asked.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("");
+    accepted.split(',').any(|coding| {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        let refused = parameters.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        name.trim().eq_ignore_ascii_case("gzip") && !refused
+    })
+}
+
+fn tag_of(file: &EmbeddedFile) -> HeaderValue {
+    let hash = file.metadata.sha256_hash();
+    let text: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    HeaderValue::from_str(&format!("W/\"{text}\"")).unwrap_or(HeaderValue::from_static("W/\"\""))
+}
+
+fn is_known(asked: &HeaderMap, tag: &HeaderValue) -> bool {
+    asked.get_all(header::IF_NONE_MATCH).iter().any(|known| known == tag)
+}
+
+/// Files in `assets/` have their hash in their name and never change; the page that names them does.
+fn caching(path: &str) -> &'static str {
+    if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" }
+}
+
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("json") => "application/json",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+mod tests {
+    use super::*;
+
+    fn asking(name: header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    }
+
+    #[test]
+    fn the_page_is_html_that_is_asked_for_again_and_may_run_no_foreign_script() {
+        let response = serve("index.html", &HeaderMap::new());
+        assert_eq!(response.status(), StatusCode::OK);
+        let header = |name: &str| response.headers().get(name).unwrap().to_str().unwrap().to_owned();
+        assert_eq!(header("content-type"), "text/html; charset=utf-8");
+        assert_eq!(header("cache-control"), "no-cache");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert!(header("content-security-policy").contains("script-src 'self';"));
+        assert!(!header("content-security-policy").contains("unsafe"));
+    }
+
+    #[test]
+    fn compressed_bytes_go_only_to_those_who_take_them() {
+        let encoding = |accepted: &str| {
+            serve("index.html", &asking(header::ACCEPT_ENCODING, accepted))
+                .headers()
+                .get(header::CONTENT_ENCODING)
+                .cloned()
+        };
+        assert_eq!(encoding("br, gzip").unwrap(), "gzip");
+        assert_eq!(encoding("gzip;q=0, identity"), None);
+        assert_eq!(encoding("br"), None);
+    }
+
+    #[test]
+    fn a_page_that_is_known_is_not_sent_again() {
+        let tag = serve("index.html", &HeaderMap::new()).headers().get(header::ETAG).unwrap().clone();
+        let again = serve("index.html", &asking(header::IF_NONE_MATCH, tag.to_str().unwrap()));
+        assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_problem() {
+        assert_eq!(serve("../Cargo.toml", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
+    }
+
+    #[test]
+    fn only_files_with_a_hash_in_their_name_are_kept_for_good() {
+        assert!(caching("assets/index-abc.js").contains("immutable"));
+        assert_eq!(caching("index.html"), "no-cache");
+    }
+}
