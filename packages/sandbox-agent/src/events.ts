@@ -105,7 +105,7 @@ export type EventBody =
   | {
       readonly type: "session.started";
       readonly agent: string;
-      readonly how: "new" | "loaded" | "resumed" | "forked" | "replayed";
+      readonly how: "new" | "loaded" | "resumed" | "forked" | "replayed" | "attached";
     }
   /** A session is over. */
   | {

@@ -1,1 +1,64 @@
-export {};
+/**
+ * Run coding agents in a sandbox and talk to them. {@link SandboxAgentClient} is the whole of it; the rest are its
+ * types, its errors, and a store in memory. Other stores are in `sandbox-agent/sqlite`, `sandbox-agent/postgres` and
+ * `sandbox-agent/indexeddb`.
+ *
+ * @packageDocumentation
+ */
+
+export type { RetryOptions, TokenSource } from "acp-http-client";
+export type { AgentInfo, Agents, InstallOptions, InstallResult } from "./api/agents.ts";
+export type { ConfigEntries, SkillSource, SkillsConfig } from "./api/config.ts";
+export type {
+  ArchiveType,
+  EntryType,
+  FileBody,
+  FileChange,
+  FileEntry,
+  FileStat,
+  Files,
+  OpenFile,
+  UploadResult,
+  WriteOptions,
+} from "./api/files.ts";
+export type { Health } from "./api/health.ts";
+export type { PackedFile } from "./api/tar.ts";
+export type { Abilities, AuthMethod, ConnectionInfo } from "./client/abilities.ts";
+export type { PermissionDecision, PermissionHandler, QuestionHandler, Reply } from "./client/asks.ts";
+export type { ConnectionStatus } from "./client/core.ts";
+export type { EmbeddedOptions } from "./client/embedded.ts";
+export type { MaybePromise, TerminalCommand, TerminalExit, Terminals } from "./client/host.ts";
+export type { History, HistoryRange } from "./client/listing.ts";
+export type {
+  ConnectOptions,
+  LoadSessionOptions,
+  NewSessionRequest,
+  PromptMessage,
+  PromptOptions,
+  ReplayOptions,
+  SandboxAgentClientOptions,
+} from "./client/options.ts";
+export type { EventFilter } from "./client/recorder.ts";
+export type { ModelList } from "./client/settings.ts";
+export { SandboxAgentClient } from "./client.ts";
+export type { Attachment, Content } from "./convert/content.ts";
+export type { LocalMcpServer, McpServerConfig, McpServers, RemoteMcpServer } from "./convert/mcp.ts";
+export type { Extensions, SandboxMetadata } from "./convert/meta.ts";
+export type { PermissionKind, PermissionOption, PermissionReply, PermissionRequest } from "./convert/permissions.ts";
+export type { Answers, Question, QuestionField, QuestionOption, QuestionStatus } from "./convert/questions.ts";
+export type { NewSessionOptions } from "./convert/session.ts";
+export type { Choice, ConfigOption } from "./convert/settings.ts";
+export * from "./errors.ts";
+export type * from "./events.ts";
+export type { ServerOptions } from "./http.ts";
+export type { JsonObject } from "./json.ts";
+export type { Session, SessionInfo, TurnResult } from "./session.ts";
+export { type MemoryStoreOptions, memoryStore } from "./store/memory.ts";
+export type {
+  EventRange,
+  IndexedSession,
+  Page,
+  SessionStore,
+  StoredEvent,
+  StoredSession,
+} from "./store/types.ts";

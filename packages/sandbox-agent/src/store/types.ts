@@ -36,6 +36,8 @@ export interface StoredSession {
   readonly mcp?: McpServers;
   /** Which process has it; tells an attached agent from a restarted one. */
   readonly process?: string;
+  /** The turn that is on. */
+  readonly turnId?: string;
   /** Where to go on listening, when the client has detached. */
   readonly cursor?: string;
 }

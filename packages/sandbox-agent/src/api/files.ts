@@ -1,0 +1,213 @@
+/** The sandbox's files. Paths are absolute, or relative to the server's workspace. */
+
+import type { Http } from "../http.ts";
+import { textOf } from "../json.ts";
+import { sseEvents } from "./sse.ts";
+import { type PackedFile, tarOf } from "./tar.ts";
+
+/** What kind of thing is at a path. */
+export type EntryType = "file" | "directory" | "symlink" | "other";
+
+/** One line of a listing. */
+export interface FileEntry {
+  /** Its name. */
+  readonly name: string;
+  /** Its path. */
+  readonly path: string;
+  /** What it is. */
+  readonly entryType: EntryType;
+  /** Its size in bytes. */
+  readonly size: number;
+  /** When it was last changed, RFC 3339. */
+  readonly modified: string;
+}
+
+/** What is known about one path. */
+export interface FileStat {
+  /** The path. */
+  readonly path: string;
+  /** What it is; of a link, the link itself. */
+  readonly entryType: EntryType;
+  /** Its size in bytes. */
+  readonly size: number;
+  /** When it was last changed, RFC 3339. */
+  readonly modified: string;
+  /** Its permissions as octal text. */
+  readonly mode?: string;
+}
+
+/** How a file is written. */
+export interface WriteOptions {
+  /** Only if the file is still as it was: the `etag` of an earlier read. */
+  readonly ifMatch?: string;
+  /** Only if there is no such file. */
+  readonly ifAbsent?: boolean;
+  /** Ends the upload; the old file stays. */
+  readonly signal?: AbortSignal;
+}
+
+/** What an upload has unpacked. */
+export interface UploadResult {
+  /** The first of the paths. */
+  readonly paths: readonly string[];
+  /** Whether there were more. */
+  readonly truncated: boolean;
+  /** How many there were. */
+  readonly count: number;
+}
+
+/** A change in a watched directory. */
+export type FileChange =
+  | { readonly type: "created" | "changed" | "removed"; readonly path: string }
+  | { readonly type: "renamed"; readonly from: string; readonly to: string }
+  /** Too much has changed at once to tell: list the directory again. */
+  | { readonly type: "overflow"; readonly path: string };
+
+/** A form of archive. */
+export type ArchiveType = "tar" | "tar.gz" | "tar.zst";
+
+/** What can be sent. */
+export type FileBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
+
+/** The sandbox's files. */
+export interface Files {
+  /** What is in a directory, sorted; of the workspace unless told. */
+  list(path?: string): Promise<readonly FileEntry[]>;
+  /** A file's bytes. */
+  read(path: string, options?: { readonly signal?: AbortSignal }): Promise<Uint8Array>;
+  /** A file's text. */
+  readText(path: string, options?: { readonly signal?: AbortSignal }): Promise<string>;
+  /** A file as a stream, with its `etag`. */
+  open(path: string, options?: { readonly signal?: AbortSignal }): Promise<OpenFile>;
+  /** Writes a file, whole or not at all. Parents are made. */
+  write(path: string, content: FileBody, options?: WriteOptions): Promise<{ readonly bytesWritten: number }>;
+  /** Removes a file, an empty directory, or with `recursive` all below it. */
+  delete(path: string, options?: { readonly recursive?: boolean }): Promise<void>;
+  /** Makes a directory and its parents. */
+  mkdir(path: string): Promise<void>;
+  /** Moves or renames. */
+  move(from: string, to: string, options?: { readonly overwrite?: boolean }): Promise<void>;
+  /** What is at a path. */
+  stat(path: string): Promise<FileStat>;
+  /** Sends many files at once; all of them arrive or none. */
+  upload(path: string, files: Iterable<PackedFile>, options?: { readonly signal?: AbortSignal }): Promise<UploadResult>;
+  /** Sends an archive and unpacks it there. */
+  uploadArchive(path: string, archive: FileBody, type?: ArchiveType): Promise<UploadResult>;
+  /** A directory as an archive. */
+  download(path: string, type?: ArchiveType): Promise<ReadableStream<Uint8Array>>;
+  /** What changes in a directory, until the signal ends it. */
+  watch(
+    path?: string,
+    options?: { readonly recursive?: boolean; readonly signal?: AbortSignal },
+  ): AsyncGenerator<FileChange, void, void>;
+}
+
+/** A file that is being read. */
+export interface OpenFile {
+  /** Its bytes. */
+  readonly body: ReadableStream<Uint8Array>;
+  /** Names this state of the file. */
+  readonly etag?: string;
+  /** Its size in bytes. */
+  readonly size?: number;
+}
+
+const MEDIA_TYPES: Record<ArchiveType, string> = {
+  tar: "application/x-tar",
+  "tar.gz": "application/gzip",
+  "tar.zst": "application/zstd",
+};
+const CHANGES = ["created", "changed", "removed", "renamed", "overflow"];
+
+/** The files of one server. */
+export function createFiles(http: Http): Files {
+  const get = (path: string, signal?: AbortSignal): Promise<Response> =>
+    http.request("/v1/fs/file", { query: { path }, signal });
+
+  const uploadArchive: Files["uploadArchive"] = (path, archive, type = "tar") =>
+    http.json("/v1/fs/upload-batch", {
+      method: "POST",
+      query: { path },
+      headers: { "Content-Type": MEDIA_TYPES[type] },
+      body: archive,
+    });
+
+  return {
+    async list(path) {
+      const entries: FileEntry[] = [];
+      let call: string | undefined = "/v1/fs/entries";
+      let query: { path?: string } = path === undefined ? {} : { path };
+      while (call !== undefined) {
+        const response: Response = await http.request(call, { query, headers: { Accept: "application/json" } });
+        entries.push(...((await response.json()) as FileEntry[]));
+        call = nextOf(response.headers.get("link"));
+        query = {};
+      }
+      return entries;
+    },
+    async read(path, { signal } = {}) {
+      return new Uint8Array(await (await get(path, signal)).arrayBuffer());
+    },
+    async readText(path, { signal } = {}) {
+      return (await get(path, signal)).text();
+    },
+    async open(path, { signal } = {}) {
+      const response = await get(path, signal);
+      const [etag, length] = [response.headers.get("etag"), response.headers.get("content-length")];
+      return {
+        body: response.body ?? new ReadableStream(),
+        ...(etag !== null && { etag }),
+        ...(length !== null && { size: Number(length) }),
+      };
+    },
+    write: (path, content, { ifMatch, ifAbsent, signal } = {}) =>
+      http.json("/v1/fs/file", {
+        method: "PUT",
+        query: { path },
+        headers: {
+          "Content-Type": "application/octet-stream",
+          ...(ifMatch !== undefined && { "If-Match": ifMatch }),
+          ...(ifAbsent && { "If-None-Match": "*" }),
+        },
+        body: content,
+        signal,
+      }),
+    async delete(path, { recursive } = {}) {
+      await http.request("/v1/fs/entry", { method: "DELETE", query: { path, recursive } });
+    },
+    async mkdir(path) {
+      await http.request("/v1/fs/mkdir", { method: "POST", query: { path } });
+    },
+    async move(from, to, { overwrite } = {}) {
+      const json = overwrite === undefined ? { from, to } : { from, to, overwrite };
+      await http.request("/v1/fs/move", { method: "POST", json });
+    },
+    stat: (path) => http.json("/v1/fs/stat", { query: { path } }),
+    upload: (path, files) => uploadArchive(path, new Blob([...tarOf(files)] as BlobPart[])),
+    uploadArchive,
+    async download(path, format = "tar.gz") {
+      const response = await http.request("/v1/fs/download-batch", { query: { path, format } });
+      return response.body ?? new ReadableStream();
+    },
+    async *watch(path, { recursive, signal } = {}) {
+      const query = { ...(path !== undefined && { path }), ...(recursive !== undefined && { recursive }) };
+      const response = await http.request("/v1/fs/watch", {
+        query,
+        headers: { Accept: "text/event-stream" },
+        signal,
+      });
+      for await (const { type, data } of sseEvents(response, signal)) {
+        if (CHANGES.includes(type)) yield { type, ...(JSON.parse(data) as object) } as FileChange;
+      }
+    },
+  };
+}
+
+/** The path of the next part in a `Link` header. */
+function nextOf(link: string | null): string | undefined {
+  const target = textOf(/<([^>]+)>\s*;\s*rel="?next"?/i.exec(link ?? "")?.[1]);
+  if (target === undefined) return undefined;
+  // Only the path is taken: the server may know itself by another name than the one it is reached by.
+  const { pathname, search } = new URL(target, "http://server/v1/fs/");
+  return pathname.slice(pathname.indexOf("/v1/fs/")) + search;
+}

@@ -1,0 +1,319 @@
+/** The client: one object for one agent in a sandbox, its sessions, and the sandbox's files and settings. */
+
+import { type Agents, createAgents } from "./api/agents.ts";
+import { type ConfigEntries, createMcpConfig, createSkillsConfig, type SkillsConfig } from "./api/config.ts";
+import type { Files } from "./api/files.ts";
+import { type Health, readHealth } from "./api/health.ts";
+import type { ConnectionInfo } from "./client/abilities.ts";
+import type { PermissionDecision, PermissionHandler, QuestionHandler } from "./client/asks.ts";
+import { type ConnectionStatus, type Core, createCore } from "./client/core.ts";
+import { type EmbeddedOptions, type EmbeddedServer, startServer } from "./client/embedded.ts";
+import { now } from "./client/ids.ts";
+import type { Link } from "./client/link.ts";
+import { type History, type HistoryRange, history, listSessions, setMetadata } from "./client/listing.ts";
+import type { Live } from "./client/live.ts";
+import { forkSession, loadSession, newSession, resumeSession } from "./client/open.ts";
+import type {
+  ConnectOptions,
+  LoadSessionOptions,
+  NewSessionRequest,
+  PromptMessage,
+  PromptOptions,
+  SandboxAgentClientOptions,
+} from "./client/options.ts";
+import type { EventFilter } from "./client/recorder.ts";
+import { type ModelList, setMode, setModel, setOption } from "./client/settings.ts";
+import { cancel, prompt } from "./client/turns.ts";
+import type { McpServerConfig } from "./convert/mcp.ts";
+import type { PermissionRequest } from "./convert/permissions.ts";
+import type { Answers, Question } from "./convert/questions.ts";
+import { NotFoundError } from "./errors.ts";
+import type { SandboxEvent } from "./events.ts";
+import type { JsonObject } from "./json.ts";
+import type { Session, SessionInfo, TurnResult } from "./session.ts";
+
+/**
+ * A client of one agent.
+ *
+ * It connects when it is made, unless `autoConnect` is `false`, and has at most one connection at a time. Calls that
+ * need the connection wait while it is being made, and fail with {@link NotConnectedError} when there is none.
+ */
+export class SandboxAgentClient implements AsyncDisposable {
+  readonly #core: Core;
+  #server: EmbeddedServer | undefined;
+
+  /** The server's agents: list, look up, install. */
+  readonly agents: Agents;
+  /** The sandbox's files. */
+  readonly files: Files;
+  /** Tool servers that the server keeps for directories. */
+  readonly mcpConfig: ConfigEntries<McpServerConfig>;
+  /** Skills that the server keeps for directories. */
+  readonly skillsConfig: ConfigEntries<SkillsConfig>;
+
+  /** Makes a client, and connects it unless told otherwise. A failure to connect is what the next call fails with. */
+  constructor(options: SandboxAgentClientOptions) {
+    this.#core = createCore(options);
+    this.agents = createAgents(this.#core.http);
+    this.files = this.#core.files;
+    this.mcpConfig = createMcpConfig(this.#core.http);
+    this.skillsConfig = createSkillsConfig(this.#core.http);
+    if (options.autoConnect !== false) this.#core.connect().catch(() => {});
+  }
+
+  /**
+   * Starts a server of its own on a free port with a random token, and connects to it. The server stops with the
+   * client: on {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when the process exits.
+   */
+  static async start(options: EmbeddedOptions): Promise<SandboxAgentClient> {
+    const server = await startServer(options);
+    const client = new SandboxAgentClient({ ...options, baseUrl: server.baseUrl, token: server.token });
+    client.#server = server;
+    if (options.autoConnect === false) return client;
+    try {
+      await client.#core.ready();
+      return client;
+    } catch (error) {
+      await client.dispose();
+      throw error;
+    }
+  }
+
+  // ---- the connection
+
+  /** Whether there is a connection. */
+  get status(): ConnectionStatus {
+    return this.#core.status();
+  }
+
+  /** What is connected to; `undefined` when nothing is. */
+  get connection(): ConnectionInfo | undefined {
+    return this.#core.link()?.info;
+  }
+
+  /** Where the client's own server is; `undefined` when it was not started by {@link SandboxAgentClient.start}. */
+  get server(): { readonly baseUrl: string; readonly token: string } | undefined {
+    return this.#server && { baseUrl: this.#server.baseUrl, token: this.#server.token };
+  }
+
+  /**
+   * Connects to the agent, starting it if need be.
+   *
+   * @throws AlreadyConnectedError when there is a connection, or one is being made.
+   */
+  async connect(options?: ConnectOptions): Promise<ConnectionInfo> {
+    return this.#core.connect(options);
+  }
+
+  /** Ends the connection and the agent. If a session was detached, the agent is left running. */
+  async disconnect(): Promise<void> {
+    await this.#core.disconnect();
+  }
+
+  /** Signs in to the agent, by one of `connection.authMethods`. */
+  async authenticate(methodId: string): Promise<void> {
+    const { wire } = await this.#core.ready();
+    await wire.request("authenticate", { methodId });
+  }
+
+  // ---- sessions
+
+  /** Opens a new session. */
+  async newSession(options: NewSessionRequest = {}): Promise<Session> {
+    return newSession(this.#core, await this.#core.ready(), options);
+  }
+
+  /** Opens a session that the agent has. Its history comes as events, unless the store has it already. */
+  async loadSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
+    return loadSession(this.#core, await this.#core.ready(), sessionId, options);
+  }
+
+  /**
+   * Goes on with a session. If the agent has ended or the server was restarted, this connects again and starts the
+   * agent; it then restores the session, by the agent's own means or by telling the agent the newest stored turns.
+   */
+  async resumeSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
+    return resumeSession(this.#core, await this.#core.recover({}), sessionId, options);
+  }
+
+  /** Copies a session. */
+  async forkSession(sessionId: string, options: { readonly title?: string } = {}): Promise<Session> {
+    const { link, live } = await this.#live(sessionId);
+    return forkSession(this.#core, link, live, options.title);
+  }
+
+  /** All sessions: those of the store, and when there is a connection those that only the agent knows. */
+  async listSessions(): Promise<readonly SessionInfo[]> {
+    return listSessions(this.#core, await this.#linkIfAny());
+  }
+
+  /** Leaves a session while the agent works on. A client with the same `serverId` and store goes on with it later. */
+  async detachSession(sessionId: string): Promise<void> {
+    const { link, live } = await this.#live(sessionId);
+    live.isDetached = true;
+    for (const leave of [...live.onDetach]) leave();
+    if (link.sessions.all().every(({ isDetached }) => isDetached)) await this.#core.detach();
+  }
+
+  /** Ends a session. Fine when it has ended already. */
+  async terminateSession(sessionId: string): Promise<void> {
+    const link = await this.#core.ready();
+    const live = link.sessions.find(sessionId);
+    if (!live) {
+      await this.#core.recorder.flush();
+      if (await this.#core.store.getSession(sessionId)) return;
+      throw new NotFoundError("session", sessionId);
+    }
+    await cancel(link, this.#core.asks, live);
+    if (link.info.abilities.close) {
+      await link.wire.request("session/close", { sessionId: live.record.agentSessionId });
+    }
+    const body = { type: "session.ended" as const, reason: "terminated", terminatedBy: "client" };
+    link.sessions.emit(live, body, { source: "client", synthetic: true });
+    link.sessions.update(live, { endedAt: now() });
+    link.sessions.remove(live);
+  }
+
+  /** Changes what is kept with a session. `null` forgets a key. */
+  async setMetadata(sessionId: string, metadata: JsonObject): Promise<SessionInfo> {
+    return setMetadata(this.#core, await this.#linkIfAny(), sessionId, metadata);
+  }
+
+  // ---- turns
+
+  /** Gives the agent a prompt and waits until it is done. What it says meanwhile comes as events. */
+  async prompt(sessionId: string, message: string | PromptMessage, options?: PromptOptions): Promise<TurnResult> {
+    const { link, live } = await this.#live(sessionId);
+    return prompt(link, this.#core.asks, live, message, options);
+  }
+
+  /** Cancels the turn that is on. The session stays. */
+  async cancel(sessionId: string): Promise<void> {
+    const { link, live } = await this.#live(sessionId);
+    await cancel(link, this.#core.asks, live);
+  }
+
+  // ---- settings
+
+  /** Sets a session's mode. */
+  async setSessionMode(sessionId: string, mode: string): Promise<void> {
+    const { link, live } = await this.#live(sessionId);
+    await setMode(link, live, mode);
+  }
+
+  /** Sets a session's model. */
+  async setSessionModel(sessionId: string, model: string): Promise<void> {
+    const { link, live } = await this.#live(sessionId);
+    await setModel(link, live, model);
+  }
+
+  /** Sets one of a session's options. */
+  async setSessionConfigOption(sessionId: string, optionId: string, value: string | boolean): Promise<void> {
+    const { link, live } = await this.#live(sessionId);
+    await setOption(link, live, optionId, value);
+  }
+
+  /** The models of a session, or without one those that the server finds for the agent. */
+  async listModels(sessionId?: string): Promise<ModelList> {
+    if (sessionId === undefined) {
+      const { info } = await this.#core.ready();
+      const { models, options } = await this.agents.get(info.agent, { config: true });
+      const current = options.find(({ category }) => category === "model")?.value;
+      return { models, ...(typeof current === "string" && { currentModelId: current }) };
+    }
+    const { live } = await this.#live(sessionId);
+    const { models, model } = live.settings;
+    return { models, ...(model !== undefined && { currentModelId: model }) };
+  }
+
+  // ---- events, permissions, questions
+
+  /** Events from now on, as a stream. */
+  events(filter?: EventFilter): AsyncGenerator<SandboxEvent, void, void> {
+    return this.#core.recorder.stream(filter);
+  }
+
+  /** Calls a function with every event. Returns what stops it. */
+  onEvent(listener: (event: SandboxEvent) => void): () => void {
+    return this.#core.recorder.listen(listener);
+  }
+
+  /** A session's history from the store, for polling: ask again behind `next`. Needs no connection. */
+  async getEvents(sessionId: string, range: HistoryRange = {}): Promise<History> {
+    return history(this.#core, sessionId, range);
+  }
+
+  /** Hears of permission requests, open ones included. What it returns is the reply. Returns what stops it. */
+  onPermission(handler: PermissionHandler): () => void {
+    return this.#core.asks.onPermission(handler);
+  }
+
+  /** Permission requests that nobody has replied to. */
+  get pendingPermissions(): readonly PermissionRequest[] {
+    return this.#core.asks.permissions();
+  }
+
+  /** Replies to a permission request. */
+  async replyPermission(permissionId: string, decision: PermissionDecision): Promise<void> {
+    await this.#core.ready();
+    this.#core.asks.replyPermission(permissionId, decision);
+  }
+
+  /** Hears of questions, open ones included. What it returns is the answer, `null` a rejection. Returns what stops it. */
+  onQuestion(handler: QuestionHandler): () => void {
+    return this.#core.asks.onQuestion(handler);
+  }
+
+  /** Questions that nobody has answered. */
+  get pendingQuestions(): readonly Question[] {
+    return this.#core.asks.questions();
+  }
+
+  /** Answers a question: one list for each of its fields. */
+  async replyQuestion(questionId: string, answers: Answers): Promise<void> {
+    await this.#core.ready();
+    this.#core.asks.replyQuestion(questionId, answers);
+  }
+
+  /** Rejects a question. */
+  async rejectQuestion(questionId: string): Promise<void> {
+    await this.#core.ready();
+    this.#core.asks.rejectQuestion(questionId);
+  }
+
+  // ---- the server, and the end
+
+  /** How the server is. Needs no connection. */
+  async health(): Promise<Health> {
+    return readHealth(this.#core.http);
+  }
+
+  /** Disconnects, ends event streams, and stops the client's own server. */
+  async dispose(): Promise<void> {
+    try {
+      await this.#core.disconnect();
+    } finally {
+      this.#core.recorder.end();
+      await this.#core.recorder.flush();
+      if (this.#core.options.store === undefined) await this.#core.store.close();
+      await this.#server?.stop();
+    }
+  }
+
+  /** The same as {@link SandboxAgentClient.dispose}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
+  }
+
+  async #live(sessionId: string): Promise<{ link: Link; live: Live }> {
+    const link = await this.#core.ready();
+    const live = link.sessions.find(sessionId);
+    if (!live) throw new NotFoundError("open session", sessionId);
+    return { link, live };
+  }
+
+  async #linkIfAny(): Promise<Link | undefined> {
+    if (this.#core.status() === "disconnected") return undefined;
+    return this.#core.ready();
+  }
+}

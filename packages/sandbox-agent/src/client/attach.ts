@@ -1,0 +1,46 @@
+/** Going on with sessions of an agent that has been running all the while. */
+
+import { NO_SETTINGS } from "../convert/settings.ts";
+import type { Http } from "../http.ts";
+import type { StoredSession } from "../store/types.ts";
+import { instanceOf, type Link } from "./link.ts";
+import { type LiveSessions, startedBody } from "./live.ts";
+
+const LOOK_EVERY_MS = 250;
+
+/** Makes a stored session one of this connection. */
+export function attach(sessions: LiveSessions, record: StoredSession): void {
+  const { cursor: _, ...rest } = { eventCount: 0, ...record };
+  const { eventCount: __, ...kept } = rest;
+  sessions.add(kept, NO_SETTINGS, startedBody(kept, "attached"));
+}
+
+/**
+ * Turns that were on when the last client left end without this one being told: the answer is not addressed to it. The
+ * server knows when the agent owes nobody an answer any more.
+ */
+export function watchTurns(http: Http, link: Link): void {
+  const open = link.sessions.all().filter((live) => live.record.turnId !== undefined && !live.turn);
+  if (open.length === 0) return;
+  let isOver = false;
+  link.wire.ended.then(() => {
+    isOver = true;
+  });
+  const look = async (): Promise<void> => {
+    const instance = await instanceOf(http, link.info.serverId).catch(() => undefined);
+    const heard = Number(link.wire.cursor() ?? 0);
+    const isDone = instance !== undefined && instance.pendingRequests === 0 && heard >= instance.lastEvent;
+    if (isOver) return;
+    if (!isDone) {
+      const timer: { unref?: () => void } | number = setTimeout(look, LOOK_EVERY_MS);
+      if (typeof timer === "object") timer.unref?.();
+      return;
+    }
+    for (const live of open) {
+      if (live.record.turnId !== undefined && !live.turn) {
+        link.sessions.endTurn(live, "unknown", { synthetic: true, source: "client" });
+      }
+    }
+  };
+  void look();
+}

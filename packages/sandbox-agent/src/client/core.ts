@@ -1,0 +1,286 @@
+/**
+ * The life of a client: at most one connection, made by `connect`, ended by `disconnect`, lost when the agent or the
+ * server goes. Calls ask `ready()` for the connection and fail there when there is none.
+ */
+
+import type { AcpStreamEvent } from "acp-http-client";
+import { createFiles, type Files } from "../api/files.ts";
+import { processEnded, unparsedLine } from "../convert/events.ts";
+import { REQUEST_QUESTION } from "../convert/questions.ts";
+import {
+  AgentError,
+  AlreadyConnectedError,
+  ConnectionLostError,
+  NotConnectedError,
+  type SandboxAgentError,
+} from "../errors.ts";
+import { createHttp, type Http } from "../http.ts";
+import { objectOf, textOf } from "../json.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { SessionStore, StoredSession } from "../store/types.ts";
+import type { ConnectionInfo } from "./abilities.ts";
+import { type Asked, type Asks, createAsks } from "./asks.ts";
+import { attach, watchTurns } from "./attach.ts";
+import { answerHost, type HostOptions, hostCapabilities } from "./host.ts";
+import { now, randomId } from "./ids.ts";
+import { type Link, openLink } from "./link.ts";
+import { createLiveSessions } from "./live.ts";
+import type { ConnectOptions, SandboxAgentClientOptions } from "./options.ts";
+import { createRecorder, type Recorder } from "./recorder.ts";
+import type { Wire } from "./wire.ts";
+
+/** How a client stands. */
+export type ConnectionStatus = "disconnected" | "connecting" | "connected";
+
+/** What the calls of a client share. */
+export interface Core {
+  readonly options: SandboxAgentClientOptions;
+  readonly http: Http;
+  readonly files: Files;
+  readonly store: SessionStore;
+  readonly recorder: Recorder;
+  readonly asks: Asks;
+  status(): ConnectionStatus;
+  /** The connection, without waiting for one. */
+  link(): Link | undefined;
+  /** The connection; waits for one that is being made. */
+  ready(): Promise<Link>;
+  connect(options?: ConnectOptions): Promise<ConnectionInfo>;
+  /** Connects again if the connection was lost; fails when it was never there or was given up. */
+  recover(options: ConnectOptions): Promise<Link>;
+  disconnect(): Promise<void>;
+  /** Ends the connection and leaves the agent running. */
+  detach(): Promise<void>;
+}
+
+type State =
+  | { readonly kind: "idle"; readonly lost?: SandboxAgentError; readonly failed?: unknown }
+  | { readonly kind: "connecting"; readonly promise: Promise<Link>; wire?: Wire }
+  | { readonly kind: "connected"; readonly link: Link };
+
+/** Makes the core of a client. Nothing is connected yet. */
+export function createCore(options: SandboxAgentClientOptions): Core {
+  const http = createHttp(options);
+  const files = createFiles(http);
+  const store = options.store ?? memoryStore();
+  const host: HostOptions = { files: options.files ? files : undefined, terminals: options.terminals };
+  let state: State = { kind: "idle" };
+  const current = (): State => state;
+  let last: Required<ConnectOptions> | undefined;
+  let sessions: Link["sessions"] | undefined;
+
+  const recorder = createRecorder(store, (error) => {
+    const message = `the store failed: ${error instanceof Error ? error.message : error}`;
+    const base = { id: randomId("event"), sessionId: "", time: now(), source: "client" as const, synthetic: true };
+    recorder.tell({ ...base, type: "error", code: "store_failed", message });
+  });
+  const asks = createAsks((sessionId, body) => sessions?.tell(sessionId, body));
+
+  const onRequest = async (own: Link["sessions"], method: string, params: unknown, asked: Asked): Promise<unknown> => {
+    const agentSessionId = textOf(objectOf(params).sessionId);
+    const isAsk = ["session/request_permission", REQUEST_QUESTION, "elicitation/create"].includes(method);
+    if (!isAsk) return answerHost(method, params, host);
+    // A form may belong to a request and to no session; it is then asked in the session that is busy.
+    const busy = own.all().find((live) => live.turn) ?? own.all().at(-1);
+    const live = agentSessionId === undefined ? busy : await own.known(agentSessionId);
+    const sessionId = live?.record.id ?? agentSessionId ?? "";
+    if (method === "session/request_permission") return asks.permission(sessionId, params, asked);
+    return asks.question(sessionId, params, asked, method === REQUEST_QUESTION ? "question" : "form");
+  };
+
+  const onEvent = (own: Link["sessions"], event: AcpStreamEvent): void => {
+    if (event.type === "answered") {
+      asks.answeredElsewhere(event.id);
+      asks.answeredElsewhere(`${event.id}@${event.event}`);
+      return;
+    }
+    for (const live of own.all()) {
+      if (event.type === "unparsed") own.emit(live, unparsedLine(event));
+      else if (event.type === "exit") {
+        if (live.record.endedAt === undefined) own.emit(live, processEnded(event.exit), { source: "daemon" });
+        own.update(live, { endedAt: now() });
+      } else if (event.type === "gap") {
+        const message = "some of what the agent said is lost: it was more than the server keeps";
+        own.emit(live, { type: "error", code: "gap", message }, { source: "daemon" });
+      } else if (event.type === "undelivered") {
+        const { message } = event.error;
+        own.emit(live, { type: "error", code: "undelivered", message }, { source: "client" });
+      }
+    }
+  };
+
+  const onEnd = (wire: Wire, reason: SandboxAgentError): void => {
+    const isCurrent = state.kind === "connected" && state.link.wire === wire;
+    if (!isCurrent || state.kind !== "connected") return;
+    const { link } = state;
+    state = { kind: "idle", lost: reason };
+    for (const live of link.sessions.all()) {
+      if (live.turn || live.record.turnId) link.sessions.endTurn(live, "error", { synthetic: true, source: "client" });
+      if (reason instanceof ConnectionLostError) {
+        const body = { type: "error" as const, code: reason.code, message: reason.message };
+        link.sessions.emit(live, body, { synthetic: true, source: "client" });
+      }
+    }
+  };
+
+  const storedHere = async (serverId: string, process: string): Promise<readonly StoredSession[]> => {
+    const found: StoredSession[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await store.listSessions({ limit: 200, ...(cursor !== undefined && { cursor }) });
+      found.push(...page.items.filter((session) => session.serverId === serverId && session.process === process));
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return found;
+  };
+
+  const open = async (to: Required<ConnectOptions>, attempt: { wire?: Wire }): Promise<Link> => {
+    const adopt = (agentSessionId: string): Promise<StoredSession> => adopted(store, to, agentSessionId);
+    const own = createLiveSessions(recorder, adopt);
+    sessions = own;
+    let mine: readonly StoredSession[] = [];
+    const link = await openLink({
+      ...options,
+      ...to,
+      http,
+      sessions: own,
+      capabilities: hostCapabilities(host),
+      retry: options.retry,
+      async cursorFor(process) {
+        mine = await storedHere(to.serverId, process);
+        // Known before the first event is read, so that none is taken for another client's session.
+        for (const record of mine) attach(own, record);
+        return mine.map(({ cursor }) => cursor).find((cursor) => cursor !== undefined);
+      },
+      onRequest: (method, params, asked) => onRequest(own, method, params, asked),
+      onEvent: (event) => onEvent(own, event),
+      onWire(wire) {
+        attempt.wire = wire;
+      },
+      onEnd,
+    });
+    watchTurns(http, link);
+    return link;
+  };
+
+  const connect = (given: ConnectOptions = {}): Promise<Link> => {
+    if (state.kind !== "idle") throw new AlreadyConnectedError();
+    const agent = given.agent ?? options.agent;
+    if (agent === undefined) throw new TypeError('say which agent to connect to: { agent: "mock" }');
+    last = { agent, serverId: given.serverId ?? options.serverId ?? last?.serverId ?? randomId("sdk") };
+    const attempt: { kind: "connecting"; promise: Promise<Link>; wire?: Wire } = {
+      kind: "connecting",
+      promise: undefined as never,
+    };
+    const to = last;
+    attempt.promise = (async () => {
+      try {
+        const link = await open(to, attempt);
+        if (current() !== attempt) throw new NotConnectedError("disconnected before the connection was made");
+        state = { kind: "connected", link };
+        return link;
+      } catch (error) {
+        if (current() === attempt) state = { kind: "idle", failed: error };
+        // An agent that said no is of no use to anybody; anything else may belong to others.
+        await attempt.wire?.[error instanceof AgentError ? "close" : "detach"]().catch(() => {});
+        throw error;
+      }
+    })();
+    // Whoever waits for the connection hears of its failure; if nobody does, nothing is lost.
+    attempt.promise.catch(() => {});
+    state = attempt;
+    return attempt.promise;
+  };
+
+  const leave = async (how: "close" | "detach"): Promise<void> => {
+    const before = state;
+    state = { kind: "idle" };
+    if (before.kind === "connecting") {
+      await before.wire?.[how]();
+      await before.promise.catch(() => {});
+    } else if (before.kind === "connected") {
+      const { link } = before;
+      const isLeft = how === "close" && link.sessions.all().some((live) => live.isDetached);
+      const ending = isLeft ? "detach" : how;
+      if (ending === "close") endSessions(link);
+      await link.wire[ending]();
+      await link.wire.ended;
+      if (ending === "detach") saveCursors(link);
+    }
+    await recorder.flush();
+  };
+
+  return {
+    options,
+    http,
+    files,
+    store,
+    recorder,
+    asks,
+    status: () => (state.kind === "idle" ? "disconnected" : state.kind),
+    link: () => (state.kind === "connected" ? state.link : undefined),
+    async ready() {
+      if (state.kind === "connecting") return state.promise;
+      if (state.kind === "connected") return state.link;
+      throw state.lost ?? notConnected(state.failed);
+    },
+    async connect(given) {
+      return (await connect(given)).info;
+    },
+    async recover(to) {
+      if (state.kind === "connecting") return state.promise;
+      if (state.kind === "connected") return state.link;
+      if (!state.lost) throw notConnected(state.failed);
+      return connect({ ...last, ...to });
+    },
+    disconnect: () => leave("close"),
+    detach: () => leave("detach"),
+  };
+}
+
+function notConnected(failed: unknown): NotConnectedError {
+  if (failed === undefined) return new NotConnectedError();
+  const why = failed instanceof Error ? failed.message : String(failed);
+  return new NotConnectedError(`not connected: the last try failed (${why}); call connect() again`, { cause: failed });
+}
+
+/** The agent goes, and its sessions with it. */
+function endSessions({ sessions }: Link): void {
+  for (const live of sessions.all()) {
+    if (live.turn) sessions.endTurn(live, "cancelled", { synthetic: true, source: "client" });
+    if (live.record.endedAt !== undefined) continue;
+    const body = { type: "session.ended" as const, reason: "disconnected", terminatedBy: "client" };
+    sessions.emit(live, body, { synthetic: true, source: "client" });
+    sessions.update(live, { endedAt: now() });
+  }
+}
+
+/** Where a later client goes on. */
+function saveCursors({ sessions, wire }: Link): void {
+  const cursor = wire.cursor();
+  for (const live of sessions.all()) sessions.update(live, cursor === undefined ? {} : { cursor });
+}
+
+/** The record of a session that somebody else has opened. */
+async function adopted(
+  store: SessionStore,
+  to: Required<ConnectOptions>,
+  agentSessionId: string,
+): Promise<StoredSession> {
+  const known = await store.getSession(agentSessionId);
+  const isSame = known?.serverId === to.serverId && known.agent === to.agent;
+  if (known && isSame) {
+    const { eventCount: _, ...record } = known;
+    return record;
+  }
+  return {
+    id: known ? randomId("session") : agentSessionId,
+    agent: to.agent,
+    agentSessionId,
+    serverId: to.serverId,
+    directory: "",
+    createdAt: now(),
+    updatedAt: now(),
+    metadata: {},
+  };
+}

@@ -1,0 +1,122 @@
+/** What the agent may ask of its client beside permissions and answers: files, and terminals of the caller's making. */
+
+import type { Files } from "../api/files.ts";
+import { UnsupportedError } from "../errors.ts";
+import { type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
+
+/** A command that the agent wants to run. */
+export interface TerminalCommand {
+  /** The session it came up in. */
+  readonly sessionId: string;
+  /** The program. */
+  readonly command: string;
+  /** Its arguments. */
+  readonly args: readonly string[];
+  /** Environment variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Where to run it. */
+  readonly cwd?: string;
+  /** How much of the output is worth keeping. */
+  readonly outputByteLimit?: number;
+}
+
+/** How a command ended. */
+export interface TerminalExit {
+  /** Its exit code. */
+  readonly exitCode?: number;
+  /** The signal that ended it. */
+  readonly signal?: string;
+}
+
+/** Runs commands for the agent. */
+export interface Terminals {
+  /** Starts a command and names the terminal it runs in. */
+  create(command: TerminalCommand): string | Promise<string>;
+  /** What it has printed so far. */
+  output(terminalId: string): MaybePromise<{ output: string; truncated: boolean; exit?: TerminalExit }>;
+  /** Waits until it has ended. */
+  waitForExit(terminalId: string): MaybePromise<TerminalExit>;
+  /** Ends it; the terminal stays. */
+  kill(terminalId: string): MaybePromise<void>;
+  /** Ends it and forgets the terminal. */
+  release(terminalId: string): MaybePromise<void>;
+}
+
+/** A value, now or later. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** What the host offers. */
+export interface HostOptions {
+  readonly files: Files | undefined;
+  readonly terminals: Terminals | undefined;
+}
+
+/** What the agent is told that it may ask. */
+export function hostCapabilities({ files, terminals }: HostOptions): JsonObject {
+  return {
+    fs: { readTextFile: files !== undefined, writeTextFile: files !== undefined },
+    terminal: terminals !== undefined,
+    elicitation: { form: {}, url: {} },
+    session: { configOptions: { boolean: {} }, notices: {} },
+  };
+}
+
+/**
+ * Answers a request for a file or a terminal.
+ *
+ * @throws UnsupportedError when it is none of these, or not offered.
+ */
+export async function answerHost(method: string, params: unknown, options: HostOptions): Promise<JsonObject> {
+  const { path, content, line, limit, terminalId } = objectOf(params);
+  const { files, terminals } = options;
+  if (method === "fs/read_text_file" && files && typeof path === "string") {
+    return { content: linesOf(await files.readText(path), numberOf(line), numberOf(limit)) };
+  }
+  if (method === "fs/write_text_file" && files && typeof path === "string") {
+    await files.write(path, textOf(content) ?? "");
+    return {};
+  }
+  if (!method.startsWith("terminal/") || !terminals) throw new UnsupportedError(method);
+  const id = textOf(terminalId) ?? "";
+  switch (method) {
+    case "terminal/create":
+      return { terminalId: await terminals.create(commandOf(params)) };
+    case "terminal/output": {
+      const { output, truncated, exit } = await terminals.output(id);
+      return { output, truncated, ...(exit && { exitStatus: exit }) };
+    }
+    case "terminal/wait_for_exit":
+      return { ...(await terminals.waitForExit(id)) };
+    case "terminal/kill":
+      await terminals.kill(id);
+      return {};
+    case "terminal/release":
+      await terminals.release(id);
+      return {};
+    default:
+      throw new UnsupportedError(method);
+  }
+}
+
+/** A part of a text: from a line on, counted from 1, and so many lines. */
+export function linesOf(text: string, line = 1, limit?: number): string {
+  if (line <= 1 && limit === undefined) return text;
+  const lines = text.split(/(?<=\n)/);
+  const start = Math.max(line - 1, 0);
+  return lines.slice(start, limit === undefined ? undefined : start + limit).join("");
+}
+
+function commandOf(params: unknown): TerminalCommand {
+  const { sessionId, command, args, env, cwd, outputByteLimit } = objectOf(params);
+  const variables = listOf(env)
+    .map(objectOf)
+    .map(({ name, value }) => [textOf(name) ?? "", textOf(value) ?? ""]);
+  return {
+    sessionId: textOf(sessionId) ?? "",
+    command: textOf(command) ?? "",
+    args: listOf(args).map(String),
+    env: Object.fromEntries(variables),
+    ...(typeof cwd === "string" && { cwd }),
+    ...(typeof outputByteLimit === "number" && { outputByteLimit }),
+  };
+}

@@ -1,0 +1,93 @@
+/** One connection to one agent, from the first request to its end. Knows nothing of what calls do with it. */
+
+import type { AcpStreamEvent, RetryOptions } from "acp-http-client";
+import { META_NAMESPACE } from "../convert/meta.ts";
+import type { SandboxAgentError } from "../errors.ts";
+import type { Http, ServerOptions } from "../http.ts";
+import type { JsonObject } from "../json.ts";
+import { type ConnectionInfo, readConnection } from "./abilities.ts";
+import type { LiveSessions } from "./live.ts";
+import { openWire, type Wire } from "./wire.ts";
+
+/** A connection. */
+export interface Link {
+  readonly wire: Wire;
+  readonly info: ConnectionInfo;
+  readonly sessions: LiveSessions;
+  /** Which process it is connected to; tells a running agent from a restarted one. */
+  readonly process: string | undefined;
+}
+
+/** What is needed to make a connection. */
+export interface LinkOptions extends ServerOptions {
+  readonly agent: string;
+  readonly serverId: string;
+  readonly capabilities: JsonObject;
+  readonly retry: RetryOptions | undefined;
+  readonly http: Http;
+  readonly sessions: LiveSessions;
+  /** Where to go on listening, if the agent is still this process. */
+  cursorFor(process: string): Promise<string | undefined>;
+  onRequest(method: string, params: unknown, asked: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
+  onEvent(event: AcpStreamEvent): void;
+  /** Told as soon as there is something to close. */
+  onWire(wire: Wire): void;
+  onEnd(wire: Wire, reason: SandboxAgentError): void;
+}
+
+/** The version of the protocol that agents are asked to speak. */
+const PROTOCOL_VERSION = 1;
+const CLIENT_VERSION = "0.1.0";
+
+/** Connects. */
+export async function openLink(options: LinkOptions): Promise<Link> {
+  const { agent, serverId, http, sessions } = options;
+  const before = await instanceOf(http, serverId);
+  const running = before?.isRunning ? before.process : undefined;
+  const wire = openWire({
+    ...options,
+    cursor: running === undefined ? undefined : await options.cursorFor(running),
+    onNotification: (method, params) => sessions.take(method, params),
+  });
+  options.onWire(wire);
+  wire.ended.then((reason) => options.onEnd(wire, reason));
+  const answer = await wire.request("initialize", {
+    protocolVersion: PROTOCOL_VERSION,
+    clientCapabilities: options.capabilities,
+    clientInfo: { name: "sandbox-agent", title: "Sandbox Agent SDK", version: CLIENT_VERSION },
+    _meta: { [META_NAMESPACE]: { agent } },
+  });
+  const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
+  return { wire, info, sessions, process: running ?? (await instanceOf(http, serverId))?.process };
+}
+
+/** What the server's list says about a connection. */
+export interface Instance {
+  readonly isRunning: boolean;
+  readonly process: string;
+  readonly pendingRequests: number;
+  readonly lastEvent: number;
+}
+
+interface Listed {
+  readonly serverId: string;
+  readonly status: string;
+  readonly pid?: number;
+  readonly createdAtMs: number;
+  readonly pendingRequests: number;
+  readonly lastEventId?: number;
+}
+
+/** Looks a connection up. */
+export async function instanceOf(http: Http, serverId: string): Promise<Instance | undefined> {
+  const { servers } = await http.json<{ servers: readonly Listed[] }>("/v1/acp");
+  const found = servers.find((server) => server.serverId === serverId);
+  return (
+    found && {
+      isRunning: found.status === "running" || found.status === "starting",
+      process: `${found.createdAtMs}:${found.pid ?? 0}`,
+      pendingRequests: found.pendingRequests,
+      lastEvent: found.lastEventId ?? 0,
+    }
+  );
+}

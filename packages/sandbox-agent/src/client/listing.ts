@@ -1,0 +1,134 @@
+/** The index of sessions: what the client keeps, merged with what the agent knows. */
+
+import { readMetadata } from "../convert/meta.ts";
+import { NotFoundError, SandboxAgentError } from "../errors.ts";
+import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import { type SessionInfo, sessionInfo } from "../session.ts";
+import type { StoredEvent, StoredSession } from "../store/types.ts";
+import type { Core } from "./core.ts";
+import type { Link } from "./link.ts";
+
+/** Which part of a session's history to read. */
+export interface HistoryRange {
+  /** Only what is behind this place. */
+  readonly after?: number;
+  /** At most this many events; 1,000 unless told. */
+  readonly limit?: number;
+}
+
+/** A part of a session's history. */
+export interface History {
+  /** The events, oldest first. */
+  readonly events: readonly StoredEvent[];
+  /** The place to ask behind next time; the same as before when nothing is new. */
+  readonly next: number;
+}
+
+/** An agent that never ends its list must not keep the caller for ever. */
+const MAX_PAGES = 1000;
+
+/** All sessions: the stored ones, and those that only the agent knows. */
+export async function listSessions(core: Core, link: Link | undefined): Promise<readonly SessionInfo[]> {
+  await core.recorder.flush();
+  const stored: SessionInfo[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await core.store.listSessions({ limit: 500, ...(cursor !== undefined && { cursor }) });
+    stored.push(...page.items.map((session) => sessionInfo(session, session.eventCount)));
+    cursor = page.next;
+  } while (cursor !== undefined);
+  if (!link?.info.abilities.list) return stored;
+  const theirs = await agentSessions(link);
+  const { agent } = link.info;
+  const merged = stored.map((session) => {
+    const told = session.agent === agent ? theirs.get(session.agentSessionId) : undefined;
+    if (!told) return session;
+    theirs.delete(session.agentSessionId);
+    const title = session.title ?? textOf(told.title);
+    return { ...session, ...(title !== undefined && { title }), knownTo: ["client" as const, "agent" as const] };
+  });
+  return [...merged, ...[...theirs.values()].map((told) => foreignSession(agent, told))];
+}
+
+async function agentSessions(link: Link): Promise<Map<string, JsonObject>> {
+  const found = new Map<string, JsonObject>();
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const answer = objectOf(await link.wire.request("session/list", cursor === undefined ? {} : { cursor }));
+    for (const told of listOf(answer.sessions).map(objectOf)) {
+      const id = textOf(told.sessionId);
+      if (id !== undefined) found.set(id, told);
+    }
+    cursor = textOf(answer.nextCursor);
+    if (cursor === undefined) break;
+  }
+  return found;
+}
+
+function foreignSession(agent: string, told: JsonObject): SessionInfo {
+  const metadata = readMetadata(told);
+  const id = textOf(told.sessionId) ?? "";
+  return compact({
+    id,
+    agent: metadata.agent ?? agent,
+    agentSessionId: id,
+    directory: textOf(told.cwd) ?? "",
+    title: textOf(told.title) ?? metadata.title,
+    createdAt: textOf(metadata.createdAt),
+    updatedAt: textOf(told.updatedAt) ?? textOf(metadata.updatedAt),
+    ended: metadata.ended === true,
+    eventCount: typeof metadata.eventCount === "number" ? metadata.eventCount : 0,
+    model: metadata.model,
+    mode: metadata.mode,
+    metadata,
+    knownTo: ["agent" as const],
+  });
+}
+
+/** A part of a session's history, from the store. */
+export async function history(
+  core: Core,
+  sessionId: string,
+  { after = 0, limit = 1000 }: HistoryRange,
+): Promise<History> {
+  await core.recorder.flush();
+  if (!(await core.store.getSession(sessionId))) throw new NotFoundError("session", sessionId);
+  const events = await core.store.listEvents(sessionId, { after, limit });
+  return { events, next: events.at(-1)?.sequence ?? after };
+}
+
+/** Changes what is kept with a session; `null` forgets a key. Title, model and mode also change the index itself. */
+export async function setMetadata(
+  core: Core,
+  link: Link | undefined,
+  id: string,
+  changes: JsonObject,
+): Promise<SessionInfo> {
+  await core.recorder.flush();
+  const live = link?.sessions.find(id);
+  const stored = await core.store.getSession(live?.record.id ?? id);
+  if (!stored) throw new NotFoundError("session", id);
+  if ("agent" in changes || "requestedSessionId" in changes) {
+    throw new SandboxAgentError("fixed", "a session's agent and id cannot be changed");
+  }
+  const { eventCount, ...record } = stored;
+  const next = withChanges(live?.record ?? record, changes);
+  if (live && link) {
+    live.record = next;
+    link.sessions.update(live, {});
+    await core.recorder.flush();
+    return sessionInfo(live.record, eventCount);
+  }
+  await core.store.putSession(next);
+  return sessionInfo(next, eventCount);
+}
+
+function withChanges(record: StoredSession, changes: JsonObject): StoredSession {
+  const kept = Object.entries({ ...record.metadata, ...changes }).filter(([, value]) => value !== null);
+  const hints = { title: record.title, model: record.model, mode: record.mode };
+  for (const key of ["title", "model", "mode"] as const) {
+    if (key in changes) hints[key] = textOf(changes[key]);
+  }
+  const { title: _, model: __, mode: ___, ...rest } = record;
+  return { ...rest, ...compact(hints), metadata: Object.fromEntries(kept) };
+}

@@ -1,0 +1,270 @@
+/** Opening sessions: new ones, stored ones, copies, and those that the agent has to be reminded of. */
+
+import { createMcpConfig } from "../api/config.ts";
+import type { McpOptions, McpServers } from "../convert/mcp.ts";
+import { newSessionParams, sessionMetadata } from "../convert/session.ts";
+import { NO_SETTINGS, readSettings } from "../convert/settings.ts";
+import {
+  AgentError,
+  AuthenticationRequiredError,
+  NotFoundError,
+  SandboxAgentError,
+  UnsupportedError,
+} from "../errors.ts";
+import { compact, type JsonObject, objectOf, textOf } from "../json.ts";
+import { openSession, type Session } from "../session.ts";
+import type { StoredSession } from "../store/types.ts";
+import type { Core } from "./core.ts";
+import { now, randomId } from "./ids.ts";
+import type { Link } from "./link.ts";
+import { type Live, startedBody } from "./live.ts";
+import type { LoadSessionOptions, NewSessionRequest } from "./options.ts";
+import { replayText } from "./replay.ts";
+import { setMode, setModel, setPermissionMode } from "./settings.ts";
+
+/** Opens a new session. */
+export async function newSession(core: Core, link: Link, request: NewSessionRequest): Promise<Session> {
+  if (request.sessionId !== undefined && (await core.store.getSession(request.sessionId))) {
+    throw new SandboxAgentError("session_exists", `there is a session "${request.sessionId}" already: resumeSession()`);
+  }
+  const directory = request.directory ?? (await workspace(core));
+  const stored = request.useStoredMcp ? await createMcpConfig(core.http).list(directory) : {};
+  const options = { ...request, mcp: { ...stored, ...request.mcp } };
+  const { agent } = link.info;
+  const { params, skipped } = newSessionParams(agent, directory, options, mcpOptions(core, link));
+  const doneOpening = link.sessions.opening();
+  try {
+    const answer = await link.wire.request("session/new", params);
+    const live = await addSession(core, link, answer, {
+      agent,
+      directory,
+      metadata: sessionMetadata(agent, options),
+      how: "new",
+      ...compact({
+        id: request.sessionId,
+        mcp: Object.keys(options.mcp).length > 0 ? options.mcp : undefined,
+        additionalDirectories: request.additionalDirectories,
+      }),
+    });
+    const warnings = skipped.map(({ name, reason }) => `the tool server "${name}" was left out: ${reason}`);
+    warnings.push(...(await applySettings(link, live, request)));
+    return openSession(live.record, live.settings, { openedBy: "new", warnings, eventCount: 0 });
+  } finally {
+    doneOpening();
+  }
+}
+
+interface NewRecord {
+  readonly id?: string;
+  readonly agent: string;
+  readonly directory: string;
+  readonly metadata: JsonObject;
+  readonly mcp?: McpServers;
+  readonly additionalDirectories?: readonly string[];
+  readonly how: "new" | "forked";
+}
+
+async function addSession(core: Core, link: Link, answer: unknown, given: NewRecord): Promise<Live> {
+  const agentSessionId = textOf(objectOf(answer).sessionId);
+  if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
+  const settings = readSettings(answer);
+  // Some agents count their sessions from one; the index holds those of many agents.
+  const isTaken = given.id === undefined && (await core.store.getSession(agentSessionId)) !== undefined;
+  const { how, metadata, ...rest } = given;
+  const record: StoredSession = {
+    ...rest,
+    ...compact({
+      title: textOf(metadata.title),
+      model: settings.model ?? textOf(metadata.model),
+      mode: settings.mode ?? textOf(metadata.mode),
+      process: link.process,
+    }),
+    metadata,
+    id: given.id ?? (isTaken ? randomId("session") : agentSessionId),
+    agentSessionId,
+    serverId: link.info.serverId,
+    createdAt: now(),
+    updatedAt: now(),
+  };
+  return link.sessions.add(record, settings, startedBody(record, how));
+}
+
+/** Sets what was asked for. What the agent refuses stays a hint in the session's metadata. */
+async function applySettings(link: Link, live: Live, request: NewSessionRequest): Promise<string[]> {
+  const warnings: string[] = [];
+  const attempt = async (what: string, run: () => Promise<void>): Promise<void> => {
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof AgentError) && !(error instanceof UnsupportedError)) throw error;
+      warnings.push(`${what} was not set: ${error.message}`);
+    }
+  };
+  const { mode, model, permissionMode } = request;
+  if (model !== undefined && model !== live.settings.model) {
+    await attempt(`the model "${model}"`, () => setModel(link, live, model));
+  }
+  if (mode !== undefined && mode !== live.settings.mode) {
+    await attempt(`the mode "${mode}"`, () => setMode(link, live, mode));
+  }
+  if (permissionMode !== undefined) {
+    await attempt(`the permission mode "${permissionMode}"`, () => setPermissionMode(link, live, permissionMode));
+  }
+  return warnings;
+}
+
+/** Opens a session that the agent has, and hears its history again as events. */
+export async function loadSession(core: Core, link: Link, id: string, options: LoadSessionOptions): Promise<Session> {
+  if (!link.info.abilities.load) throw new UnsupportedError("loading sessions");
+  const known = await storedSession(core, id);
+  const record = await recordFor(core, link, id, known, options);
+  const live = link.sessions.add(record, NO_SETTINGS, undefined);
+  // The index has the history already; hearing it again would double it.
+  live.isMuted = (known?.eventCount ?? 0) > 0;
+  try {
+    const answer = await link.wire.request("session/load", reopenParams(core, link, record));
+    return opened(link, live, answer, "loaded", known?.eventCount ?? 0);
+  } catch (error) {
+    link.sessions.remove(live);
+    throw error;
+  }
+}
+
+/** Opens a session that was interrupted, as well as the agent can. */
+export async function resumeSession(core: Core, link: Link, id: string, options: LoadSessionOptions): Promise<Session> {
+  const active = link.sessions.find(id);
+  if (active) {
+    active.isDetached = false;
+    return openSession(active.record, active.settings, { openedBy: "attached", warnings: [], eventCount: 0 });
+  }
+  const known = await storedSession(core, id);
+  const record = await recordFor(core, link, id, known, options);
+  const live = link.sessions.add(record, NO_SETTINGS, undefined);
+  const { resume, load } = link.info.abilities;
+  const eventCount = known?.eventCount ?? 0;
+  try {
+    for (const [method, isOffered, how] of [
+      ["session/resume", resume, "resumed"],
+      ["session/load", load, "loaded"],
+    ] as const) {
+      if (!isOffered) continue;
+      live.isMuted = eventCount > 0;
+      const answer = await link.wire.request(method, reopenParams(core, link, record)).catch(unlessRefused);
+      live.isMuted = false;
+      if (answer !== undefined) return opened(link, live, answer, how, eventCount);
+    }
+    return await replayed(core, link, live, eventCount);
+  } catch (error) {
+    link.sessions.remove(live);
+    throw error;
+  }
+}
+
+/** An agent that does not have the session may be told about it; one that wants a login may not be bypassed. */
+function unlessRefused(error: unknown): undefined {
+  const isRefusal = error instanceof AgentError || error instanceof UnsupportedError;
+  if (!isRefusal || error instanceof AuthenticationRequiredError) throw error;
+}
+
+async function replayed(core: Core, link: Link, live: Live, eventCount: number): Promise<Session> {
+  await core.recorder.flush();
+  const text = await replayText(core.store, live.record.id, core.options.replay);
+  if (text === undefined && eventCount === 0) throw new NotFoundError("session", live.record.id);
+  const { agentSessionId: _, sessionId: __, ...params } = reopenParams(core, link, live.record);
+  const doneOpening = link.sessions.opening();
+  try {
+    const answer = await link.wire.request("session/new", params);
+    const agentSessionId = textOf(objectOf(answer).sessionId);
+    if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
+    link.sessions.update(live, { agentSessionId });
+    if (text !== undefined) live.replay = text;
+    return opened(link, live, answer, "replayed", eventCount);
+  } finally {
+    doneOpening();
+  }
+}
+
+/** Copies a session. */
+export async function forkSession(core: Core, link: Link, live: Live, title: string | undefined): Promise<Session> {
+  if (!link.info.abilities.fork) throw new UnsupportedError("copying sessions");
+  const { directory, mcp, additionalDirectories, agent } = live.record;
+  const metadata = compact({ ...live.record.metadata, title, requestedSessionId: undefined });
+  const doneOpening = link.sessions.opening();
+  try {
+    const answer = await link.wire.request("session/fork", reopenParams(core, link, live.record));
+    const kept = compact({ mcp, additionalDirectories });
+    const copy = await addSession(core, link, answer, { agent, directory, metadata, how: "forked", ...kept });
+    return openSession(copy.record, copy.settings, { openedBy: "forked", warnings: [], eventCount: 0 });
+  } finally {
+    doneOpening();
+  }
+}
+
+function opened(
+  link: Link,
+  live: Live,
+  answer: unknown,
+  how: "loaded" | "resumed" | "replayed",
+  eventCount: number,
+): Session {
+  live.isMuted = false;
+  live.settings = readSettings(answer);
+  const { endedAt: _, cursor: __, turnId: ___, ...rest } = live.record;
+  live.record = rest;
+  link.sessions.update(live, compact({ model: live.settings.model, mode: live.settings.mode }));
+  link.sessions.emit(live, startedBody(live.record, how), { source: "client", synthetic: true });
+  return openSession(live.record, live.settings, { openedBy: how, warnings: [], eventCount });
+}
+
+/** A stored session, also by the agent's id where it is the same. */
+async function storedSession(core: Core, id: string) {
+  await core.recorder.flush();
+  return core.store.getSession(id);
+}
+
+async function recordFor(
+  core: Core,
+  link: Link,
+  id: string,
+  known: (StoredSession & { eventCount: number }) | undefined,
+  options: LoadSessionOptions,
+): Promise<StoredSession> {
+  const { agent, serverId } = link.info;
+  if (known && known.agent !== agent) {
+    throw new SandboxAgentError(
+      "agent_mismatch",
+      `the session belongs to ${known.agent}, this client talks to ${agent}`,
+    );
+  }
+  const { eventCount: _, ...record } = known ?? {
+    id,
+    agent,
+    agentSessionId: id,
+    directory: options.directory ?? (await workspace(core)),
+    createdAt: now(),
+    updatedAt: now(),
+    metadata: { agent },
+    eventCount: 0,
+  };
+  const given = compact({ directory: options.directory, mcp: options.mcp, process: link.process });
+  return { ...record, serverId, ...given };
+}
+
+function reopenParams(core: Core, link: Link, record: StoredSession): JsonObject & { sessionId: string } {
+  const { directory, mcp, additionalDirectories, metadata } = record;
+  const given = compact({ mcp, additionalDirectories, metadata });
+  const { params } = newSessionParams(record.agent, directory, given, mcpOptions(core, link));
+  return { ...params, sessionId: record.agentSessionId };
+}
+
+function mcpOptions(core: Core, link: Link): McpOptions {
+  const { mcpHttp, mcpSse } = link.info.abilities;
+  const environment = (globalThis as { process?: { env: Record<string, string | undefined> } }).process?.env;
+  return { env: core.options.env ?? environment ?? {}, abilities: { http: mcpHttp, sse: mcpSse } };
+}
+
+/** The server's own directory, for sessions that name none. */
+async function workspace(core: Core): Promise<string> {
+  const { path } = await core.files.stat(".");
+  return path;
+}

@@ -1,0 +1,121 @@
+/** Hands events to whoever listens, and to the store behind them. Listening never waits for the store. */
+
+import type { SandboxEvent } from "../events.ts";
+import type { SessionStore, StoredSession } from "../store/types.ts";
+
+/** Which events to get. */
+export interface EventFilter {
+  /** Only those of this session. */
+  readonly sessionId?: string;
+  /** Ends the stream. */
+  readonly signal?: AbortSignal;
+}
+
+/** Tells and keeps. */
+export interface Recorder {
+  /** Tells an event to listeners and keeps it. */
+  emit(event: SandboxEvent): void;
+  /** Keeps an event without telling it. */
+  keep(event: SandboxEvent): void;
+  /** Tells an event without keeping it. */
+  tell(event: SandboxEvent): void;
+  /** Keeps the state of a session. */
+  save(session: StoredSession): void;
+  /** Listens until the returned function is called. */
+  listen(listener: (event: SandboxEvent) => void): () => void;
+  /** Events from now on. */
+  stream(filter?: EventFilter): AsyncGenerator<SandboxEvent, void, void>;
+  /** Resolves when everything so far is kept. */
+  flush(): Promise<void>;
+  /** Ends all streams. */
+  end(): void;
+}
+
+/** Makes a recorder. `onFailure` hears when the store fails; what it refused is not tried again. */
+export function createRecorder(store: SessionStore, onFailure: (error: unknown) => void): Recorder {
+  const listeners = new Set<(event: SandboxEvent) => void>();
+  const enders = new Set<() => void>();
+  let sessions = new Map<string, StoredSession>();
+  let events = new Map<string, SandboxEvent[]>();
+  let writing: Promise<void> | undefined;
+
+  const writeAll = async (): Promise<void> => {
+    while (sessions.size > 0 || events.size > 0) {
+      const [changed, happened] = [sessions, events];
+      sessions = new Map();
+      events = new Map();
+      for (const session of changed.values()) await store.putSession(session).catch(onFailure);
+      for (const [id, list] of happened) await store.appendEvents(id, list).catch(onFailure);
+    }
+  };
+  const write = (): void => {
+    writing ??= Promise.resolve()
+      .then(writeAll)
+      .finally(() => {
+        writing = undefined;
+      });
+  };
+
+  const recorder: Recorder = {
+    emit(event) {
+      recorder.keep(event);
+      recorder.tell(event);
+    },
+    keep(event) {
+      const list = events.get(event.sessionId);
+      if (list) list.push(event);
+      else events.set(event.sessionId, [event]);
+      write();
+    },
+    tell(event) {
+      for (const listener of [...listeners]) listener(event);
+    },
+    save(session) {
+      sessions.set(session.id, session);
+      write();
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async *stream({ sessionId, signal } = {}) {
+      let queue: SandboxEvent[] = [];
+      let isOver = signal?.aborted ?? false;
+      let wake = (): void => {};
+      const stopListening = recorder.listen((event) => {
+        if (sessionId !== undefined && event.sessionId !== sessionId) return;
+        queue.push(event);
+        wake();
+      });
+      const end = (): void => {
+        isOver = true;
+        wake();
+      };
+      enders.add(end);
+      signal?.addEventListener("abort", end, { once: true });
+      try {
+        for (;;) {
+          const batch = queue;
+          queue = [];
+          yield* batch;
+          if (queue.length > 0) continue;
+          if (isOver) return;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      } finally {
+        stopListening();
+        enders.delete(end);
+        signal?.removeEventListener("abort", end);
+      }
+    },
+    async flush() {
+      while (writing) await writing;
+    },
+    end() {
+      for (const end of [...enders]) end();
+    },
+  };
+  return recorder;
+}
