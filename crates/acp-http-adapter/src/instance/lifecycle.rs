@@ -82,7 +82,9 @@ async fn live(instance: &Arc<Instance>, launched: Launched) {
         }
     };
     drain(&mut outputs, instance.shared.limits.drain).await;
+    // Waited for: a writer that lives on for a moment would take the next process's first line to this one's pipe.
     writer.abort();
+    let _ = writer.await;
     match then {
         // Whoever waits learns of the end before what the agent left behind is cleared away.
         Then::StayListed => {
@@ -148,7 +150,9 @@ async fn drain(outputs: &mut [JoinHandle<()>; 2], patience: Duration) {
     let deadline = tokio::time::Instant::now() + patience;
     for output in outputs {
         if !output.is_finished() && tokio::time::timeout_at(deadline, &mut *output).await.is_err() {
+            // Waited for, so that nothing is heard of this process after its end.
             output.abort();
+            let _ = output.await;
         }
     }
 }

@@ -29,14 +29,16 @@ pub(crate) struct ServerArguments {
     /// Port to listen on; 0 takes any free one [default: 2468]
     #[arg(long, env = "SANDBOX_AGENT_PORT")]
     pub(crate) port: Option<u16>,
-    /// Token that clients must send. Visible to every process here: prefer --token-file
-    #[arg(long, env = "SANDBOX_AGENT_TOKEN", hide_env_values = true, conflicts_with = "token_file")]
+    /// Token that clients must send. Visible to every process here: prefer --token-file [env: SANDBOX_AGENT_TOKEN]
+    // The two variables are read by hand: clap would count them as the flags that they stand for, and a flag of
+    // either kind must win over a variable of either kind.
+    #[arg(long, conflicts_with = "token_file")]
     pub(crate) token: Option<String>,
-    /// File that holds the token
-    #[arg(long, env = "SANDBOX_AGENT_TOKEN_FILE")]
+    /// File that holds the token [env: SANDBOX_AGENT_TOKEN_FILE]
+    #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Do without a token, also where others can reach the server
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["token", "token_file"])]
     pub(crate) no_token: bool,
     /// Origin of a web page that may use the server; repeatable
     #[arg(long, env = "SANDBOX_AGENT_CORS_ALLOW_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]

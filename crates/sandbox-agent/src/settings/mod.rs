@@ -7,7 +7,7 @@ mod units;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_http_adapter::Limits;
@@ -63,8 +63,7 @@ impl Settings {
     /// Settles everything.
     pub(crate) fn settle(arguments: &ServerArguments) -> Result<Self, SettingsError> {
         let file = ConfigFile::find(arguments.catalog.config.as_deref())?;
-        let token_in_command_line = arguments.token.is_some()
-            && std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--token"));
+        let token_in_command_line = arguments.token.is_some();
         let token = token(arguments, &file)?;
         let host = arguments.host.clone().or(file.host.clone()).unwrap_or_else(|| "127.0.0.1".to_owned());
         let port = arguments.port.or(file.port).unwrap_or(2468);
@@ -95,21 +94,35 @@ impl Settings {
     }
 }
 
+/// The token: flag, else environment, else config file; named outright before in a file.
 fn token(arguments: &ServerArguments, file: &ConfigFile) -> Result<Option<Token>, SettingsError> {
     if arguments.no_token {
         return Ok(None);
     }
-    if let Some(text) = arguments.token.as_ref().filter(|text| !text.is_empty()) {
-        return Ok(Some(Token::new(text)?));
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let from_environment = variable("SANDBOX_AGENT_TOKEN").map(|text| text.to_string_lossy().into_owned());
+    let sources = [
+        (arguments.token.clone(), arguments.token_file.clone()),
+        (from_environment, variable("SANDBOX_AGENT_TOKEN_FILE").map(PathBuf::from)),
+        (file.token.clone(), file.token_file.clone()),
+    ];
+    for (text, path) in sources {
+        if let Some(text) = text {
+            return Ok(Some(Token::new(&text)?));
+        }
+        if let Some(path) = path {
+            return read_token(&path).map(Some);
+        }
     }
-    if let Some(path) = arguments.token_file.as_ref().or(file.token_file.as_ref()) {
-        let text = std::fs::read_to_string(path).map_err(|error| SettingsError::TokenFile {
-            path: path.display().to_string(),
-            reason: error.to_string(),
-        })?;
-        return Ok(Some(Token::new(text.trim())?));
-    }
-    Ok(file.token.as_deref().map(Token::new).transpose()?)
+    Ok(None)
+}
+
+fn read_token(path: &Path) -> Result<Token, SettingsError> {
+    let text = std::fs::read_to_string(path).map_err(|error| SettingsError::TokenFile {
+        path: path.display().to_string(),
+        reason: error.to_string(),
+    })?;
+    Ok(Token::new(text.trim())?)
 }
 
 fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, SettingsError> {
