@@ -200,3 +200,27 @@ fn an_agent_starts_with_no_signal_blocked_or_ignored() {
         assert_eq!(mask & 0x7fff_ffff, 0, "{line}");
     }
 }
+
+#[test]
+fn a_request_right_after_an_exit_is_never_lost() {
+    let server = Server::start();
+    let port = server.port;
+    let clients: Vec<_> = (0..8)
+        .map(|client| {
+            std::thread::spawn(move || {
+                let target = format!("/v1/acp/i{client}?agent=fault");
+                let post = |message: String| {
+                    let request = crate::harness::Request::new(port, "POST", &target).body(message);
+                    request.header("Prefer", "wait=10").send()
+                };
+                for round in 0..25 {
+                    post(call(round, "echo", json!({}))).expect(200);
+                    post(call("x", "exit", json!({}))).problem(502, "agent_exited");
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().unwrap();
+    }
+}
