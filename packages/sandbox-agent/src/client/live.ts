@@ -130,7 +130,9 @@ export function createLiveSessions(
       if (body.options) live.settings = withOptions(live.settings, body.options);
       if (body.mode !== undefined) live.settings = withMode(live.settings, body.mode);
       const { model, mode } = live.settings;
-      const changed = compact({ title: body.title, model, mode });
+      // A name that the caller gave is not changed by the agent's own idea.
+      const title = live.record.metadata.title === undefined ? body.title : undefined;
+      const changed = compact({ title, model, mode });
       const isNew = Object.entries(changed).some(([key, value]) => live.record[key as "title"] !== value);
       if (isNew && !live.isMuted) update(live, changed);
     }
@@ -216,6 +218,10 @@ export function createLiveSessions(
       if (live) emit(live, body, body.type.endsWith(".requested") ? {} : { source: "client", synthetic: true });
     },
     startTurn(live, turn) {
+      // Left open by a turn of another client, whose end is not told here.
+      const step = endTurn(live.items);
+      live.items = step.state;
+      for (const body of step.events) emit(live, body, { synthetic: true });
       live.turn = turn;
       live.items = startTurn(live.items, turn.id);
       update(live, { turnId: turn.id });

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { NotFoundError } from "./errors.ts";
+import { collect, ofType } from "./testing/events.ts";
+import { shuffled } from "./testing/random.ts";
+import { startTestServer, testClient } from "./testing/server.ts";
+import { until } from "./testing/until.ts";
+
+describe("permissions", () => {
+  it.each([
+    ["once", "allow-once"],
+    ["always", "allow-always"],
+    ["reject", "reject-once"],
+  ] as const)("%s selects %s", async (reply, option) => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const events = collect(client);
+    client.onPermission((request) => {
+      expect(request).toMatchObject({ sessionId: id, title: "Edit file 1", toolKind: "edit" });
+      return reply;
+    });
+    const { text } = await client.prompt(id, "permission");
+    expect(text).toContain(option);
+    expect(ofType(events, "permission.requested")).toHaveLength(1);
+    expect(ofType(events, "permission.resolved")).toMatchObject([{ by: "client", reply, optionId: option }]);
+  });
+
+  it("can be replied to later, by a call, with an option of the request", async () => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const turn = client.prompt(id, "permission");
+    await until("the permission request", () => client.pendingPermissions.length === 1);
+    const [request] = client.pendingPermissions;
+    const permissionId = request?.permissionId ?? "";
+    await expect(client.replyPermission(permissionId, { optionId: "nonsense" })).rejects.toBeInstanceOf(NotFoundError);
+    await client.replyPermission(permissionId, { optionId: "reject-always" });
+    expect((await turn).text).toContain("reject-always");
+    await expect(client.replyPermission(permissionId, "once")).rejects.toBeInstanceOf(NotFoundError);
+  });
+
+  it("are told to a handler that comes late, and a handler that fails leaves them open", async () => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const events = collect(client);
+    const stop = client.onPermission(() => {
+      throw new Error("handler is broken");
+    });
+    const turn = client.prompt(id, "permission");
+    await until("the handler to fail", () => ofType(events, "error").length === 1);
+    expect(ofType(events, "error")).toMatchObject([{ code: "handler_failed", message: "handler is broken" }]);
+    stop();
+    await client.replyPermission(client.pendingPermissions[0]?.permissionId ?? "", "once");
+    await turn;
+    const second = client.prompt(id, "permission");
+    await until("the permission request", () => client.pendingPermissions.length === 1);
+    client.onPermission(() => "once");
+    expect((await second).text).toContain("allow-once");
+  });
+
+  it("that another client answers are resolved here, too", async () => {
+    const server = await startTestServer();
+    const one = testClient(server, { serverId: "shared" });
+    const { id } = await one.newSession({ directory: "/tmp" });
+    const two = testClient(server, { serverId: "shared", autoConnect: false });
+    await two.connect();
+    const [here, there] = [collect(one), collect(two)];
+    const turn = one.prompt(id, "permission");
+    await until("both to be asked", () => one.pendingPermissions.length + two.pendingPermissions.length === 2);
+    await two.replyPermission(two.pendingPermissions[0]?.permissionId ?? "", "once");
+    expect((await turn).text).toContain("allow-once");
+    expect(ofType(here, "permission.resolved")).toMatchObject([{ by: "elsewhere" }]);
+    expect(ofType(there, "permission.resolved")).toMatchObject([{ by: "client", reply: "once" }]);
+    expect(one.pendingPermissions).toEqual([]);
+  });
+});
+
+describe("questions", () => {
+  it("are answered with an option, or rejected", async () => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const events = collect(client);
+    const stop = client.onQuestion((question) => {
+      expect(question).toMatchObject({ prompt: "Which option?", options: [{ id: "option-a", label: "Option A" }, {}] });
+      return [["option-b"]];
+    });
+    expect((await client.prompt(id, "question")).text).toContain("option-b");
+    expect(ofType(events, "question.requested")).toMatchObject([{ status: "requested" }]);
+    expect(ofType(events, "question.resolved")).toMatchObject([
+      { status: "answered", answers: [["option-b"]], response: "option-b", by: "client" },
+    ]);
+    stop();
+    const turn = client.prompt(id, "question");
+    await until("the question", () => client.pendingQuestions.length === 1);
+    await client.rejectQuestion(client.pendingQuestions[0]?.questionId ?? "");
+    expect((await turn).text).toBe("Question rejected.");
+    expect(ofType(events, "question.resolved").at(-1)).toMatchObject({ status: "rejected", by: "client" });
+  });
+
+  it("can be forms", async () => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const turn = client.prompt(id, "elicit");
+    await until("the form", () => client.pendingQuestions.length === 1);
+    const [form] = client.pendingQuestions;
+    expect(form).toMatchObject({ kind: "form", sessionId: id, prompt: "Please fill in the form." });
+    const values: Record<string, string> = { colour: "blue", count: "3", name: "Ada", sure: "true" };
+    const questionId = form?.questionId ?? "";
+    await expect(client.replyQuestion(questionId, [])).rejects.toBeInstanceOf(TypeError);
+    await client.replyQuestion(questionId, form?.fields.map(({ name }) => [values[name] ?? ""]) ?? []);
+    expect((await turn).text).toMatch(/Ada/);
+    client.onQuestion(() => null);
+    expect((await client.prompt(id, "elicit")).text).toBe("Form declined.");
+  });
+});
+
+it("a thousand permissions and a thousand questions are answered in random order, each once", async () => {
+  const client = testClient(await startTestServer());
+  const one = await client.newSession({ directory: "/tmp" });
+  const two = await client.newSession({ directory: "/tmp" });
+  const events = collect(client);
+  const turns = [client.prompt(one.id, "permissions 1000"), client.prompt(two.id, "questions 1000")];
+  await until(
+    "all of them to be asked",
+    () => client.pendingPermissions.length === 1000 && client.pendingQuestions.length === 1000,
+  );
+  const permissions = client.pendingPermissions.map(
+    ({ permissionId }) =>
+      () =>
+        client.replyPermission(permissionId, "once"),
+  );
+  const questions = client.pendingQuestions.map(
+    ({ questionId }) =>
+      () =>
+        client.replyQuestion(questionId, [["option-a"]]),
+  );
+  await Promise.all(shuffled([...permissions, ...questions], 20_261_115).map((reply) => reply()));
+  expect((await Promise.all(turns)).map(({ stopReason }) => stopReason)).toEqual(["end_turn", "end_turn"]);
+  const resolved = [...ofType(events, "permission.resolved"), ...ofType(events, "question.resolved")];
+  expect(resolved).toHaveLength(2000);
+  expect(new Set(resolved.map((event) => ("questionId" in event ? event.questionId : event.permissionId))).size).toBe(
+    2000,
+  );
+});

@@ -1,0 +1,165 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { AgentExitedError, ConnectionLostError, DetachedError } from "./errors.ts";
+import { memoryStore } from "./store/memory.ts";
+import { sqliteStore } from "./store/sqlite.ts";
+import { collect, ofType } from "./testing/events.ts";
+import { startTestServer, testClient } from "./testing/server.ts";
+import { until } from "./testing/until.ts";
+
+const quick = { minMs: 10, maxMs: 100, giveUpMs: 20_000 };
+
+describe("an agent that dies", () => {
+  it("fails the turn at once with how it ended, and later calls the same way", async () => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const events = collect(client);
+    const began = Date.now();
+    const error = await client.prompt(id, "crash 7").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AgentExitedError);
+    expect(error).toMatchObject({ code: "agent_exited", exit: { exitCode: 7 } });
+    expect(Date.now() - began).toBeLessThan(5000);
+    await until("the end to be told", () => ofType(events, "session.ended").length === 1);
+    expect(ofType(events, "session.ended")).toMatchObject([{ reason: "error", terminatedBy: "agent", exitCode: 7 }]);
+    expect(ofType(events, "turn.ended")).toMatchObject([{ stopReason: "error" }]);
+    await until("the connection to be lost", () => client.status === "disconnected");
+    await expect(client.prompt(id, "hello")).rejects.toBeInstanceOf(AgentExitedError);
+  });
+
+  it("is started again by resumeSession, which tells it the newest turns when it has forgotten them", async () => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp", sessionId: "mine" });
+    await client.prompt(id, "echo the secret word is xyzzy");
+    await client.prompt(id, "crash").catch(() => {});
+    await until("the connection to be lost", () => client.status === "disconnected");
+    const events = collect(client);
+    const session = await client.resumeSession("mine");
+    expect(session).toMatchObject({ id: "mine", openedBy: "replayed", agentSessionId: "mock-session-1", ended: false });
+    // The mock quotes what it does not understand, and so shows what it was told.
+    const { text } = await client.prompt("mine", "and now?");
+    expect(text).toContain("User: echo the secret word is xyzzy");
+    expect(text).toContain("Assistant: the secret word is xyzzy");
+    expect((await client.prompt("mine", "echo once is enough")).text).toBe("once is enough");
+    expect(ofType(events, "session.started")).toMatchObject([{ how: "replayed", sessionId: "mine" }]);
+    expect(ofType(events, "turn.started")[0]?.prompt).toEqual([{ type: "text", text: "and now?" }]);
+  });
+
+  it("restores by its own means where it can", async () => {
+    const server = await startTestServer({ env: { MOCK_AGENT_STATE: "state.json" } });
+    const client = testClient(server);
+    const { id } = await client.newSession({ directory: "/tmp" });
+    await client.prompt(id, "echo first");
+    await client.prompt(id, "crash").catch(() => {});
+    await until("the connection to be lost", () => client.status === "disconnected");
+    const before = (await client.getEvents(id)).events.length;
+    expect(await client.resumeSession(id)).toMatchObject({ openedBy: "resumed" });
+    expect((await client.prompt(id, "echo second")).text).toBe("second");
+    const { events } = await client.getEvents(id);
+    const started = events.slice(before).map(({ event }) => event);
+    // What was known is not told twice.
+    expect(JSON.stringify(started)).not.toContain("first");
+    expect(await client.resumeSession(id)).toMatchObject({ openedBy: "attached" });
+  });
+});
+
+describe("a server that is restarted in the middle of a turn", () => {
+  it("fails the turn with a typed error, and resumeSession goes on with the session", async () => {
+    const server = await startTestServer();
+    const client = testClient(server, { retry: quick });
+    const { id } = await client.newSession({ directory: "/tmp" });
+    await client.prompt(id, "echo before the restart");
+    const events = collect(client);
+    const turn = client.prompt(id, "forever").catch((thrown: unknown) => thrown);
+    await until("the turn to be on", () => ofType(events, "item.delta").length > 0);
+    await server.restart();
+    expect(await turn).toBeInstanceOf(ConnectionLostError);
+    await expect(client.prompt(id, "hello")).rejects.toBeInstanceOf(ConnectionLostError);
+    expect(ofType(events, "turn.ended")).toMatchObject([{ stopReason: "error" }]);
+    expect(await client.resumeSession(id)).toMatchObject({ id, openedBy: "replayed" });
+    expect((await client.prompt(id, "what was that?")).text).toContain("before the restart");
+  });
+
+  it("lets a client connect again by hand", async () => {
+    const server = await startTestServer();
+    const client = testClient(server, { retry: quick });
+    await client.newSession({ directory: "/tmp" });
+    await server.restart();
+    await until("the connection to be lost", () => client.status === "disconnected");
+    await client.connect();
+    expect((await client.newSession({ directory: "/tmp" })).agent).toBe("mock");
+  });
+});
+
+describe("detaching", () => {
+  it("leaves the agent at work, and a later client hears what it missed", async () => {
+    const server = await startTestServer();
+    const store = memoryStore();
+    const one = testClient(server, { serverId: "long", store });
+    const { id } = await one.newSession({ directory: "/tmp" });
+    const events = collect(one);
+    const turn = one.prompt(id, "slow 2").catch((thrown: unknown) => thrown);
+    await until("the turn to be on", () => ofType(events, "item.delta").length > 2);
+    await one.detachSession(id);
+    expect(await turn).toBeInstanceOf(DetachedError);
+    expect(one.status).toBe("disconnected");
+    await one.dispose();
+    const two = testClient(server, { serverId: "long", store, autoConnect: false });
+    const later = collect(two);
+    expect(await two.connect()).toMatchObject({ isAttached: true });
+    await until("the turn to end", () => ofType(later, "turn.ended").length === 1);
+    expect(ofType(later, "turn.ended")).toMatchObject([{ stopReason: "unknown", sessionId: id }]);
+    const { events: kept } = await two.getEvents(id, { limit: 10_000 });
+    const deltas = kept.flatMap(({ event }) => (event.type === "item.delta" ? event.content : []));
+    const words = deltas.map((piece) => ("text" in piece ? piece.text : ""));
+    expect(words.length).toBe(new Set(words).size);
+    expect(words.length).toBeGreaterThanOrEqual(20);
+    expect(await two.resumeSession(id)).toMatchObject({ openedBy: "attached" });
+    expect((await two.prompt(id, "echo attached")).text).toBe("attached");
+  });
+
+  it("of one session leaves the others connected, and disconnect then leaves the agent running", async () => {
+    const server = await startTestServer();
+    const client = testClient(server, { serverId: "two" });
+    const one = await client.newSession({ directory: "/tmp" });
+    const two = await client.newSession({ directory: "/tmp" });
+    await client.detachSession(one.id);
+    expect(client.status).toBe("connected");
+    expect((await client.prompt(two.id, "echo here")).text).toBe("here");
+    await client.disconnect();
+    const headers = { Authorization: `Bearer ${server.token}` };
+    const list = (await (await fetch(`${server.baseUrl}/v1/acp`, { headers })).json()) as { servers: unknown[] };
+    expect(list.servers).toMatchObject([{ serverId: "two", status: "running" }]);
+  });
+});
+
+it("a program that is started again goes on with its sessions from a file", async () => {
+  const server = await startTestServer();
+  const path = join(server.folder, "sessions.db");
+  const before = sqliteStore({ path });
+  const first = testClient(server, { store: before });
+  const { id } = await first.newSession({ directory: "/tmp", sessionId: "work", title: "Work" });
+  await first.prompt(id, "echo to be continued");
+  await first.dispose();
+  await before.close();
+  const store = sqliteStore({ path });
+  const second = testClient(server, { store });
+  expect(await second.listSessions()).toMatchObject([{ id: "work", title: "Work", ended: true }]);
+  expect(await second.resumeSession("work")).toMatchObject({ id: "work", openedBy: "replayed", ended: false });
+  expect((await second.prompt("work", "go on")).text).toContain("to be continued");
+  await second.dispose();
+  await store.close();
+});
+
+it("two clients of one agent hear each other's sessions", async () => {
+  const server = await startTestServer();
+  const one = testClient(server, { serverId: "shared", autoConnect: false });
+  await one.connect();
+  const two = testClient(server, { serverId: "shared", autoConnect: false });
+  await two.connect();
+  const heard = collect(two);
+  const { id } = await one.newSession({ directory: "/tmp" });
+  await one.prompt(id, "echo for everybody");
+  await until("the other client to hear it", () => JSON.stringify(heard).includes("for everybody"));
+  expect(ofType(heard, "session.started")).toMatchObject([{ how: "attached", sessionId: id }]);
+  expect((await two.prompt(id, "echo from the other side")).text).toBe("from the other side");
+});
