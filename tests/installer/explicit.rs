@@ -60,7 +60,7 @@ fn a_version_that_is_not_to_be_had_is_refused_with_the_reason_and_changes_nothin
     install(&server, "fake", &json!({})).send().expect(200);
     for version in ["9.9.9", "../../evil", "file:/etc"] {
         let wanted = json!({"agentProcessVersion": version});
-        let problem = install(&server, "fake", &wanted).send().problem(502, "install_failed");
+        let problem = install(&server, "fake", &wanted).send().problem(400, "version_unavailable");
         assert!(problem["detail"].as_str().unwrap().contains(version), "{problem}");
     }
     assert_eq!(show(&server, "fake")["version"], "1.0.0");

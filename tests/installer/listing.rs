@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::harness::rpc::call;
 use crate::harness::{Server, eventually};
 use crate::support::npm::{machine_with, pinned};
 use crate::support::{Depot, Machine, NOBODY, hello, install, script, show};
@@ -158,4 +159,13 @@ fn an_agent_may_be_named_by_its_id_in_the_registry() {
         (&json!(true), &json!("running"))
     );
     assert_eq!(machine.versions("copilot"), [version.as_str(), "current"]);
+    // Both names are one agent to an instance that runs; another agent is not.
+    for name in ["copilot", "github-copilot-cli"] {
+        server.post("a", call(name, "initialize", json!({}))).query("agent", name).send().expect(200);
+    }
+    server
+        .post("a", call(9, "initialize", json!({})))
+        .query("agent", "mock")
+        .send()
+        .problem(409, "agent_mismatch");
 }

@@ -38,8 +38,13 @@ pub trait Launcher: Send + Sync + 'static {
         None
     }
 
-    /// Whether there is an agent of this name.
-    fn is_known<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, bool>;
+    /// The one name of the agent that a client means, which may have several. The problem says why there is none.
+    fn resolve<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Problem>>;
+
+    /// Whether two names mean one agent, without asking anybody.
+    fn is_same(&self, bound: &str, named: &str) -> bool {
+        bound == named
+    }
 
     /// Makes the agent ready and says how to start it. The problem is what every waiting client is told.
     fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>>;

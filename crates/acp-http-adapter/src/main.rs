@@ -11,7 +11,7 @@ use std::time::Duration;
 use acp_http_adapter::{BoxFuture, Bridge, Launcher, Limits, Prepared};
 use clap::Parser;
 use http_edge::serve::{serve, with_fallbacks};
-use http_edge::{Exposure, Problem};
+use http_edge::{Code, Exposure, Problem};
 use process_supervisor::LaunchSpec;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -39,8 +39,9 @@ impl Launcher for OneAgent {
         Some("agent")
     }
 
-    fn is_known<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(agent == "agent"))
+    fn resolve<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Problem>> {
+        let only = || Problem::new(Code::UnknownAgent, "there is one agent here, and it needs no name");
+        Box::pin(std::future::ready(if agent == "agent" { Ok(agent.to_owned()) } else { Err(only()) }))
     }
 
     fn prepare<'a>(&'a self, _agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>> {

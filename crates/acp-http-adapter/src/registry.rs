@@ -114,14 +114,8 @@ impl Registry {
                 format!("no instance has the id {id}; name the agent to start with ?agent="),
             )
         })?;
-        if !self.shared.launcher.is_known(agent).await {
-            return Err(Problem::new(
-                Code::UnknownAgent,
-                format!("there is no agent `{agent}`; GET /v1/agents lists those there are"),
-            )
-            .with("agent", agent));
-        }
-        self.find_or_open(id, agent)
+        let agent = self.shared.launcher.resolve(agent).await?;
+        self.find_or_open(id, &agent)
     }
 
     fn find_or_open(&self, id: &ServerId, agent: &str) -> Result<Arc<Instance>, Problem> {
@@ -264,7 +258,7 @@ pub(crate) struct Arriving<'a> {
 
 fn check_agent(instance: &Instance, agent: Option<&str>) -> Result<(), Problem> {
     match agent {
-        Some(agent) if agent != &*instance.agent => Err(Problem::new(
+        Some(agent) if !instance.shared.launcher.is_same(&instance.agent, agent) => Err(Problem::new(
             Code::AgentMismatch,
             format!(
                 "{} is bound to the agent `{}`; use another server id for `{agent}`, or DELETE this one first",

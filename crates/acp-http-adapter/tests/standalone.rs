@@ -1,5 +1,7 @@
 //! The standalone adapter: one command, any server id, no agent to name.
 
+#![allow(clippy::expect_used, reason = "a test may fail loudly")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -23,7 +25,9 @@ impl Adapter {
             .spawn()
             .expect("the adapter starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where");
+        BufReader::new(child.stdout.take().expect("it is piped"))
+            .read_line(&mut line)
+            .expect("it says where");
         let address = line.trim().strip_prefix("listening on http://").expect("an address").to_owned();
         Self { child, address }
     }

@@ -60,6 +60,8 @@ codes! {
     AgentRequired = "agent_required", BAD_REQUEST, "Agent required";
     /// No agent of that name is known.
     UnknownAgent = "unknown_agent", BAD_REQUEST, "Unknown agent";
+    /// The agent has no such version, or none of that form.
+    VersionUnavailable = "version_unavailable", BAD_REQUEST, "Version not available";
     /// A token is set and the request does not carry it.
     Unauthorized = "unauthorized", UNAUTHORIZED, "Unauthorized";
     /// Without a token the server answers to loopback host names only.

@@ -6,6 +6,7 @@
 //! - [`negotiate`]: `Accept` and `Content-Type`.
 //! - [`query`]: query strings, with errors that name the parameter.
 //! - [`serve`]: accepting connections and letting go of them.
+//! - [`sse`]: the frame around a stream of server-sent events.
 
 pub mod codes;
 pub mod exposure;
@@ -14,6 +15,7 @@ pub mod problem;
 pub mod query;
 mod request_id;
 pub mod serve;
+pub mod sse;
 
 pub use codes::Code;
 pub use exposure::{Exposure, ExposureError, Origin, Token};

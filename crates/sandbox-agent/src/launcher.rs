@@ -23,8 +23,21 @@ impl CatalogLauncher {
 }
 
 impl Launcher for CatalogLauncher {
-    fn is_known<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, bool> {
-        Box::pin(self.catalog.is_known(agent))
+    fn resolve<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Problem>> {
+        Box::pin(async move {
+            if self.catalog.is_known(agent).await {
+                return Ok(self.catalog.canonical(agent).map_err(|error| to_problem(&error))?.to_string());
+            }
+            let mut detail = format!("there is no agent `{agent}`; GET /v1/agents lists those there are");
+            if let Some(reason) = self.catalog.registry().cached().problem {
+                detail += &format!(". The ACP registry could not be asked: {reason}");
+            }
+            Err(Problem::new(Code::UnknownAgent, detail).with("agent", agent))
+        })
+    }
+
+    fn is_same(&self, bound: &str, named: &str) -> bool {
+        self.catalog.canonical(named).is_ok_and(|id| id.as_str() == bound)
     }
 
     fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>> {
@@ -90,9 +103,11 @@ pub(crate) fn to_problem(error: &CatalogError) -> Problem {
             Problem::new(Code::InstallFailed, detail).with("outputTail", output_tail.as_str())
         }
         CatalogError::Storage { no_space: true, .. } => Problem::new(Code::NoSpace, detail),
+        CatalogError::VersionUnavailable { agent, .. } => {
+            Problem::new(Code::VersionUnavailable, detail).with("agent", agent.as_str())
+        }
         CatalogError::NoSource { .. }
         | CatalogError::UnsupportedPlatform { .. }
-        | CatalogError::VersionUnavailable { .. }
         | CatalogError::Storage { .. }
         | CatalogError::BundleInvalid { .. }
         | CatalogError::Configuration { .. } => Problem::new(Code::InstallFailed, detail),

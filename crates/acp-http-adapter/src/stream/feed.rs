@@ -7,13 +7,8 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderName, HeaderValue, header};
+use http_edge::sse::{self, GREETING, HEARTBEAT};
 use tokio::sync::watch;
-
-/// Sent at once, so that every proxy on the way passes the headers on.
-const GREETING: &[u8] = b": connected\n\n";
-/// Sent when there is nothing to say, so that a cut connection is noticed.
-const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 
 /// What a feed has to say now.
 #[derive(Debug)]
@@ -39,12 +34,7 @@ pub(crate) fn respond(feed: impl Feed, changed: watch::Receiver<()>, heartbeat: 
         let frame = streaming.next().await?;
         Some((Ok::<_, Infallible>(frame), streaming))
     });
-    let mut response = Response::new(Body::from_stream(frames));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    response
+    sse::response(Body::from_stream(frames))
 }
 
 struct Streaming<F> {

@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderName, HeaderValue, header};
+use http_edge::sse::{self, GREETING, HEARTBEAT};
 use http_edge::{Code, Problem, Query, negotiate};
 use sandbox_fs::{Change, Depth, WatchOptions, Watcher};
 use serde_json::json;
@@ -22,10 +22,6 @@ use super::problem::to_problem;
 use super::{Files, path_or_workspace, shown};
 use crate::routes::blocking::blocking;
 
-/// Sent at once, so that every proxy on the way passes the headers on.
-const GREETING: &[u8] = b": connected\n\n";
-/// Sent when there is nothing to say, so that a cut connection is noticed.
-const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 /// How often the watching thread looks whether anybody still reads.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -93,12 +89,7 @@ fn respond(events: mpsc::Receiver<Bytes>, stop: CancellationToken) -> Response {
         };
         Some((Ok::<_, Infallible>(frame), (None, events, stop)))
     });
-    let mut response = Response::new(Body::from_stream(frames));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    response
+    sse::response(Body::from_stream(frames))
 }
 
 #[cfg(test)]
