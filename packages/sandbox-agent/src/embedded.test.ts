@@ -65,7 +65,10 @@ describe("embedded mode", () => {
     await expect(agentless).rejects.toMatchObject({ code: "unknown_agent" });
   });
 
-  it("stops the server when the program ends without disposing of it", async () => {
+  it.each([
+    ["exits", "process.exit(0)", { code: 0, signal: null }],
+    ["is ended by a signal", "process.kill(process.pid, 'SIGTERM')", { code: null, signal: "SIGTERM" }],
+  ])("stops the server when the program %s without disposing of it", async (_, end, expected) => {
     const { workspace, args } = await startOptions();
     const script = `
       import { SandboxAgentClient } from ${JSON.stringify(fileURLToPath(new URL("./index.ts", import.meta.url)))};
@@ -73,7 +76,7 @@ describe("embedded mode", () => {
         agent: "mock", binary: ${JSON.stringify(BINARY)}, workspace: ${JSON.stringify(workspace)}, args: ${JSON.stringify(args)},
       });
       console.log(client.server.baseUrl);
-      process.exit(0);`;
+      ${end};`;
     const program = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -81,8 +84,8 @@ describe("embedded mode", () => {
     program.stdout.setEncoding("utf8").on("data", (text: string) => {
       out += text;
     });
-    const [code] = (await once(program, "exit")) as [number];
-    expect(code).toBe(0);
+    const [code, signal] = (await once(program, "exit")) as [number | null, string | null];
+    expect({ code, signal }).toEqual(expected);
     expect(out.trim()).toMatch(/^http:\/\//);
     await until("the server to be gone", async () => !(await isUp(out.trim())));
   });

@@ -49,12 +49,12 @@ export async function startServer(options: EmbeddedOptions): Promise<EmbeddedSer
     stdio: ["ignore", "pipe", "pipe"],
   });
   const kill = (): void => void child.kill("SIGTERM");
-  process.once("exit", kill);
+  const forgetProcess = onProcessEnd(kill);
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
-  ended.then(() => process.off("exit", kill));
+  ended.then(forgetProcess);
   const stop = async (): Promise<void> => {
     kill();
     const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
@@ -70,6 +70,25 @@ export async function startServer(options: EmbeddedOptions): Promise<EmbeddedSer
     await stop();
     throw error;
   }
+}
+
+const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** Calls a function when this process ends, by a signal too. Returns what undoes that. */
+function onProcessEnd(run: () => void): () => void {
+  const onSignal = (signal: NodeJS.Signals): void => {
+    run();
+    forget();
+    // Nobody else has plans for the signal, so it does what it would have done without us.
+    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+  };
+  const forget = (): void => {
+    process.off("exit", run);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  };
+  process.once("exit", run);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return forget;
 }
 
 function listening(child: ChildProcess, binary: string, options: EmbeddedOptions): Promise<string> {
