@@ -30,7 +30,10 @@ pub(super) fn routes() -> Router {
     Router::new()
         .route("/ui", get(to_folder))
         .route("/ui/", get(async |headers: HeaderMap| serve("index.html", &headers)))
-        .route("/ui/{*path}", get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers)))
+        .route(
+            "/ui/{*path}",
+            get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers)),
+        )
 }
 
 /// Relative, so that it holds behind a path prefix that this server does not know of.
@@ -44,11 +47,8 @@ fn serve(path: &str, asked: &HeaderMap) -> Response<Body> {
         return Problem::new(Code::NotFound, detail).into_response();
     };
     let tag = tag_of(&file);
-    let mut response = if is_known(asked, &tag) {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        body_of(file, asked)
-    };
+    let mut response =
+        if is_known(asked, &tag) { StatusCode::NOT_MODIFIED.into_response() } else { body_of(file, asked) };
     let headers = response.headers_mut();
     headers.insert(header::ETAG, tag);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type(path)));

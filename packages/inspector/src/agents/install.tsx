@@ -1,0 +1,46 @@
+/** Whether an agent is installed, the button to install it, and how far that is. */
+
+import { useState } from "react";
+import type { AgentInfo } from "../server/api.ts";
+import { sentenceOf } from "../server/problem.ts";
+import { useWorkbench } from "../view/context.ts";
+import { isUnderWay } from "./use-agents.ts";
+
+export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; onChange(): void }): React.ReactNode {
+  const { api } = useWorkbench();
+  const [error, setError] = useState<string>();
+  const { install, installed, credentialsAvailable } = agent;
+  const isBusy = isUnderWay(install.state);
+
+  const begin = (): void => {
+    setError(undefined);
+    api
+      .install(agent.id)
+      .catch((failure: unknown) => setError(sentenceOf(failure)))
+      .finally(onChange);
+    // The server says how far it is; the first look is due when it has begun.
+    setTimeout(onChange, 300);
+  };
+
+  return (
+    <div className="install">
+      <span className="chip" data-tone={installed ? "good" : undefined}>
+        {installed ? "installed" : isBusy ? "installing" : "not installed"}
+      </span>
+      {!credentialsAvailable && <span className="chip">no credentials found</span>}
+      {agent.verified && agent.verified !== "ok" && <span className="chip">{agent.verified.replaceAll("_", " ")}</span>}
+      {isBusy && (
+        <span role="status" className="progress">
+          <progress aria-label={`Installing ${agent.name}`} /> {[install.step, install.detail].filter(Boolean).join(": ")}
+          {install.elapsedMs !== undefined && ` ${Math.round(install.elapsedMs / 1000)} s`}
+        </span>
+      )}
+      {!installed && !isBusy && (
+        <button type="button" onClick={begin} aria-label={`Install ${agent.name}`}>
+          Install
+        </button>
+      )}
+      {(error ?? install.error) && <p className="alert small">{error ?? install.error}</p>}
+    </div>
+  );
+}

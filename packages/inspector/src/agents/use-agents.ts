@@ -1,0 +1,46 @@
+/** The server's agents, looked up again for as long as one of them is being installed. */
+
+import { useCallback, useEffect, useState } from "react";
+import type { AgentInfo } from "../server/api.ts";
+import { sentenceOf } from "../server/problem.ts";
+import { useWorkbench } from "../view/context.ts";
+
+/** How often an install is looked at. */
+const POLL_MS = 1000;
+
+export interface AgentList {
+  readonly agents: readonly AgentInfo[];
+  readonly error: string | undefined;
+  refresh(): void;
+}
+
+export function useAgents(): AgentList {
+  const { api } = useWorkbench();
+  const [agents, setAgents] = useState<readonly AgentInfo[]>([]);
+  const [error, setError] = useState<string>();
+
+  const refresh = useCallback(() => {
+    api.agents().then(
+      (found) => {
+        setAgents(found);
+        setError(undefined);
+      },
+      (failure: unknown) => setError(sentenceOf(failure)),
+    );
+  }, [api]);
+
+  useEffect(refresh, [refresh]);
+  const isInstalling = agents.some(({ install }) => isUnderWay(install.state));
+  useEffect(() => {
+    if (!isInstalling) return undefined;
+    const timer = setInterval(refresh, POLL_MS);
+    return () => clearInterval(timer);
+  }, [isInstalling, refresh]);
+
+  return { agents, error, refresh };
+}
+
+/** Whether an install has begun and not ended. */
+export function isUnderWay(state: string): boolean {
+  return !["not_installed", "installed", "failed"].includes(state);
+}

@@ -1,0 +1,83 @@
+/** The page: a screen to connect, then the workbench. */
+
+import { useCallback, useEffect, useState } from "react";
+import { openJournal } from "./journal/store.ts";
+import { createActing } from "./server/acting.ts";
+import { createApi } from "./server/api.ts";
+import { createHttp } from "./server/http.ts";
+import { ServerProblem, sentenceOf } from "./server/problem.ts";
+import { initialTarget, keepTarget, readFragment, type Target } from "./server/target.ts";
+import { Connect } from "./view/connect.tsx";
+import { type Workbench, WorkbenchContext } from "./view/context.ts";
+import { Bench } from "./view/bench.tsx";
+
+type Stage =
+  | { readonly kind: "checking" }
+  | { readonly kind: "asking"; readonly problem: string | undefined }
+  | { readonly kind: "ready"; readonly workbench: Workbench };
+
+/** Takes the secret out of the address bar before anything else sees it. */
+function takeTarget(): Target {
+  const target = initialTarget(location.href, sessionStorage);
+  const { token, server } = readFragment(location.hash);
+  if (token !== undefined || server !== undefined) {
+    keepTarget(target, location.href, sessionStorage);
+    history.replaceState(null, "", `${location.pathname}${location.search}#/`);
+  }
+  return target;
+}
+
+export function App(): React.ReactNode {
+  const [target, setTarget] = useState(takeTarget);
+  const [attempt, setAttempt] = useState(0);
+  const [stage, setStage] = useState<Stage>({ kind: "checking" });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt at the same target is an attempt.
+  useEffect(() => {
+    let isCurrent = true;
+    let close = (): void => undefined;
+    setStage({ kind: "checking" });
+    open(target).then(
+      (workbench) => {
+        if (!isCurrent) return workbench.journal.stop();
+        close = workbench.journal.stop;
+        keepTarget(target, location.href, sessionStorage);
+        setStage({ kind: "ready", workbench });
+      },
+      (error: unknown) => isCurrent && setStage({ kind: "asking", problem: explained(error, target) }),
+    );
+    return () => {
+      isCurrent = false;
+      close();
+    };
+  }, [target, attempt]);
+
+  const connect = useCallback((next: Target) => {
+    setTarget(next);
+    setAttempt((count) => count + 1);
+  }, []);
+  const leave = useCallback((problem?: string) => setStage({ kind: "asking", problem }), []);
+
+  if (stage.kind === "checking") return <p className="splash">Connecting…</p>;
+  if (stage.kind === "asking") return <Connect target={target} problem={stage.problem} onConnect={connect} />;
+  return (
+    <WorkbenchContext value={stage.workbench}>
+      <Bench onLeave={leave} />
+    </WorkbenchContext>
+  );
+}
+
+/** Looks whether the server is there and lets us in, then begins to watch. */
+async function open(target: Target): Promise<Workbench> {
+  const http = createHttp(target);
+  const api = createApi(http);
+  await api.health();
+  const workspace = await api.workspace().catch(() => "/");
+  const journal = openJournal(target);
+  return { target, journal, api, acting: createActing(http, journal), workspace };
+}
+
+function explained(error: unknown, { token }: Target): string | undefined {
+  if (!(error instanceof ServerProblem) || error.status !== 401) return sentenceOf(error);
+  return token ? "The server refused this token. Check it and try again." : "This server needs a token.";
+}

@@ -1,0 +1,93 @@
+/** The conversation of one session, and the means to go on with it. */
+
+import { useState } from "react";
+import type { InstanceState, SessionState } from "../journal/types.ts";
+import { useWorkbench } from "../view/context.ts";
+import { go, type Place } from "../view/place.ts";
+import { useTask } from "../view/task.ts";
+import { Composer } from "./composer.tsx";
+import { SessionsDialog } from "./sessions.tsx";
+import { Settings } from "./settings.tsx";
+import { Timeline } from "./timeline.tsx";
+
+interface Props {
+  readonly state: InstanceState;
+  readonly place: Extract<Place, { kind: "instance" }>;
+}
+
+export function Chat({ state, place }: Props): React.ReactNode {
+  const { acting, workspace } = useWorkbench();
+  const task = useTask();
+  const [isListing, setIsListing] = useState(false);
+  const sessions = [...state.sessions.values()];
+  const session = state.sessions.get(place.session ?? "") ?? sessions.at(-1);
+  const canAct = state.status === "running" || state.status === "starting";
+  const open = (sessionId: string): void => go({ ...place, tab: "chat", session: sessionId });
+
+  const begin = (): void =>
+    task.run(async () => {
+      open(await acting.newSession(state.serverId, { cwd: session?.cwd ?? workspace, mcpServers: [] }));
+    });
+
+  return (
+    <div className="chat">
+      <div className="chat-bar">
+        {sessions.length > 0 && (
+          <select aria-label="Session" value={session?.id} onChange={(event) => open(event.target.value)}>
+            {sessions.map((one) => (
+              <option key={one.id} value={one.id}>
+                {sessionName(one)}
+              </option>
+            ))}
+          </select>
+        )}
+        <button type="button" disabled={!canAct || task.isBusy} onClick={begin}>
+          New session
+        </button>
+        <button type="button" disabled={!canAct} onClick={() => setIsListing(true)}>
+          Earlier sessions
+        </button>
+        {session && <Settings serverId={state.serverId} session={session} isDisabled={!canAct} />}
+        {session?.usage && <UsageText usage={session.usage} />}
+      </div>
+      {task.error && (
+        <p role="alert" className="alert">
+          {task.error}
+        </p>
+      )}
+      {session ? (
+        <>
+          <Timeline key={session.id} session={session} terminals={state.terminals} />
+          <Composer key={`${session.id} composer`} state={state} session={session} isDisabled={!canAct} />
+        </>
+      ) : (
+        <p className="splash">No session yet. What happens here shows up as soon as it does.</p>
+      )}
+      {isListing && (
+        <SessionsDialog
+          state={state}
+          cwd={session?.cwd ?? workspace}
+          onOpen={(sessionId) => {
+            setIsListing(false);
+            open(sessionId);
+          }}
+          onClose={() => setIsListing(false)}
+        />
+      )}
+    </div>
+  );
+}
+
+function sessionName({ title, id, isClosed }: SessionState): string {
+  return `${title ? `${title} (${id.slice(0, 18)})` : id}${isClosed ? ", closed" : ""}`;
+}
+
+function UsageText({ usage }: { readonly usage: NonNullable<SessionState["usage"]> }): React.ReactNode {
+  const { used, size, cost } = usage;
+  const parts = [
+    used === undefined ? undefined : size ? `${used} of ${size} tokens` : `${used} tokens`,
+    cost,
+  ].filter((part) => part !== undefined);
+  if (parts.length === 0) return null;
+  return <span className="muted usage">{parts.join(" · ")}</span>;
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { fittingCommands, resourceLink, uploadPath } from "./compose.ts";
+
+const commands = [{ name: "help" }, { name: "Hello" }, { name: "plan" }];
+
+test("a slash offers commands until there is a space behind it", () => {
+  expect(fittingCommands("/", commands)).toHaveLength(3);
+  expect(fittingCommands("/he", commands).map(({ name }) => name)).toEqual(["help", "Hello"]);
+  expect(fittingCommands("/help me", commands)).toEqual([]);
+  expect(fittingCommands("say /help", commands)).toEqual([]);
+});
+
+test("an attached file stays in its folder whatever it is called", () => {
+  expect(uploadPath("/work/", "ab", "a b.txt")).toBe("/work/.sandbox-agent/uploads/ab/a b.txt");
+  expect(uploadPath("/work", "ab", "../../etc/passwd")).toBe("/work/.sandbox-agent/uploads/ab/.._.._etc_passwd");
+  expect(uploadPath("/work", "ab", "..")).toBe("/work/.sandbox-agent/uploads/ab/_");
+});
+
+test("a file's address is escaped", () => {
+  const link = resourceLink({ path: "/w/a b#c.txt", name: "a b#c.txt", type: "text/plain", size: 3 });
+  expect(link).toEqual({
+    type: "resource_link",
+    uri: "file:///w/a%20b%23c.txt",
+    name: "a b#c.txt",
+    size: 3,
+    mimeType: "text/plain",
+  });
+});

@@ -1,0 +1,25 @@
+/** Parts of a message: pure. */
+
+import { type JsonObject, textOf } from "../json.ts";
+
+/** How many commands are offered at once. */
+const OFFERED = 8;
+
+/** The commands that what was typed so far may become. */
+export function fittingCommands(text: string, commands: readonly JsonObject[]): readonly JsonObject[] {
+  const typed = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
+  if (typed === undefined) return [];
+  return commands.filter(({ name }) => textOf(name)?.toLowerCase().startsWith(typed)).slice(0, OFFERED);
+}
+
+/** Where an attached file goes: a folder of its own, so that two files of one name are two. */
+export function uploadPath(folder: string, id: string, name: string): string {
+  const safe = name.replace(/[/\\\0]/g, "_").replace(/^\.+$/, "_") || "file";
+  return `${folder.replace(/\/+$/, "")}/.sandbox-agent/uploads/${id}/${safe}`;
+}
+
+/** A file of the sandbox in a prompt. */
+export function resourceLink(file: { path: string; name: string; type: string; size: number }): JsonObject {
+  const uri = `file://${file.path.split("/").map(encodeURIComponent).join("/")}`;
+  return { type: "resource_link", uri, name: file.name, size: file.size, ...(file.type && { mimeType: file.type }) };
+}

@@ -1,0 +1,83 @@
+/** The agent's own list of sessions, to go on with an earlier one. Asks the agent, since the user asked for it. */
+
+import { useEffect, useRef } from "react";
+import { objectOf, textOf } from "../json.ts";
+import type { InstanceState } from "../journal/types.ts";
+import { useWorkbench } from "../view/context.ts";
+import { useTask } from "../view/task.ts";
+
+interface Props {
+  readonly state: InstanceState;
+  readonly cwd: string;
+  onOpen(sessionId: string): void;
+  onClose(): void;
+}
+
+export function SessionsDialog({ state, cwd, onOpen, onClose }: Props): React.ReactNode {
+  const { acting } = useWorkbench();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const task = useTask();
+  const { run } = task;
+  const capabilities = objectOf(state.initialized?.agentCapabilities);
+  const canResume = "resume" in objectOf(capabilities.sessionCapabilities);
+  const canLoad = capabilities.loadSession === true;
+
+  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    run(async () => {
+      let cursor: unknown;
+      do {
+        const params = cursor === undefined ? {} : { cursor };
+        cursor = objectOf(await acting.request(state.serverId, "session/list", params)).nextCursor ?? undefined;
+      } while (cursor !== undefined);
+    });
+  }, [run, acting, state.serverId]);
+
+  const open = (method: "session/load" | "session/resume", sessionId: string, folder: string): void =>
+    task.run(async () => {
+      await acting.request(state.serverId, method, { sessionId, cwd: folder, mcpServers: [] });
+      onOpen(sessionId);
+    });
+
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-labelledby="sessions-title">
+      <h2 id="sessions-title">Sessions of this agent</h2>
+      {task.error && (
+        <p role="alert" className="alert">
+          {task.error}
+        </p>
+      )}
+      {task.isBusy && <p role="status">Asking the agent…</p>}
+      {!task.isBusy && state.listed?.length === 0 && <p className="muted">The agent has none.</p>}
+      <ul className="rows">
+        {(state.listed ?? []).map((listed) => {
+          const sessionId = textOf(listed.sessionId) ?? "";
+          const folder = textOf(listed.cwd) ?? cwd;
+          return (
+            <li key={sessionId}>
+              <span className="row-text">
+                <strong>{textOf(listed.title) ?? sessionId}</strong>
+                <small className="muted">
+                  {[sessionId, folder, textOf(listed.updatedAt)].filter(Boolean).join(" · ")}
+                </small>
+              </span>
+              {canLoad && (
+                <button type="button" disabled={task.isBusy} onClick={() => open("session/load", sessionId, folder)}>
+                  Load
+                </button>
+              )}
+              {canResume && (
+                <button type="button" disabled={task.isBusy} onClick={() => open("session/resume", sessionId, folder)}>
+                  Resume
+                </button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,45 @@
+/** One line of an instance's journal, and what kind of envelope is in it. Knows JSON-RPC, and no method. */
+
+import type { WatchedEvent } from "acp-http-client";
+import { isObject, type JsonObject, textOf } from "../json.ts";
+
+/** What a line can be. */
+export type JournalType = "message" | "sent" | "answered" | "failed" | "unparsed" | "exit" | "gap";
+
+/** A line of the journal. */
+export interface JournalEvent {
+  /** Its place among the lines of this instance that this page has seen. */
+  readonly index: number;
+  readonly type: JournalType;
+  /** The server's number for it, which `answered` speaks of. */
+  readonly event: number | undefined;
+  readonly atMs: number | undefined;
+  readonly data: unknown;
+}
+
+/** What an envelope is. */
+export type EnvelopeKind = "request" | "notification" | "response" | "other";
+
+/** An id as a key: `1` and `"1"` are two. */
+export function keyOf(id: unknown): string {
+  return JSON.stringify(id) ?? "undefined";
+}
+
+/** The envelope of a line, empty where it is none. */
+export function envelopeOf({ type, data }: Pick<JournalEvent, "type" | "data">): JsonObject {
+  return (type === "message" || type === "sent") && isObject(data) ? data : {};
+}
+
+/** What kind of envelope it is. */
+export function kindOf(envelope: JsonObject): EnvelopeKind {
+  if (textOf(envelope.method) !== undefined) return "id" in envelope ? "request" : "notification";
+  return "result" in envelope || "error" in envelope ? "response" : "other";
+}
+
+const TYPES: ReadonlySet<string> = new Set(["message", "sent", "answered", "failed", "unparsed", "exit", "gap"]);
+
+/** A watched event as a line, when it is one. */
+export function lineOf(event: WatchedEvent, index: number): JournalEvent | undefined {
+  if (!TYPES.has(event.type)) return undefined;
+  return { index, type: event.type as JournalType, event: event.event, atMs: event.atMs, data: event.data };
+}

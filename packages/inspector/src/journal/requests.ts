@@ -1,0 +1,126 @@
+/** Requests to the agent, by this page or by any other client, and what their answers mean. Pure. */
+
+import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import { type JournalEvent, keyOf } from "./event.ts";
+import { withItem, withMode, withOption, withSession, withSettings } from "./session.ts";
+import type { ContentBlock, InstanceState, PendingRequest, SessionState } from "./types.ts";
+
+/** A client asks. */
+export function withClientRequest(instance: InstanceState, envelope: JsonObject, line: JournalEvent): InstanceState {
+  const method = textOf(envelope.method) ?? "";
+  const params = objectOf(envelope.params);
+  const key = keyOf(envelope.id);
+  const asked = {
+    ...instance,
+    pending: new Map(instance.pending).set(key, { method, params, atMs: line.atMs }),
+  };
+  const sessionId = textOf(params.sessionId);
+  if (sessionId === undefined) return asked;
+  if (method === "session/prompt") {
+    return withSession(asked, sessionId, (session) => prompted(session, key, params, line));
+  }
+  if (method === "session/load") {
+    // The agent tells the whole conversation again.
+    return withSession(asked, sessionId, (session) => ({ ...session, before: session.items, items: [] }));
+  }
+  return asked;
+}
+
+function prompted(session: SessionState, requestKey: string, params: JsonObject, line: JournalEvent): SessionState {
+  const blocks = listOf(params.prompt).filter(isObject) as ContentBlock[];
+  const promptText = blocks.map((block) => textOf(block.text) ?? "").join("\n");
+  const turn = { requestKey, promptText, startedAtMs: line.atMs };
+  const said = withItem(session, { type: "user", key: `n${line.index}`, messageId: `prompt-${requestKey}`, blocks });
+  return { ...said, turns: [...session.turns, turn], isClosed: false };
+}
+
+/** The agent answers, or the server says that no answer will come. */
+export function withResponse(
+  instance: InstanceState,
+  key: string,
+  answer: JsonObject,
+  line: JournalEvent,
+): InstanceState {
+  const request = instance.pending.get(key);
+  if (!request) return instance;
+  const pending = new Map(instance.pending);
+  pending.delete(key);
+  const settled = { ...instance, pending };
+  const error = isObject(answer.error) ? answer.error : undefined;
+  const sessionId = textOf(request.params.sessionId) ?? textOf(objectOf(answer.result).sessionId);
+  if (error) {
+    if (sessionId === undefined) return settled;
+    return withSession(settled, sessionId, (session) => refused(session, request, key, error, line));
+  }
+  return succeeded(settled, request, key, objectOf(answer.result), sessionId, line);
+}
+
+function refused(
+  session: SessionState,
+  request: PendingRequest,
+  key: string,
+  error: JsonObject,
+  line: JournalEvent,
+): SessionState {
+  const text = `${request.method} failed: ${textOf(error.message) ?? JSON.stringify(error)}`;
+  const items = request.method === "session/load" && session.before ? session.before : session.items;
+  const open = { ...session, items, before: undefined, turns: session.turns.filter((turn) => turn.requestKey !== key) };
+  return withItem(open, { type: "notice", key: `n${line.index}`, tone: "bad", text });
+}
+
+function succeeded(
+  instance: InstanceState,
+  { method, params }: PendingRequest,
+  key: string,
+  result: JsonObject,
+  sessionId: string | undefined,
+  line: JournalEvent,
+): InstanceState {
+  if (method === "initialize") return { ...instance, initialized: result };
+  if (method === "session/list") return { ...instance, listed: listedAfter(instance, params, result) };
+  if (sessionId === undefined) return instance;
+  const change = (session: SessionState): SessionState => {
+    switch (method) {
+      case "session/new":
+      case "session/load":
+      case "session/resume":
+      case "session/fork":
+        return { ...withSettings(session, result), cwd: textOf(params.cwd), before: undefined, isClosed: false };
+      case "session/set_mode":
+        return withMode(session, params.modeId);
+      case "session/set_config_option":
+        return withSettings(withOption(session, params.configId, params.value), result);
+      case "session/prompt":
+        return turnEnded(session, key, result, line);
+      case "session/close":
+      case "session/delete":
+        return { ...session, isClosed: true };
+      default:
+        return session;
+    }
+  };
+  // A fork is told under the id of the session that it came from; the new one is in the answer.
+  const target = method === "session/fork" ? (textOf(result.sessionId) ?? sessionId) : sessionId;
+  return withSession(instance, target, change);
+}
+
+/** A list comes in pages; a first page begins anew. */
+function listedAfter(instance: InstanceState, params: JsonObject, result: JsonObject): readonly JsonObject[] {
+  const page = listOf(result.sessions).filter(isObject);
+  return params.cursor === undefined || params.cursor === null ? page : [...(instance.listed ?? []), ...page];
+}
+
+const STOPS: Readonly<Record<string, string>> = {
+  cancelled: "Cancelled.",
+  refusal: "The agent refused to go on.",
+  max_tokens: "Stopped at the limit of tokens.",
+  max_turn_requests: "Stopped at the limit of requests of one turn.",
+};
+
+function turnEnded(session: SessionState, key: string, result: JsonObject, line: JournalEvent): SessionState {
+  const open = { ...session, turns: session.turns.filter((turn) => turn.requestKey !== key) };
+  const reason = textOf(result.stopReason) ?? "end_turn";
+  if (reason === "end_turn") return open;
+  const tone = reason === "cancelled" ? "info" : "bad";
+  return withItem(open, { type: "notice", key: `n${line.index}`, tone, text: STOPS[reason] ?? `Stopped: ${reason}.` });
+}

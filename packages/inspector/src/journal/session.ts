@@ -1,0 +1,170 @@
+/** What an update does to a session. Pure; the order of the journal is the only clock. */
+
+import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
+import type { ContentBlock, InstanceState, Item, SessionState, SpeechItem, ToolItem, ToolStatus } from "./types.ts";
+
+export function newSession(id: string): SessionState {
+  return {
+    id,
+    title: undefined,
+    cwd: undefined,
+    items: [],
+    before: undefined,
+    turns: [],
+    modes: undefined,
+    configOptions: [],
+    commands: [],
+    usage: undefined,
+    isClosed: false,
+  };
+}
+
+/** Changes one session, which is made when it is new: the line that made it may be gone. */
+export function withSession(
+  instance: InstanceState,
+  sessionId: string,
+  change: (session: SessionState) => SessionState,
+): InstanceState {
+  const before = instance.sessions.get(sessionId) ?? newSession(sessionId);
+  const after = change(before);
+  if (after === before && instance.sessions.has(sessionId)) return instance;
+  return { ...instance, sessions: new Map(instance.sessions).set(sessionId, after) };
+}
+
+/** Adds an item behind the others. */
+export function withItem(session: SessionState, item: Item): SessionState {
+  return { ...session, items: [...session.items, item] };
+}
+
+/** Takes over the settings that answers to `session/new`, `load`, `resume` and the setters carry. */
+export function withSettings(session: SessionState, result: JsonObject): SessionState {
+  return {
+    ...session,
+    modes: isObject(result.modes) ? result.modes : session.modes,
+    configOptions: Array.isArray(result.configOptions) ? result.configOptions.filter(isObject) : session.configOptions,
+  };
+}
+
+/** Takes in one `session/update`. `key` names the line it came in. */
+export function withUpdate(session: SessionState, update: JsonObject, key: string): SessionState {
+  switch (update.sessionUpdate) {
+    case "user_message_chunk":
+      return isEcho(session, update) ? session : withSpeech(session, "user", update, key);
+    case "agent_message_chunk":
+      return withSpeech(session, "agent", update, key);
+    case "agent_thought_chunk":
+      return withSpeech(session, "thought", update, key);
+    case "tool_call":
+    case "tool_call_update":
+      return withTool(session, update, key);
+    case "plan":
+      return withPlan(session, listOf(update.entries).filter(isObject), key);
+    case "available_commands_update":
+      return { ...session, commands: listOf(update.availableCommands).filter(isObject) };
+    case "current_mode_update":
+      return withMode(session, update.currentModeId);
+    case "config_option_update":
+      return withSettings(session, update);
+    case "session_info_update":
+      return { ...session, title: textOf(update.title) ?? session.title };
+    case "usage_update":
+      return { ...session, usage: usageOf(update, session) };
+    default:
+      return session;
+  }
+}
+
+/** The agent repeats what the running prompt said; it is shown already. */
+function isEcho(session: SessionState, update: JsonObject): boolean {
+  const text = textOf(objectOf(update.content).text);
+  return text !== undefined && session.turns.some((turn) => turn.promptText.includes(text));
+}
+
+function withSpeech(session: SessionState, type: SpeechItem["type"], update: JsonObject, key: string): SessionState {
+  const block: ContentBlock = objectOf(update.content);
+  const messageId = textOf(update.messageId);
+  const last = session.items.at(-1);
+  if (last?.type !== type || last.messageId !== messageId) {
+    return withItem(session, { type, key, messageId, blocks: [block] });
+  }
+  const grown = { ...last, blocks: joined(last.blocks, block) };
+  return { ...session, items: [...session.items.slice(0, -1), grown] };
+}
+
+/** Text that follows text is one text. */
+function joined(blocks: readonly ContentBlock[], block: ContentBlock): readonly ContentBlock[] {
+  const last = blocks.at(-1);
+  if (last?.type !== "text" || block.type !== "text") return [...blocks, block];
+  return [...blocks.slice(0, -1), { ...last, text: (textOf(last.text) ?? "") + (textOf(block.text) ?? "") }];
+}
+
+const STATUSES: readonly unknown[] = ["pending", "in_progress", "completed", "failed"];
+
+/** A first word about a tool call, or another one: what it does not say stays as it was. */
+export function withTool(session: SessionState, update: JsonObject, key: string): SessionState {
+  const toolCallId = textOf(update.toolCallId) ?? key;
+  const index = session.items.findLastIndex((item) => item.type === "tool" && item.toolCallId === toolCallId);
+  const known = session.items[index];
+  const base: ToolItem =
+    known?.type === "tool"
+      ? known
+      : {
+          type: "tool",
+          key,
+          toolCallId,
+          title: toolCallId,
+          kind: undefined,
+          status: "pending",
+          content: [],
+          locations: [],
+          rawInput: undefined,
+          rawOutput: undefined,
+        };
+  const told: ToolItem = {
+    ...base,
+    title: textOf(update.title) ?? base.title,
+    kind: textOf(update.kind) ?? base.kind,
+    status: STATUSES.includes(update.status) ? (update.status as ToolStatus) : base.status,
+    content: Array.isArray(update.content) ? update.content.filter(isObject) : base.content,
+    locations: Array.isArray(update.locations) ? update.locations.filter(isObject) : base.locations,
+    rawInput: update.rawInput ?? base.rawInput,
+    rawOutput: update.rawOutput ?? base.rawOutput,
+  };
+  return index < 0 ? withItem(session, told) : { ...session, items: session.items.with(index, told) };
+}
+
+/** A plan replaces the one of the same turn, and stays where that was. */
+function withPlan(session: SessionState, entries: readonly JsonObject[], key: string): SessionState {
+  const turnStart = session.items.findLastIndex((item) => item.type === "user");
+  const index = session.items.findLastIndex((item) => item.type === "plan");
+  const known = session.items[index];
+  if (known?.type !== "plan" || index < turnStart) return withItem(session, { type: "plan", key, entries });
+  return { ...session, items: session.items.with(index, { ...known, entries }) };
+}
+
+/** The mode is told in two places, and older agents know only one of them. */
+function withMode(session: SessionState, modeId: unknown): SessionState {
+  return {
+    ...session,
+    modes: session.modes && { ...session.modes, currentModeId: modeId },
+    configOptions: session.configOptions.map((option) =>
+      option.category === "mode" ? { ...option, currentValue: modeId } : option,
+    ),
+  };
+}
+
+/** A setting that was changed and whose new state the answer does not tell. */
+export function withOption(session: SessionState, configId: unknown, value: unknown): SessionState {
+  const configOptions = session.configOptions.map((option) =>
+    option.id === configId ? { ...option, currentValue: value } : option,
+  );
+  return { ...session, configOptions };
+}
+
+export { withMode };
+
+function usageOf(update: JsonObject, session: SessionState): SessionState["usage"] {
+  const { amount, currency } = objectOf(update.cost);
+  const cost = numberOf(amount) === undefined ? undefined : `${amount} ${textOf(currency) ?? ""}`.trim();
+  return { used: numberOf(update.used), size: numberOf(update.size), cost: cost ?? session.usage?.cost };
+}

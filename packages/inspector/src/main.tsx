@@ -1,0 +1,18 @@
+/** Where the page begins. */
+
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+import "./style/base.css";
+import "./style/layout.css";
+import "./style/chat.css";
+import "./style/raw.css";
+
+const root = document.getElementById("root");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}

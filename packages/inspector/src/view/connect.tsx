@@ -1,0 +1,66 @@
+/** The screen to connect: this server or another one, with a token where one is needed. */
+
+import { type FormEvent, useState } from "react";
+import { ownServer, parseServer, type Target } from "../server/target.ts";
+
+interface Props {
+  readonly target: Target;
+  readonly problem: string | undefined;
+  onConnect(target: Target): void;
+}
+
+export function Connect({ target, problem, onConnect }: Props): React.ReactNode {
+  const own = ownServer(location.href);
+  const [server, setServer] = useState(target.base === own ? "" : target.base);
+  const [token, setToken] = useState(target.token ?? "");
+  const [mistake, setMistake] = useState<string>();
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const base = parseServer(server, location.href);
+    if (base === undefined) return setMistake("That is not the address of a server: http://host:port is one.");
+    setMistake(undefined);
+    onConnect({ base, token: token.trim() || undefined });
+  };
+  const shown = mistake ?? problem;
+
+  return (
+    <main className="connect">
+      <form onSubmit={submit} aria-labelledby="connect-title">
+        <h1 id="connect-title">Sandbox Agent</h1>
+        <p className="muted">See and steer the agents of a server.</p>
+        {shown && (
+          <p role="alert" className="alert">
+            {shown}
+          </p>
+        )}
+        <label>
+          Server
+          <input
+            value={server}
+            onChange={(event) => setServer(event.target.value)}
+            placeholder={own}
+            inputMode="url"
+            autoComplete="url"
+            name="server"
+          />
+          <small>Empty for the one that serves this page. Another one must allow it (--cors-allow-origin).</small>
+        </label>
+        <label>
+          Token
+          <input
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+            type="password"
+            autoComplete="off"
+            name="token"
+          />
+          <small>Kept for this tab alone. A link with #token=… at its end fills it in.</small>
+        </label>
+        <button type="submit" className="primary">
+          Connect
+        </button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,28 @@
+/** What every part of the page stands on: the server that is looked at. */
+
+import { createContext, useContext, useSyncExternalStore } from "react";
+import type { JournalStore, Snapshot } from "../journal/store.ts";
+import type { Acting } from "../server/acting.ts";
+import type { Api } from "../server/api.ts";
+import type { Target } from "../server/target.ts";
+
+export interface Workbench {
+  readonly target: Target;
+  readonly journal: JournalStore;
+  readonly acting: Acting;
+  readonly api: Api;
+  readonly workspace: string;
+}
+
+export const WorkbenchContext = createContext<Workbench | undefined>(undefined);
+
+export function useWorkbench(): Workbench {
+  const workbench = useContext(WorkbenchContext);
+  if (!workbench) throw new Error("outside of a workbench");
+  return workbench;
+}
+
+export function useSnapshot(): Snapshot {
+  const { journal } = useWorkbench();
+  return useSyncExternalStore(journal.subscribe, journal.snapshot);
+}

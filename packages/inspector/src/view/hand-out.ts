@@ -1,0 +1,26 @@
+/** Giving things to the user: a copy, a file. */
+
+/** Copies text, also on pages that came over plain HTTP, where the newer way is missing. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+/** Offers a file. By way of memory, since a link could carry no token. */
+export function downloadBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+export function downloadText(name: string, text: string, type: string): void {
+  downloadBlob(name, new Blob([text], { type }));
+}

@@ -1,0 +1,82 @@
+/** Starting an agent: which one, and where it works. */
+
+import { useState } from "react";
+import { mcpServersOf, type McpServers } from "sandbox-agent/convert";
+import { useAgents } from "../agents/use-agents.ts";
+import { InstallState } from "../agents/install.tsx";
+import type { AgentInfo } from "../server/api.ts";
+import { useWorkbench } from "./context.ts";
+import { go } from "./place.ts";
+import { useTask } from "./task.ts";
+
+export function Home(): React.ReactNode {
+  const { acting, api, workspace } = useWorkbench();
+  const { agents, error, refresh } = useAgents();
+  const [cwd, setCwd] = useState(workspace);
+  const [useMcp, setUseMcp] = useState(true);
+  const [wanted, setWanted] = useState("");
+  const task = useTask();
+
+  const start = (agent: AgentInfo): void =>
+    task.run(async () => {
+      const stored = useMcp ? await api.configEntries("mcp", cwd).catch(() => ({})) : {};
+      const { servers } = mcpServersOf(stored as McpServers);
+      const { serverId, sessionId } = await acting.start(agent.id, { cwd, mcpServers: servers });
+      go({ kind: "instance", serverId, tab: "chat", session: sessionId });
+    });
+
+  const fits = ({ id, name }: AgentInfo): boolean => `${id} ${name}`.toLowerCase().includes(wanted.toLowerCase());
+  const ready = agents.filter((agent) => agent.installed && fits(agent));
+  const others = agents.filter((agent) => !agent.installed && fits(agent));
+
+  return (
+    <section className="page" aria-labelledby="start-title">
+      <h1 id="start-title">Start an agent</h1>
+      <div className="fields">
+        <label>
+          Works in
+          <input value={cwd} onChange={(event) => setCwd(event.target.value)} name="cwd" />
+        </label>
+        <label>
+          Find
+          <input type="search" value={wanted} onChange={(event) => setWanted(event.target.value)} name="find" />
+        </label>
+        <label className="check">
+          <input type="checkbox" checked={useMcp} onChange={(event) => setUseMcp(event.target.checked)} />
+          With the MCP servers kept for this folder
+        </label>
+      </div>
+      {(task.error ?? error) && (
+        <p role="alert" className="alert">
+          {task.error ?? error}
+        </p>
+      )}
+      {task.isBusy && <p role="status">Starting…</p>}
+      <ul className="cards">
+        {[...ready, ...others].map((agent) => (
+          <li key={agent.id} className="card">
+            <div className="card-head">
+              <strong>{agent.name}</strong>
+              <small className="muted">
+                {agent.id}
+                {agent.version && ` · ${agent.version}`}
+              </small>
+            </div>
+            <InstallState agent={agent} onChange={refresh} />
+            {agent.installed && (
+              <button
+                type="button"
+                className="primary"
+                disabled={task.isBusy}
+                onClick={() => start(agent)}
+                aria-label={`Start ${agent.name}`}
+              >
+                Start
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

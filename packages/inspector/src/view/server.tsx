@@ -1,0 +1,3 @@
+export default function View(): React.ReactNode {
+  return <p className="splash">server</p>;
+}

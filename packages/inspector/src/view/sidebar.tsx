@@ -1,0 +1,69 @@
+/** All instances of the server, by whomever they were started. */
+
+import type { InstanceState } from "../journal/types.ts";
+import { useSnapshot, useWorkbench } from "./context.ts";
+import { formatPlace, go, type Place } from "./place.ts";
+
+export function Sidebar({ place, isOpen }: { readonly place: Place; readonly isOpen: boolean }): React.ReactNode {
+  const { instances } = useSnapshot();
+  const newestFirst = [...instances.values()].reverse();
+  return (
+    <aside id="sidebar" data-open={isOpen} aria-label="Instances">
+      <a className="button primary" href={formatPlace({ kind: "home" })}>
+        Start an agent
+      </a>
+      {newestFirst.length === 0 && <p className="muted">Nothing is running.</p>}
+      <ul>
+        {newestFirst.map(({ state }) => (
+          <li key={state.serverId}>
+            <Row state={state} isCurrent={place.kind === "instance" && place.serverId === state.serverId} />
+          </li>
+        ))}
+      </ul>
+    </aside>
+  );
+}
+
+function Row({ state, isCurrent }: { readonly state: InstanceState; readonly isCurrent: boolean }): React.ReactNode {
+  const { journal } = useWorkbench();
+  const { serverId, agent, status, asks, sessions } = state;
+  const isWorking = [...sessions.values()].some(({ turns }) => turns.length > 0);
+  const title = [...sessions.values()].findLast((session) => session.title)?.title;
+  return (
+    <>
+      <a
+        className="instance-link"
+        href={formatPlace({ kind: "instance", serverId, tab: "chat" })}
+        aria-current={isCurrent ? "page" : undefined}
+      >
+        <span className="dot" data-status={isWorking ? "working" : status} aria-hidden="true" />
+        <span className="instance-name">
+          <strong>{title ?? agent}</strong>
+          <small>
+            {agent} · {serverId}
+          </small>
+        </span>
+        <span className="visually-hidden">{isWorking ? "working" : status}</span>
+        {asks.length > 0 && (
+          <span className="badge">
+            {asks.length}
+            <span className="visually-hidden"> waiting for you</span>
+          </span>
+        )}
+      </a>
+      {status === "closed" && (
+        <button
+          type="button"
+          className="icon"
+          aria-label={`Forget ${serverId}`}
+          onClick={() => {
+            journal.dismiss(serverId);
+            if (isCurrent) go({ kind: "home" });
+          }}
+        >
+          ×
+        </button>
+      )}
+    </>
+  );
+}
