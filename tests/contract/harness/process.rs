@@ -48,6 +48,12 @@ impl Process {
         assert!(sent.is_ok_and(|status| status.success()), "cannot send {name} to {}", self.pid);
     }
 
+    /// Kills it, unless it has ended by itself.
+    pub(crate) fn kill_if_there(self) {
+        let mut kill = std::process::Command::new("kill");
+        let _ = kill.args(["-s", "KILL", &self.pid.to_string()]).stderr(std::process::Stdio::null()).status();
+    }
+
     pub(crate) fn parent(self) -> Self {
         Self::of(stat(self.pid).expect("the process is there").parent)
     }

@@ -51,9 +51,7 @@ fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
     }
     // Those that live on belong to process 1 now; when they end it reaps them.
     for orphan in orphans.into_iter().filter(|orphan| !orphan.is_gone()) {
-        if orphan.is_alive() {
-            orphan.signal("KILL");
-        }
+        orphan.kill_if_there();
         orphan.wait_until_gone();
     }
     eventually("no zombie is left", || {

@@ -148,3 +148,26 @@ fn an_asynchronous_request_that_dies_with_a_failed_install_is_told_as_failed_bef
     assert_eq!(failed.json()["problem"]["type"], "urn:sandbox-agent:error:install_failed");
     assert_eq!(stream.next().name, "exit");
 }
+
+#[test]
+fn an_install_runs_to_its_end_when_the_client_that_caused_it_leaves() {
+    let (depot, server) = lazy_server();
+    let connection = server.post("a", call(1, "echo", json!("hello"))).query("agent", "lazy").write();
+    depot.wait_for_download();
+    drop(connection);
+    let mut stream = server.stream("a");
+    depot.release(Download::Works);
+    assert!(stream.next().answers(&json!(1)), "the message was forwarded all the same");
+    assert_eq!(server.summary("a").unwrap()["status"], "running");
+}
+
+#[test]
+fn another_agent_is_409_while_the_instance_starts() {
+    let (depot, server) = lazy_server();
+    let first = server.post("a", call(1, "echo", json!({}))).query("agent", "lazy").start();
+    depot.wait_for_download();
+    let other = server.post("a", call(2, "echo", json!({}))).query("agent", "fault").send();
+    assert_eq!(other.problem(409, "agent_mismatch")["agent"], "lazy");
+    depot.release(Download::Works);
+    first.join().unwrap().expect(200);
+}
