@@ -1,12 +1,24 @@
 /** Plain HTTP calls to the server, with its token and its problems as errors. */
 
-import type { TokenSource } from "acp-http-client";
 import { HttpError, type Problem } from "./errors.ts";
 import { isObject } from "./json.ts";
 
+/** A token, or where to get one. After a refusal the function is asked once more, with the token that was refused. */
+export type TokenSource = string | ((refused: string | undefined) => string | Promise<string>);
+
+/** How a client tries again after a failure that may pass. */
+export interface RetryOptions {
+  /** The first wait; it doubles with every failure in a row. 50 ms unless told. */
+  readonly minMs?: number;
+  /** The longest wait. 10 s unless told. */
+  readonly maxMs?: number;
+  /** After this long without success the client gives up. 2 minutes unless told; `Infinity` is for ever. */
+  readonly giveUpMs?: number;
+}
+
 /** Where the server is and how it is reached. */
 export interface ServerOptions {
-  /** Where the server is, such as `http://127.0.0.1:2468`. */
+  /** Where the server is, such as `http://127.0.0.1:2468`. In a browser a path will do. */
   readonly baseUrl: string;
   /** The server's token, or where to get one. After a refusal the function is asked once more. */
   readonly token?: TokenSource;
@@ -52,7 +64,8 @@ export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOpt
   };
 
   const request = async (path: string, call: HttpCall = {}): Promise<Response> => {
-    const url = new URL(root + path);
+    // In a browser a path alone is enough.
+    const url = new URL(root + path, (globalThis as { location?: { href: string } }).location?.href);
     for (const [name, value] of Object.entries(call.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }

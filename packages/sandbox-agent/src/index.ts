@@ -6,7 +6,6 @@
  * @packageDocumentation
  */
 
-export type { RetryOptions, TokenSource } from "acp-http-client";
 export type { AgentInfo, Agents, InstallOptions, InstallResult } from "./api/agents.ts";
 export type { ConfigEntries, SkillSource, SkillsConfig } from "./api/config.ts";
 export type {
@@ -50,7 +49,7 @@ export type { NewSessionOptions } from "./convert/session.ts";
 export type { Choice, ConfigOption } from "./convert/settings.ts";
 export * from "./errors.ts";
 export type * from "./events.ts";
-export type { ServerOptions } from "./http.ts";
+export type { RetryOptions, ServerOptions, TokenSource } from "./http.ts";
 export type { JsonObject } from "./json.ts";
 export type { Session, SessionInfo, TurnResult } from "./session.ts";
 export { type MemoryStoreOptions, memoryStore } from "./store/memory.ts";

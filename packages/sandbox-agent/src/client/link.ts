@@ -1,9 +1,9 @@
 /** One connection to one agent, from the first request to its end. Knows nothing of what calls do with it. */
 
-import type { AcpStreamEvent, RetryOptions } from "acp-http-client";
+import type { AcpStreamEvent } from "acp-http-client";
 import { META_NAMESPACE } from "../convert/meta.ts";
 import type { SandboxAgentError } from "../errors.ts";
-import type { Http, ServerOptions } from "../http.ts";
+import type { Http, RetryOptions, ServerOptions } from "../http.ts";
 import type { JsonObject } from "../json.ts";
 import { type ConnectionInfo, readConnection } from "./abilities.ts";
 import type { LiveSessions } from "./live.ts";

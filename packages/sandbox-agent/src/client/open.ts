@@ -116,7 +116,9 @@ async function applySettings(link: Link, live: Live, request: NewSessionRequest)
 /** Opens a session that the agent has, and hears its history again as events. */
 export async function loadSession(core: Core, link: Link, id: string, options: LoadSessionOptions): Promise<Session> {
   if (!link.info.abilities.load) throw new UnsupportedError("loading sessions");
-  const known = await storedSession(core, id);
+  const active = link.sessions.find(id);
+  if (active?.turn) throw new SandboxAgentError("turn_in_progress", "the agent is still answering in this session");
+  const known = await storedSession(core, active?.record.id ?? id);
   const record = await recordFor(core, link, id, known, options);
   const live = link.sessions.add(record, NO_SETTINGS, undefined);
   // The index has the history already; hearing it again would double it.
@@ -135,7 +137,8 @@ export async function resumeSession(core: Core, link: Link, id: string, options:
   const active = link.sessions.find(id);
   if (active) {
     active.isDetached = false;
-    return openSession(active.record, active.settings, { openedBy: "attached", warnings: [], eventCount: 0 });
+    const { eventCount = 0 } = (await storedSession(core, active.record.id)) ?? {};
+    return openSession(active.record, active.settings, { openedBy: "attached", warnings: [], eventCount });
   }
   const known = await storedSession(core, id);
   const record = await recordFor(core, link, id, known, options);

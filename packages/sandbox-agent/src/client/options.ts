@@ -1,10 +1,9 @@
 /** What a caller says when making and connecting a client. */
 
-import type { RetryOptions } from "acp-http-client";
 import type { Attachment } from "../convert/content.ts";
 import type { McpServers } from "../convert/mcp.ts";
 import type { NewSessionOptions } from "../convert/session.ts";
-import type { ServerOptions } from "../http.ts";
+import type { RetryOptions, ServerOptions } from "../http.ts";
 import type { SessionStore } from "../store/types.ts";
 import type { Terminals } from "./host.ts";
 

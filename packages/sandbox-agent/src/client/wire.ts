@@ -11,7 +11,6 @@ import {
   type AcpStreamEvent,
   type AcpTransportError,
   connectAcp,
-  type RetryOptions,
   transportErrorOf,
 } from "acp-http-client";
 import {
@@ -26,7 +25,7 @@ import {
   SandboxAgentError,
   UnsupportedError,
 } from "../errors.ts";
-import type { ServerOptions } from "../http.ts";
+import type { RetryOptions, ServerOptions } from "../http.ts";
 import { compact } from "../json.ts";
 
 /** What is needed to open a wire. */

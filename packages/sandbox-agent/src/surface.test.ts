@@ -1,0 +1,68 @@
+/** What users see: no words of the protocol, and an explanation for every name. */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import * as surface from "./index.ts";
+
+const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, import.meta.url)), "utf8");
+const PROTOCOL_WORDS = /\bacp|json-?rpc|session\/[a-z]/i;
+
+/** The declarations that the package's entry leads to, as they are published. */
+function sources(): [string, string][] {
+  const files = [...read("./index.ts").matchAll(/from "(\.\/[^"]+)"/g)].map(([, path]) => path ?? "");
+  return files.map((path) => [path, read(path)]);
+}
+
+function exportedNames(): string[] {
+  return [...read("./index.ts").matchAll(/\b[A-Za-z]+\b(?=[,\s}])/g)].map(([name]) => name);
+}
+
+it("no exported name speaks of the protocol", () => {
+  const names = exportedNames();
+  expect(names).toContain("SandboxAgentClient");
+  expect(names.filter((name) => /acp|rpc|envelope/i.test(name))).toEqual([]);
+  expect(Object.keys(surface).filter((name) => /acp|rpc|envelope/i.test(name))).toEqual([]);
+});
+
+it("no method of the client and no word about one speaks of the protocol", () => {
+  const client = read("./client.ts");
+  const comments = [...client.matchAll(/\/\*\*[\s\S]*?\*\//g)].map(([comment]) => comment);
+  expect(comments.filter((comment) => PROTOCOL_WORDS.test(comment))).toEqual([]);
+  expect(
+    Object.getOwnPropertyNames(surface.SandboxAgentClient.prototype).filter((name) => /acp|rpc/i.test(name)),
+  ).toEqual([]);
+});
+
+it("the README and the guide do not speak of the protocol", () => {
+  for (const path of ["../README.md", "../../../docs/sdk.md"]) expect(read(path), path).not.toMatch(/\bACP\b|JSON-RPC/);
+});
+
+it("every exported name has an explanation", () => {
+  const bare: string[] = [];
+  for (const [path, text] of sources()) {
+    const lines = text.split("\n");
+    lines.forEach((line, index) => {
+      const isExport = /^export (class|function|async function|interface|type [A-Z]|const)/.test(line);
+      const before = lines[index - 1] ?? "";
+      if (isExport && !before.trimEnd().endsWith("*/")) bare.push(`${path}: ${line}`);
+    });
+  }
+  expect(bare).toEqual([]);
+});
+
+it("every field of an exported interface has an explanation", () => {
+  const bare: string[] = [];
+  const names = exportedNames();
+  for (const [path, text] of sources()) {
+    for (const [, name = "", body] of text.matchAll(/^export interface (\w+)[^{]*\{\n([\s\S]*?)^\}/gm)) {
+      if (!names.includes(name) && path !== "./events.ts") continue;
+      const lines = (body ?? "").split("\n");
+      lines.forEach((line, index) => {
+        const isField = /^ {2}(readonly )?[\w[]+[?]?[(:\]]/.test(line);
+        if (isField && !(lines[index - 1] ?? "").trimEnd().endsWith("*/")) bare.push(`${path} ${name}: ${line.trim()}`);
+      });
+    }
+  }
+  expect(bare).toEqual([]);
+});
