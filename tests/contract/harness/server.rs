@@ -183,6 +183,19 @@ impl Server {
         std::fs::read_to_string(self.scratch.path().join("server.log")).unwrap_or_default()
     }
 
+    /// Whether it has taken every byte that clients have sent, by the kernel's table of connections.
+    #[allow(dead_code, reason = "a suite that shares this harness may not need it")]
+    pub(crate) fn has_read_everything(&self) -> bool {
+        let table = std::fs::read_to_string("/proc/net/tcp").expect("there is a table of connections");
+        let port = format!(":{:04X}", self.port);
+        let established = table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+        established.filter(|fields| fields.len() > 4 && fields[3] == "01").all(|fields| {
+            let (unsent, unread) = fields[4].split_once(':').expect("two queues");
+            let ours = |address: &str| address.ends_with(&port);
+            (!ours(fields[1]) || unread == "00000000") && (!ours(fields[2]) || unsent == "00000000")
+        })
+    }
+
     /// Its home, where its data and its configuration are.
     #[allow(dead_code, reason = "the installer suite, which shares this harness, looks into it")]
     pub(crate) fn folder(&self) -> &Path {

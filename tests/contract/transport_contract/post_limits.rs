@@ -1,11 +1,13 @@
 //! POST, rules 4 and 11: what is bounded, and what happens at the bound.
 
+use std::io::BufReader;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::Server;
 use crate::harness::rpc::{call, notification};
+use crate::harness::{Response, Server, eventually};
 
 #[test]
 fn a_stdin_queue_that_is_full_for_10_seconds_is_503_agent_not_reading() {
@@ -136,7 +138,7 @@ fn a_message_larger_than_the_whole_queue_still_passes_when_the_queue_is_empty() 
 }
 
 /// An agent that does not read, with a full queue and requests that wait for room in it.
-fn crowd() -> (Server, Vec<std::thread::JoinHandle<crate::harness::Response>>) {
+fn crowd() -> (Server, Vec<TcpStream>) {
     let server = Server::with()
         .flag("--stdin-queue-bytes", "64KiB")
         .flag("--close-grace", "200ms")
@@ -145,12 +147,17 @@ fn crowd() -> (Server, Vec<std::thread::JoinHandle<crate::harness::Response>>) {
         .start();
     let post = |n: u64| {
         let message = call(n, "x", json!({"filler": "x".repeat(48 << 10)}));
-        server.post("a", message).query("agent", "deaf").start()
+        server.post("a", message).query("agent", "deaf").write()
     };
     let waiting: Vec<_> = (0..8).map(post).collect();
-    // Some are in the pipe and in the queue; the others are not counted as pending yet.
+    // Some are in the pipe and in the queue; the others are not counted as pending, but they have arrived.
     server.wait_for("a", "the queue is full", |summary| summary["pendingRequests"].as_u64().unwrap() >= 2);
+    eventually("all have arrived", || server.has_read_everything().then_some(()));
     (server, waiting)
+}
+
+fn answer(connection: TcpStream) -> Response {
+    Response::read(&mut BufReader::new(connection))
 }
 
 #[test]
@@ -158,7 +165,7 @@ fn delete_fails_those_who_wait_for_room_with_instance_closed() {
     let (server, waiting) = crowd();
     server.delete("a").send().expect(204);
     for waiter in waiting {
-        waiter.join().unwrap().problem(502, "instance_closed");
+        answer(waiter).problem(502, "instance_closed");
     }
 }
 
@@ -168,7 +175,7 @@ fn an_agent_that_dies_fails_those_who_wait_for_room_at_once() {
     let killed = Instant::now();
     server.agent_process("a").signal("KILL");
     for waiter in waiting {
-        waiter.join().unwrap().problem(502, "agent_exited");
+        answer(waiter).problem(502, "agent_exited");
     }
     assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
 }
@@ -178,7 +185,7 @@ fn sigterm_fails_those_who_wait_for_room_with_server_stopping() {
     let (mut server, waiting) = crowd();
     server.process.signal("TERM");
     for waiter in waiting {
-        waiter.join().unwrap().problem(503, "server_stopping");
+        answer(waiter).problem(503, "server_stopping");
     }
     assert_eq!(server.wait_for_end(Duration::from_secs(10)).code(), Some(0));
 }
