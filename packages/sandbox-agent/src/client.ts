@@ -240,7 +240,7 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** A session's history from the store, for polling: ask again behind `next`. Needs no connection. */
   async getEvents(sessionId: string, range: HistoryRange = {}): Promise<History> {
-    return history(this.#core, sessionId, range);
+    return history(this.#core, this.#core.link()?.sessions.find(sessionId)?.record.id ?? sessionId, range);
   }
 
   /** Hears of permission requests, open ones included. What it returns is the reply. Returns what stops it. */

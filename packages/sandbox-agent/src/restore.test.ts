@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { AgentExitedError, ConnectionLostError, DetachedError } from "./errors.ts";
+import { AgentExitedError, ConnectionLostError, DetachedError, NotConnectedError } from "./errors.ts";
 import { memoryStore } from "./store/memory.ts";
 import { sqliteStore } from "./store/sqlite.ts";
 import { collect, ofType } from "./testing/events.ts";
@@ -10,8 +10,9 @@ import { until } from "./testing/until.ts";
 const quick = { minMs: 10, maxMs: 100, giveUpMs: 20_000 };
 
 describe("an agent that dies", () => {
-  it("fails the turn at once with how it ended, and later calls the same way", async () => {
-    const client = testClient(await startTestServer());
+  it("fails the turn at once with how it ended, and later calls the same way, until it is given up", async () => {
+    const server = await startTestServer();
+    const client = testClient(server);
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);
     const began = Date.now();
@@ -24,6 +25,10 @@ describe("an agent that dies", () => {
     expect(ofType(events, "turn.ended")).toMatchObject([{ stopReason: "error" }]);
     await until("the connection to be lost", () => client.status === "disconnected");
     await expect(client.prompt(id, "hello")).rejects.toBeInstanceOf(AgentExitedError);
+    await client.disconnect();
+    await expect(client.prompt(id, "hello")).rejects.toBeInstanceOf(NotConnectedError);
+    const headers = { Authorization: `Bearer ${server.token}` };
+    expect(await (await fetch(`${server.baseUrl}/v1/acp`, { headers })).json()).toEqual({ servers: [] });
   });
 
   it("is started again by resumeSession, which tells it the newest turns when it has forgotten them", async () => {

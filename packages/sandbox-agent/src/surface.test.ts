@@ -66,3 +66,22 @@ it("every field of an exported interface has an explanation", () => {
   }
   expect(bare).toEqual([]);
 });
+
+it("what a browser loads does not ask for Node.js", () => {
+  const seen = new Set<string>();
+  const outside = new Set<string>();
+  const visit = (url: URL): void => {
+    if (seen.has(url.href)) return;
+    seen.add(url.href);
+    const text = readFileSync(fileURLToPath(url), "utf8").replace(/^import type .*$|^export type .*$/gm, "");
+    for (const [, target = ""] of text.matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)"/gm)) {
+      if (target.startsWith(".")) visit(new URL(target, url));
+      else outside.add(target);
+    }
+  };
+  visit(new URL("./index.ts", import.meta.url));
+  visit(new URL("./store/indexeddb.ts", import.meta.url));
+  visit(new URL("./convert/index.ts", import.meta.url));
+  expect(seen.size).toBeGreaterThan(20);
+  expect([...outside].sort()).toEqual(["@agentclientprotocol/sdk", "acp-http-client"]);
+});

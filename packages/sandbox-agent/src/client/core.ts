@@ -9,6 +9,7 @@ import { processEnded, unparsedLine } from "../convert/events.ts";
 import { REQUEST_QUESTION } from "../convert/questions.ts";
 import {
   AgentError,
+  AgentExitedError,
   AlreadyConnectedError,
   ConnectionLostError,
   NotConnectedError,
@@ -206,6 +207,9 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       await link.wire[ending]();
       await link.wire.ended;
       if (ending === "detach") saveCursors(link);
+    } else if (how === "close" && before.lost instanceof AgentExitedError && last) {
+      // The server remembers an agent that has ended until it is told not to.
+      await http.request(`/v1/acp/${encodeURIComponent(last.serverId)}`, { method: "DELETE" }).catch(() => {});
     }
     await recorder.flush();
   };

@@ -63,6 +63,8 @@ export interface LiveSessions {
   /** Tells something to whoever listens, about the caller's id of a session. */
   tell(sessionId: string, body: EventBody): void;
   update(live: Live, changes: Partial<StoredSession>): void;
+  /** Completes what is open: nothing more will come of it. */
+  completeItems(live: Live): void;
   startTurn(live: Live, turn: Turn): void;
   endTurn(live: Live, stopReason: StopReason, origin?: Origin): Turn | undefined;
 }
@@ -98,6 +100,8 @@ export function createLiveSessions(
         .then((record) => {
           if (!byAgentId.has(id)) add(record, NO_SETTINGS, startedBody(record, "attached"));
         })
+        // A store that fails now may work when the next message comes.
+        .catch(() => {})
         .finally(() => adopting.delete(id));
     }
   };
@@ -171,10 +175,17 @@ export function createLiveSessions(
     return live;
   };
 
+  const completeItems: LiveSessions["completeItems"] = (live) => {
+    const step = endTurn(live.items);
+    for (const body of step.events) emit(live, body, { synthetic: true });
+    live.items = step.state;
+  };
+
   return {
     emit,
     update,
     add,
+    completeItems,
     remove(live) {
       byId.delete(live.record.id);
       byAgentId.delete(live.record.agentSessionId);
@@ -219,9 +230,7 @@ export function createLiveSessions(
     },
     startTurn(live, turn) {
       // Left open by a turn of another client, whose end is not told here.
-      const step = endTurn(live.items);
-      live.items = step.state;
-      for (const body of step.events) emit(live, body, { synthetic: true });
+      completeItems(live);
       live.turn = turn;
       live.items = startTurn(live.items, turn.id);
       update(live, { turnId: turn.id });
@@ -229,9 +238,7 @@ export function createLiveSessions(
     endTurn(live, stopReason, origin) {
       const turn = live.turn;
       const turnId = turn?.id ?? live.record.turnId;
-      const step = endTurn(live.items);
-      for (const body of step.events) emit(live, body, { synthetic: true });
-      live.items = step.state;
+      completeItems(live);
       if (turnId !== undefined) emit(live, { type: "turn.ended", turnId, stopReason }, origin);
       delete live.turn;
       const { turnId: _, ...rest } = live.record;

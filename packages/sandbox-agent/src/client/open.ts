@@ -153,7 +153,6 @@ export async function resumeSession(core: Core, link: Link, id: string, options:
       if (!isOffered) continue;
       live.isMuted = eventCount > 0;
       const answer = await link.wire.request(method, reopenParams(core, link, record)).catch(unlessRefused);
-      live.isMuted = false;
       if (answer !== undefined) return opened(link, live, answer, how, eventCount);
     }
     return await replayed(core, link, live, eventCount);
@@ -170,6 +169,8 @@ function unlessRefused(error: unknown): undefined {
 }
 
 async function replayed(core: Core, link: Link, live: Live, eventCount: number): Promise<Session> {
+  link.sessions.completeItems(live);
+  live.isMuted = false;
   await core.recorder.flush();
   const text = await replayText(core.store, live.record.id, core.options.replay);
   if (text === undefined && eventCount === 0) throw new NotFoundError("session", live.record.id);
@@ -210,6 +211,7 @@ function opened(
   how: "loaded" | "resumed" | "replayed",
   eventCount: number,
 ): Session {
+  link.sessions.completeItems(live);
   live.isMuted = false;
   live.settings = readSettings(answer);
   const { endedAt: _, cursor: __, turnId: ___, ...rest } = live.record;

@@ -78,10 +78,11 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async *stream({ sessionId, signal } = {}) {
+    stream({ sessionId, signal } = {}) {
       let queue: SandboxEvent[] = [];
       let isOver = signal?.aborted ?? false;
       let wake = (): void => {};
+      // From the call on, and not from the first look: what happens in between is in the stream, too.
       const stopListening = recorder.listen((event) => {
         if (sessionId !== undefined && event.sessionId !== sessionId) return;
         queue.push(event);
@@ -89,11 +90,14 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       });
       const end = (): void => {
         isOver = true;
+        enders.delete(end);
+        stopListening();
+        signal?.removeEventListener("abort", end);
         wake();
       };
       enders.add(end);
       signal?.addEventListener("abort", end, { once: true });
-      try {
+      async function* read(): AsyncGenerator<SandboxEvent, void, void> {
         for (;;) {
           const batch = queue;
           queue = [];
@@ -104,11 +108,14 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
             wake = resolve;
           });
         }
-      } finally {
-        stopListening();
-        enders.delete(end);
-        signal?.removeEventListener("abort", end);
       }
+      const events = read();
+      const leave = events.return.bind(events);
+      events.return = (value) => {
+        end();
+        return leave(value);
+      };
+      return events;
     },
     async flush() {
       while (writing) await writing;

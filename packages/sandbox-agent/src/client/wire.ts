@@ -97,9 +97,20 @@ export function openWire(options: WireOptions): Wire {
     notify: (method, params) => call(() => connection.agent.notify(method, params)),
     ended: Promise.all([transport.ended, connection.closed]).then(([error]) => errorOf(error)),
     cursor: () => transport.lastEventId,
-    close: () => call(() => transport.close()),
+    close: () => call(() => Promise.race([transport.close(), tooLong()])),
     detach: () => call(() => transport.detach()),
   };
+}
+
+/** The server ends an agent within seconds; a server that does not answer must not keep its client from leaving. */
+const CLOSE_MS = 15_000;
+
+function tooLong(): Promise<never> {
+  return new Promise((_, reject) => {
+    const message = "the server did not say that the agent has ended";
+    const timer: unknown = setTimeout(() => reject(new ConnectionLostError(message)), CLOSE_MS);
+    (timer as { unref?: () => void }).unref?.();
+  });
 }
 
 /**

@@ -1,0 +1,95 @@
+import { expect, it } from "vitest";
+import type { SandboxEvent } from "../events.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { StoredSession } from "../store/types.ts";
+import { createRecorder } from "./recorder.ts";
+
+const time = "2026-01-01T00:00:00Z";
+const event = (id: string, sessionId = "a"): SandboxEvent => ({
+  id,
+  sessionId,
+  time,
+  source: "agent",
+  synthetic: false,
+  type: "error",
+  message: id,
+});
+const session: StoredSession = {
+  id: "a",
+  agent: "mock",
+  agentSessionId: "a",
+  serverId: "s",
+  directory: "/",
+  createdAt: time,
+  updatedAt: time,
+  metadata: {},
+};
+
+it("a stream has what happened since it was asked for, and ends with the signal", async () => {
+  const recorder = createRecorder(memoryStore(), () => {});
+  const stop = new AbortController();
+  const stream = recorder.stream({ sessionId: "a", signal: stop.signal });
+  recorder.tell(event("1"));
+  recorder.tell(event("other", "b"));
+  recorder.tell(event("2"));
+  const seen: string[] = [];
+  for await (const { id } of stream) {
+    seen.push(id);
+    if (id === "2") recorder.tell(event("3"));
+    if (id === "3") stop.abort();
+  }
+  expect(seen).toEqual(["1", "2", "3"]);
+});
+
+it("a stream that is left early, or never looked at, listens no longer", async () => {
+  const recorder = createRecorder(memoryStore(), () => {});
+  const left = recorder.stream();
+  recorder.tell(event("1"));
+  for await (const _ of left) break;
+  expect(await left.next()).toEqual({ done: true, value: undefined });
+  const unseen = recorder.stream();
+  await unseen.return();
+  expect(await unseen.next()).toEqual({ done: true, value: undefined });
+});
+
+it("streams end with the client, after what was told before", async () => {
+  const recorder = createRecorder(memoryStore(), () => {});
+  const stream = recorder.stream();
+  recorder.tell(event("1"));
+  recorder.end();
+  const seen: string[] = [];
+  for await (const { id } of stream) seen.push(id);
+  expect(seen).toEqual(["1"]);
+});
+
+it("writes what comes meanwhile together, in order, behind its session", async () => {
+  const store = memoryStore();
+  const batches: number[] = [];
+  const slow = {
+    ...store,
+    appendEvents: async (id: string, events: readonly SandboxEvent[]) => {
+      batches.push(events.length);
+      return store.appendEvents(id, events);
+    },
+  };
+  const recorder = createRecorder(slow, () => {});
+  recorder.save(session);
+  for (let index = 0; index < 1000; index += 1) recorder.keep(event(String(index)));
+  await recorder.flush();
+  expect(batches.length).toBeLessThan(10);
+  const kept = await store.listEvents("a");
+  expect(kept.map(({ event: { id } }) => id)).toEqual(Array.from({ length: 1000 }, (_, index) => String(index)));
+});
+
+it("a store that fails is told of, and does not stop what comes later", async () => {
+  const store = memoryStore();
+  const failures: unknown[] = [];
+  const recorder = createRecorder(store, (error) => failures.push(error));
+  recorder.keep(event("nobody's", "unknown"));
+  await recorder.flush();
+  expect(failures).toHaveLength(1);
+  recorder.save(session);
+  recorder.keep(event("1"));
+  await recorder.flush();
+  expect(await store.listEvents("a")).toHaveLength(1);
+});

@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import { startCuttingProxy } from "./testing/cutting-proxy.ts";
+import { ofType } from "./testing/events.ts";
+import { createRandom } from "./testing/random.ts";
+import { startTestServer, testClient } from "./testing/server.ts";
+import { until } from "./testing/until.ts";
+
+const quick = { minMs: 1, maxMs: 20 };
+
+it("a turn of ten thousand events is heard once and in order through a hundred cuts", async () => {
+  const server = await startTestServer();
+  const proxy = await startCuttingProxy(server.baseUrl);
+  const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });
+  const { id } = await client.newSession({ directory: "/tmp" });
+  const random = createRandom(20_261_115);
+  const words: string[] = [];
+  let [cuts, nextCut] = [0, 50];
+  client.onEvent((event) => {
+    if (event.type !== "item.delta") return;
+    words.push(...event.content.map((piece) => (piece.type === "text" ? piece.text : "")));
+    if (words.length < nextCut || cuts === 100) return;
+    cuts += 1;
+    nextCut = words.length + 20 + Math.floor(random() * 60);
+    proxy.cut();
+  });
+  const { stopReason, text } = await client.prompt(id, "stream 10000 24");
+  expect(stopReason).toBe("end_turn");
+  expect(cuts).toBe(100);
+  expect(words).toHaveLength(10_000);
+  expect(words.join("")).toBe(text);
+  expect(new Set(words).size).toBe(10_000);
+  const { events } = await client.getEvents(id, { limit: 100_000 });
+  const kept = ofType(
+    events.map(({ event }) => event),
+    "item.delta",
+  );
+  expect(kept).toHaveLength(10_000);
+}, 60_000);
+
+it("permissions are answered, and turns cancelled, through cuts", async () => {
+  const server = await startTestServer();
+  const proxy = await startCuttingProxy(server.baseUrl);
+  const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });
+  const { id } = await client.newSession({ directory: "/tmp" });
+  client.onPermission(() => {
+    proxy.cut();
+    return "once";
+  });
+  expect((await client.prompt(id, "permission")).text).toContain("allow-once");
+  const turn = client.prompt(id, "forever");
+  proxy.cut();
+  await client.cancel(id);
+  proxy.cut();
+  expect((await turn).stopReason).toBe("cancelled");
+  proxy.cut();
+  expect((await client.prompt(id, "echo still here")).text).toBe("still here");
+  await until("nothing to be open", () => client.pendingPermissions.length === 0);
+});
