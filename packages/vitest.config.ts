@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { projects: ["acp-http-client", "sandbox-agent"] },
+  test: { projects: ["acp-http-client", "inspector", "sandbox-agent"] },
 });

@@ -7,9 +7,9 @@ import { createApi } from "./server/api.ts";
 import { createHttp } from "./server/http.ts";
 import { ServerProblem, sentenceOf } from "./server/problem.ts";
 import { initialTarget, keepTarget, readFragment, type Target } from "./server/target.ts";
+import { Bench } from "./view/bench.tsx";
 import { Connect } from "./view/connect.tsx";
 import { type Workbench, WorkbenchContext } from "./view/context.ts";
-import { Bench } from "./view/bench.tsx";
 
 type Stage =
   | { readonly kind: "checking" }

@@ -1,3 +1,83 @@
-export default function View(): React.ReactNode {
-  return <p className="splash">agents</p>;
+/** All agents of the server: what is installed, from where, with which credentials, and what they can do. */
+
+import { useState } from "react";
+import type { AgentInfo } from "../server/api.ts";
+import { useWorkbench } from "../view/context.ts";
+import { useTask } from "../view/task.ts";
+import { InstallState } from "./install.tsx";
+import { useAgents } from "./use-agents.ts";
+
+export default function AgentsView(): React.ReactNode {
+  const { agents, error, refresh } = useAgents();
+  const [wanted, setWanted] = useState("");
+  const fitting = agents.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(wanted.toLowerCase()));
+  return (
+    <section className="page" aria-labelledby="agents-title">
+      <div className="card-row">
+        <h1 id="agents-title">Agents</h1>
+        <input
+          type="search"
+          aria-label="Find an agent"
+          placeholder="Find"
+          value={wanted}
+          onChange={(event) => setWanted(event.target.value)}
+        />
+        <button type="button" onClick={refresh}>
+          Refresh
+        </button>
+      </div>
+      {error && (
+        <p role="alert" className="alert">
+          {error}
+        </p>
+      )}
+      <ul className="rows">
+        {fitting.map((agent) => (
+          <li key={agent.id} className="agent-row">
+            <Agent agent={agent} onChange={refresh} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Agent({ agent, onChange }: { readonly agent: AgentInfo; onChange(): void }): React.ReactNode {
+  const { api } = useWorkbench();
+  const task = useTask();
+  const facts = [
+    agent.id,
+    agent.version,
+    agent.source && `from ${agent.source}`,
+    agent.nonRegistry && "not in the registry",
+    agent.serverStatus?.status === "running" && "running",
+  ].filter(Boolean);
+  const abilities = Object.entries(agent.capabilities).filter(([, has]) => has);
+  return (
+    <>
+      <div className="row-text">
+        <strong>{agent.name}</strong>
+        <small className="muted">{facts.join(" · ")}</small>
+        <details>
+          <summary className="small muted">Abilities ({abilities.length}) and details</summary>
+          <p className="small">{abilities.map(([name]) => name).join(", ")}</p>
+          {agent.path && <p className="small muted">{agent.path}</p>}
+          <p className="small">
+            <code>{agent.install.command}</code>
+          </p>
+          {agent.installed && agent.source !== "builtin" && (
+            <button
+              type="button"
+              disabled={task.isBusy}
+              onClick={() => task.run(() => api.install(agent.id, "reinstall").finally(onChange))}
+            >
+              {task.isBusy ? "Installing…" : "Install again"}
+            </button>
+          )}
+          {task.error && <p className="alert small">{task.error}</p>}
+        </details>
+      </div>
+      <InstallState agent={agent} onChange={onChange} />
+    </>
+  );
 }

@@ -31,7 +31,8 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
       {agent.verified && agent.verified !== "ok" && <span className="chip">{agent.verified.replaceAll("_", " ")}</span>}
       {isBusy && (
         <span role="status" className="progress">
-          <progress aria-label={`Installing ${agent.name}`} /> {[install.step, install.detail].filter(Boolean).join(": ")}
+          <progress aria-label={`Installing ${agent.name}`} />{" "}
+          {[install.step, install.detail].filter(Boolean).join(": ")}
           {install.elapsedMs !== undefined && ` ${Math.round(install.elapsedMs / 1000)} s`}
         </span>
       )}

@@ -46,7 +46,9 @@ export function AskDock({ asks }: { readonly asks: readonly OpenAsk[] }): React.
         </button>
       </div>
       {!isFolded &&
-        asks.slice(0, SHOWN).map((open) => <AskCard key={`${open.serverId} ${open.ask.key} ${open.ask.event}`} open={open} />)}
+        asks
+          .slice(0, SHOWN)
+          .map((open) => <AskCard key={`${open.serverId} ${open.ask.key} ${open.ask.event}`} open={open} />)}
       {!isFolded && asks.length > SHOWN && <p className="muted">And {asks.length - SHOWN} more behind these.</p>}
     </section>
   );

@@ -1,9 +1,9 @@
 /** A form or a page to visit (`elicitation/create`), and whatever else an agent asks that this page has no form for. */
 
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useId, useState } from "react";
 import { elicitationAccepted, elicitationDeclined, type Question, type QuestionField } from "sandbox-agent/convert";
-import { Json } from "../view/json.tsx";
 import { useWorkbench } from "../view/context.ts";
+import { Json } from "../view/json.tsx";
 import { useTask } from "../view/task.ts";
 import type { OpenAsk } from "./open.ts";
 
@@ -91,6 +91,7 @@ interface FieldProps {
 function Field({ field, value, onChange }: FieldProps): React.ReactNode {
   const { label, description, type, options, isRequired } = field;
   const name = isRequired ? `${label} *` : label;
+  const control = useId();
   if (type === "boolean") {
     return (
       <label className="check">
@@ -121,10 +122,10 @@ function Field({ field, value, onChange }: FieldProps): React.ReactNode {
     );
   }
   return (
-    <label>
+    <label htmlFor={control}>
       {name}
       {type === "choice" ? (
-        <select value={value[0] ?? ""} onChange={(event) => onChange([event.target.value])}>
+        <select id={control} value={value[0] ?? ""} onChange={(event) => onChange([event.target.value])}>
           <option value="">—</option>
           {options.map(({ id, label: text }) => (
             <option key={id} value={id}>
@@ -134,6 +135,7 @@ function Field({ field, value, onChange }: FieldProps): React.ReactNode {
         </select>
       ) : (
         <input
+          id={control}
           type={type === "text" ? "text" : "number"}
           step={type === "integer" ? 1 : "any"}
           required={isRequired}

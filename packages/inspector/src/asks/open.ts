@@ -1,6 +1,6 @@
 /** All requests that wait for a person, of all instances. */
 
-import type { Watched } from "../journal/store.ts";
+import type { Watched } from "../journal/fold.ts";
 import type { Ask } from "../journal/types.ts";
 
 /** A request with the instance it came from. */

@@ -2,10 +2,11 @@
 
 import { readPermission } from "sandbox-agent/convert";
 import { ToolDetails } from "../conversation/tool.tsx";
-import { objectOf } from "../json.ts";
 import { newSession, withTool } from "../journal/session.ts";
+import { objectOf } from "../json.ts";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
+import { Digit } from "./digit.tsx";
 import type { OpenAsk } from "./open.ts";
 
 export function PermissionCard({ open: { serverId, ask } }: { readonly open: OpenAsk }): React.ReactNode {
@@ -39,7 +40,7 @@ export function PermissionCard({ open: { serverId, ask } }: { readonly open: Ope
             disabled={task.isBusy}
             onClick={() => choose(option.id)}
           >
-            <kbd aria-hidden="true">{index + 1}</kbd> {option.label}
+            <Digit value={index + 1} /> {option.label}
           </button>
         ))}
         {request.options.length === 0 && (

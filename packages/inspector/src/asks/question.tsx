@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { type Question, questionAnswered, questionRejected } from "sandbox-agent/convert";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
+import { Digit } from "./digit.tsx";
 import type { OpenAsk } from "./open.ts";
 
 interface Props {
@@ -53,7 +54,7 @@ export function QuestionCard({ open: { serverId, ask }, question }: Props): Reac
               disabled={task.isBusy}
               onClick={() => reply([option.id])}
             >
-              <kbd aria-hidden="true">{index + 1}</kbd> {option.label}
+              <Digit value={index + 1} /> {option.label}
             </button>
           ))}
           {reject}

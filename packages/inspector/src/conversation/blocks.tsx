@@ -1,8 +1,9 @@
 /** Pieces of content: text, images, sounds, files. */
 
 import { lazy, Suspense } from "react";
-import { objectOf, textOf } from "../json.ts";
 import type { ContentBlock } from "../journal/types.ts";
+import { objectOf, textOf } from "../json.ts";
+import { FileIcon } from "../view/icons.tsx";
 import { splitMarkdown } from "./split.ts";
 
 const Markdown = lazy(() => import("./markdown.tsx"));
@@ -59,10 +60,16 @@ function dataUrl(block: ContentBlock, family: "image/" | "audio/"): string | und
   return data !== undefined && type?.startsWith(family) ? `data:${type};base64,${data}` : undefined;
 }
 
-function FileChip({ uri, name }: { readonly uri: string | undefined; readonly name: string | undefined }): React.ReactNode {
+function FileChip({
+  uri,
+  name,
+}: {
+  readonly uri: string | undefined;
+  readonly name: string | undefined;
+}): React.ReactNode {
   return (
     <span className="file-chip" title={uri}>
-      📄 {name ?? uri?.split("/").at(-1) ?? "file"}
+      <FileIcon /> {name ?? uri?.split("/").at(-1) ?? "file"}
     </span>
   );
 }

@@ -84,10 +84,9 @@ function sessionName({ title, id, isClosed }: SessionState): string {
 
 function UsageText({ usage }: { readonly usage: NonNullable<SessionState["usage"]> }): React.ReactNode {
   const { used, size, cost } = usage;
-  const parts = [
-    used === undefined ? undefined : size ? `${used} of ${size} tokens` : `${used} tokens`,
-    cost,
-  ].filter((part) => part !== undefined);
+  const parts = [used === undefined ? undefined : size ? `${used} of ${size} tokens` : `${used} tokens`, cost].filter(
+    (part) => part !== undefined,
+  );
   if (parts.length === 0) return null;
   return <span className="muted usage">{parts.join(" · ")}</span>;
 }

@@ -2,9 +2,10 @@
 
 import { type DragEvent, type FormEvent, type KeyboardEvent, useRef, useState } from "react";
 import { freshId } from "../id.ts";
-import { textOf } from "../json.ts";
 import type { InstanceState, SessionState } from "../journal/types.ts";
+import { textOf } from "../json.ts";
 import { useWorkbench } from "../view/context.ts";
+import { ClipIcon, FileIcon } from "../view/icons.tsx";
 import { useTask } from "../view/task.ts";
 import { fittingCommands, resourceLink, uploadPath } from "./compose.ts";
 
@@ -53,8 +54,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
     // The journal shows the turn and how it ends; only what never reached the agent is told here.
     task.run(() => acting.request(state.serverId, "session/prompt", { sessionId: session.id, prompt }).catch(unshown));
   };
-  const cancel = (): void =>
-    task.run(() => acting.notify(state.serverId, "session/cancel", { sessionId: session.id }));
+  const cancel = (): void => task.run(() => acting.notify(state.serverId, "session/cancel", { sessionId: session.id }));
 
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) send(event);
@@ -67,7 +67,6 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   };
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: files can be picked with the button as well.
     <form
       className="composer"
       data-over={isOver}
@@ -105,7 +104,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
         <ul className="attached" aria-label="Attached files">
           {attached.map(({ path, name }) => (
             <li key={path} className="file-chip" title={path}>
-              📄 {name}
+              <FileIcon /> {name}
               <button
                 type="button"
                 className="icon"
@@ -137,7 +136,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
           disabled={isDisabled || upload.isBusy}
           onClick={() => picker.current?.click()}
         >
-          📎
+          <ClipIcon />
         </button>
         <textarea
           ref={area}

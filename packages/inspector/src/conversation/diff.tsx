@@ -35,6 +35,7 @@ export default function Diff({ path, before, after }: Props): React.ReactNode {
             {`@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@\n`}
           </span>,
           ...hunk.lines.map((line, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place.
             <span key={`${hunk.newStart}:${index + 1}`} data-sign={line[0]}>
               {`${line}\n`}
             </span>

@@ -18,7 +18,7 @@ const COMPONENTS: Components = {
   // Images of a text come from elsewhere, and this page loads nothing from elsewhere.
   img: ({ alt, src }) => (
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">
-      🖼 {alt || "image"}
+      {alt || "image"}
     </a>
   ),
   pre: ({ children }) => (

@@ -39,10 +39,10 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
   }, []);
 
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
     <section
       className="timeline"
       ref={box}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
       tabIndex={0}
       aria-label="Conversation"
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {

@@ -1,23 +1,13 @@
 /** A tool call: what it is, how far it is, what went in and what came out. */
 
 import { lazy, Suspense } from "react";
-import { objectOf, textOf } from "../json.ts";
 import type { InstanceState, TerminalState, ToolItem } from "../journal/types.ts";
+import { objectOf, textOf } from "../json.ts";
+import { ToolIcon } from "../view/icons.tsx";
 import { Json } from "../view/json.tsx";
 import { Blocks } from "./blocks.tsx";
 
 const Diff = lazy(() => import("./diff.tsx"));
-
-const SIGNS: Readonly<Record<string, string>> = {
-  read: "📖",
-  edit: "✏️",
-  delete: "🗑",
-  move: "📦",
-  search: "🔍",
-  execute: "⌨️",
-  think: "💭",
-  fetch: "🌐",
-};
 
 interface Props {
   readonly tool: ToolItem;
@@ -29,7 +19,9 @@ export function ToolCard({ tool, terminals }: Props): React.ReactNode {
   return (
     <details className="tool" open={hasDiff || tool.status === "failed"} data-status={tool.status}>
       <summary>
-        <span aria-hidden="true">{SIGNS[tool.kind ?? ""] ?? "🔧"}</span> <span className="ellipsis">{tool.title}</span>
+        <ToolIcon />
+        {tool.kind && <span className="muted small">{tool.kind}</span>}
+        <span className="ellipsis">{tool.title}</span>
         <span className="chip" data-tone={TONES[tool.status]}>
           {tool.status.replaceAll("_", " ")}
         </span>
@@ -86,7 +78,11 @@ function ToolContent({
   if (content.type === "diff") {
     return (
       <Suspense fallback={<Json value={content} />}>
-        <Diff path={textOf(content.path) ?? ""} before={textOf(content.oldText) ?? ""} after={textOf(content.newText) ?? ""} />
+        <Diff
+          path={textOf(content.path) ?? ""}
+          before={textOf(content.oldText) ?? ""}
+          after={textOf(content.newText) ?? ""}
+        />
       </Suspense>
     );
   }
@@ -106,7 +102,12 @@ function Terminal({ terminal }: { readonly terminal: TerminalState | undefined }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
     <pre className="terminal" tabIndex={0}>
-      {terminal.command && <span className="muted">$ {terminal.command}{"\n"}</span>}
+      {terminal.command && (
+        <span className="muted">
+          $ {terminal.command}
+          {"\n"}
+        </span>
+      )}
       {terminal.output.replace(CONTROL, "")}
       {terminal.exit && <span className="muted">{`\n[${terminal.exit}]`}</span>}
     </pre>

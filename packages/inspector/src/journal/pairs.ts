@@ -1,7 +1,7 @@
 /** Which answer belongs to which request, and how long it took. Grows with the journal it is told of. */
 
-import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 import { objectOf } from "../json.ts";
+import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 
 /** The other half of a pair. */
 export interface Peer {

@@ -3,8 +3,8 @@
  * comes of it is seen in the journal, like what other clients do, so no second stream is needed.
  */
 
-import type { JournalStore } from "../journal/store.ts";
 import { freshId } from "../id.ts";
+import type { JournalStore } from "../journal/store.ts";
 import { isObject, objectOf, textOf } from "../json.ts";
 import type { Http } from "./http.ts";
 import { ServerProblem } from "./problem.ts";

@@ -3,9 +3,9 @@
 import { lazy, Suspense, useEffect, useState } from "react";
 import { AskDock } from "../asks/dock.tsx";
 import { openAsks } from "../asks/open.ts";
-import { InstanceView } from "./instance.tsx";
 import { useSnapshot, useWorkbench } from "./context.ts";
 import { Home } from "./home.tsx";
+import { InstanceView } from "./instance.tsx";
 import { formatPlace, type Place, SERVER_TABS, type ServerTab, usePlace } from "./place.ts";
 import { Sidebar } from "./sidebar.tsx";
 import { ThemeSwitch } from "./theme.tsx";
@@ -35,9 +35,9 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
 
   return (
     <div className="bench">
-      <a className="skip" href="#main" onClick={(event) => focusMain(event)}>
+      <button type="button" className="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
-      </a>
+      </button>
       <header className="top">
         <button
           type="button"
@@ -78,12 +78,6 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
       </main>
     </div>
   );
-}
-
-/** The fragment is the place in the page, so the usual link to a fragment would lead away. */
-function focusMain(event: React.MouseEvent): void {
-  event.preventDefault();
-  document.getElementById("main")?.focus();
 }
 
 function Content({ place }: { readonly place: Place }): React.ReactNode {

@@ -18,9 +18,8 @@ export function Connect({ target, problem, onConnect }: Props): React.ReactNode 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const base = parseServer(server, location.href);
-    if (base === undefined) return setMistake("That is not the address of a server: http://host:port is one.");
-    setMistake(undefined);
-    onConnect({ base, token: token.trim() || undefined });
+    setMistake(base === undefined ? "That is not the address of a server: http://host:port is one." : undefined);
+    if (base !== undefined) onConnect({ base, token: token.trim() || undefined });
   };
   const shown = mistake ?? problem;
 

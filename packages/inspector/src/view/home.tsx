@@ -1,9 +1,9 @@
 /** Starting an agent: which one, and where it works. */
 
 import { useState } from "react";
-import { mcpServersOf, type McpServers } from "sandbox-agent/convert";
-import { useAgents } from "../agents/use-agents.ts";
+import { type McpServers, mcpServersOf } from "sandbox-agent/convert";
 import { InstallState } from "../agents/install.tsx";
+import { useAgents } from "../agents/use-agents.ts";
 import type { AgentInfo } from "../server/api.ts";
 import { useWorkbench } from "./context.ts";
 import { go } from "./place.ts";

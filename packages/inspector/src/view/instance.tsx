@@ -2,8 +2,8 @@
 
 import { lazy, useState } from "react";
 import { Chat } from "../conversation/chat.tsx";
+import type { Watched } from "../journal/fold.ts";
 import { exitText } from "../journal/instance.ts";
-import type { Watched } from "../journal/store.ts";
 import { useWorkbench } from "./context.ts";
 import { formatPlace, INSTANCE_TABS, type InstanceTab, type Place } from "./place.ts";
 import { useTask } from "./task.ts";
@@ -29,11 +29,7 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
       <div className="instance-bar">
         <nav aria-label="Instance">
           {INSTANCE_TABS.map((tab) => (
-            <a
-              key={tab}
-              href={formatPlace({ ...place, tab })}
-              aria-current={place.tab === tab ? "page" : undefined}
-            >
+            <a key={tab} href={formatPlace({ ...place, tab })} aria-current={place.tab === tab ? "page" : undefined}>
               {TITLES[tab]}
               {tab === "raw" && <small> {watched.count}</small>}
             </a>

@@ -1,3 +1,68 @@
-export default function View(): React.ReactNode {
-  return <p className="splash">server</p>;
+/** How the server is. */
+
+import { useCallback, useEffect, useState } from "react";
+import type { JsonObject } from "../json.ts";
+import { useSnapshot, useWorkbench } from "./context.ts";
+import { Json } from "./json.tsx";
+import { useTask } from "./task.ts";
+
+const EVERY_MS = 5000;
+
+export default function ServerView(): React.ReactNode {
+  const { api, target, workspace } = useWorkbench();
+  const { instances, link } = useSnapshot();
+  const [health, setHealth] = useState<JsonObject>();
+  const task = useTask();
+  const { run } = task;
+  const load = useCallback(() => run(async () => setHealth(await api.health())), [run, api]);
+  useEffect(() => {
+    load();
+    const timer = setInterval(load, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [load]);
+
+  const states = [...instances.values()].map(({ state }) => state.status);
+  const lines = [...instances.values()].reduce((sum, { count }) => sum + count, 0);
+  const uptime = typeof health?.uptimeMs === "number" ? durationText(health.uptimeMs) : "";
+  const facts: readonly (readonly [string, string])[] = [
+    ["Address", target.base],
+    ["Token", target.token ? "given" : "none"],
+    ["Status", String(health?.status ?? "")],
+    ["Version", String(health?.version ?? "")],
+    ["Running for", uptime],
+    ["Workspace", workspace],
+    ["Event stream", link.state],
+    ["Instances", `${states.filter((status) => status === "running").length} running, ${states.length} known`],
+    ["Lines seen", String(lines)],
+  ];
+  return (
+    <section className="page" aria-labelledby="server-title">
+      <h1 id="server-title">Server</h1>
+      {task.error && (
+        <p role="alert" className="alert">
+          {task.error}
+        </p>
+      )}
+      <dl className="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {health && (
+        <details>
+          <summary>All that the server says of itself</summary>
+          <Json value={health} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function durationText(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }

@@ -1,0 +1,92 @@
+/** Entries of the configuration as forms have them, and back: pure. What a form does not know is kept as it was. */
+
+import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+
+/** A field of a form. */
+export interface FieldSpec {
+  readonly name: string;
+  readonly label: string;
+  readonly look: "text" | "lines" | "pairs" | "choice";
+  readonly choices?: readonly string[];
+  readonly hint?: string;
+}
+
+const LOCAL: readonly FieldSpec[] = [
+  { name: "command", label: "Command", look: "text" },
+  { name: "args", label: "Arguments", look: "lines", hint: "one a line" },
+  { name: "env", label: "Environment", look: "pairs", hint: "NAME=value, one a line" },
+  { name: "cwd", label: "Folder", look: "text" },
+];
+const REMOTE: readonly FieldSpec[] = [
+  { name: "url", label: "URL", look: "text" },
+  { name: "transport", label: "Transport", look: "choice", choices: ["", "http", "sse"] },
+  { name: "headers", label: "Headers", look: "pairs", hint: "Name=value, one a line" },
+  { name: "bearerTokenEnvVar", label: "Variable that holds the token", look: "text" },
+];
+const SKILLS: readonly FieldSpec[] = [
+  { name: "source", label: "Source", look: "text", hint: "owner/repository, URL or path" },
+  { name: "ref", label: "Branch, tag or commit", look: "text" },
+  { name: "subpath", label: "Folder in it", look: "text" },
+  { name: "skills", label: "Only these skills", look: "lines", hint: "one a line" },
+];
+
+/** The fields of a type of entry. */
+export function fieldsOf(kind: "mcp" | "skills", type: string): readonly FieldSpec[] {
+  if (kind === "skills") return SKILLS;
+  return type === "remote" ? REMOTE : LOCAL;
+}
+
+export function typesOf(kind: "mcp" | "skills"): readonly string[] {
+  return kind === "mcp" ? ["local", "remote"] : ["github", "git", "local"];
+}
+
+/** What a form shows for a value. */
+export function shownValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(String).join("\n");
+  if (isObject(value)) {
+    return Object.entries(value)
+      .map(([name, text]) => `${name}=${String(text)}`)
+      .join("\n");
+  }
+  return value === undefined || value === null ? "" : String(value);
+}
+
+/** The value of what a form shows; `undefined` where it is empty. */
+export function readValue(look: FieldSpec["look"], text: string): unknown {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  switch (look) {
+    case "lines":
+      return lines.length > 0 ? lines : undefined;
+    case "pairs":
+      return lines.length > 0 ? Object.fromEntries(lines.map(pairOf)) : undefined;
+    case "text":
+    case "choice":
+      return text.trim() === "" ? undefined : text.trim();
+  }
+}
+
+function pairOf(line: string): [string, string] {
+  const cut = line.indexOf("=");
+  return cut < 0 ? [line.trim(), ""] : [line.slice(0, cut).trim(), line.slice(cut + 1)];
+}
+
+/** The part of an entry that a form edits: of skills, the first source. */
+export function editedPart(kind: "mcp" | "skills", entry: unknown): JsonObject {
+  return kind === "mcp" ? objectOf(entry) : objectOf(listOf(objectOf(entry).sources)[0]);
+}
+
+/** An entry with the edited part in its place. */
+export function withPart(kind: "mcp" | "skills", entry: unknown, part: JsonObject): JsonObject {
+  if (kind === "mcp") return part;
+  return { ...objectOf(entry), sources: [part, ...listOf(objectOf(entry).sources).slice(1)] };
+}
+
+/** An entry in one line. */
+export function summaryOf(entry: unknown): string {
+  const { type, command, args, url, sources } = objectOf(entry);
+  if (Array.isArray(sources)) {
+    return sources.map((source) => `${textOf(objectOf(source).type)}: ${textOf(objectOf(source).source)}`).join(", ");
+  }
+  const words = [shownValue(command).replaceAll("\n", " "), shownValue(args).replaceAll("\n", " "), shownValue(url)];
+  return [textOf(type), words.filter(Boolean).join(" ")].filter(Boolean).join(": ");
+}

@@ -1,0 +1,31 @@
+/** What was dropped: files, and folders with all that is in them. */
+
+export interface Dropped {
+  /** Where it belongs below the folder that it is brought to. */
+  readonly path: string;
+  readonly file: File;
+}
+
+export async function droppedFiles(transfer: DataTransfer): Promise<readonly Dropped[]> {
+  // The list is only there during the event, so the entries are taken before anything is waited for.
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  const plain = [...transfer.files].map((file) => ({ path: file.name, file }));
+  if (entries.length === 0) return plain;
+  return (await Promise.all(entries.map((entry) => filesOf(entry, "")))).flat();
+}
+
+async function filesOf(entry: FileSystemEntry, above: string): Promise<readonly Dropped[]> {
+  const path = above + entry.name;
+  if (entry.isFile) {
+    const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
+    return [{ path, file }];
+  }
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  const found: Dropped[] = [];
+  for (;;) {
+    // A folder is told in parts, until a part is empty.
+    const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (part.length === 0) return found;
+    found.push(...(await Promise.all(part.map((child) => filesOf(child, `${path}/`)))).flat());
+  }
+}

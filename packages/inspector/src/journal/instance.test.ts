@@ -1,0 +1,193 @@
+import { expect, test } from "vitest";
+import {
+  chunk,
+  type Line,
+  permission,
+  play,
+  prompt,
+  SESSION,
+  said,
+  sent,
+  sessionIn,
+  turnEnd,
+  update,
+} from "./testing.ts";
+import type { Item } from "./types.ts";
+
+const brief = (item: Item): string =>
+  item.type === "tool"
+    ? `tool ${item.status}`
+    : item.type === "notice"
+      ? `notice ${item.text}`
+      : item.type === "plan"
+        ? `plan ${item.entries.length}`
+        : `${item.type} ${item.blocks.map((block) => block.text ?? block.type).join("|")}`;
+const shown = (...journal: Line[]): string[] => sessionIn(play(...journal)).items.map(brief);
+
+test("a prompt by any client and the chunks behind it are a turn", () => {
+  const open = play(prompt("1", "hello"), chunk("Hel"), chunk("lo."));
+  expect(sessionIn(open).items.map(brief)).toEqual(["user hello", "agent Hello."]);
+  expect(sessionIn(open).turns).toHaveLength(1);
+  expect(sessionIn(play(prompt("1", "hello"), chunk("Hello."), turnEnd("1"))).turns).toEqual([]);
+});
+
+test("another message id, a thought or a tool begins something new", () => {
+  expect(
+    shown(
+      chunk("a", "m1"),
+      chunk("b", "m2"),
+      update("agent_thought_chunk", { content: { type: "text", text: "hm" } }),
+      update("tool_call", { toolCallId: "t", title: "T" }),
+      chunk("c", "m2"),
+    ),
+  ).toEqual(["agent a", "agent b", "thought hm", "tool pending", "agent c"]);
+});
+
+test("an image between texts stays between them", () => {
+  const image = update("agent_message_chunk", {
+    content: { type: "image", data: "AA", mimeType: "image/png" },
+    messageId: "m1",
+  });
+  expect(shown(chunk("a"), image, chunk("b"), chunk("c"))).toEqual(["agent a|image|bc"]);
+});
+
+test("a tool call keeps what an update does not say", () => {
+  const { items } = sessionIn(
+    play(
+      update("tool_call", { toolCallId: "t", title: "Read", kind: "read", rawInput: { path: "/a" } }),
+      update("tool_call_update", { toolCallId: "t", status: "completed", rawOutput: { lines: 1 } }),
+    ),
+  );
+  expect(items).toMatchObject([
+    { title: "Read", kind: "read", status: "completed", rawInput: { path: "/a" }, rawOutput: { lines: 1 } },
+  ]);
+});
+
+test("a plan is replaced in its turn and a later turn has its own", () => {
+  const plan = (count: number) => update("plan", { entries: Array(count).fill({ content: "x", status: "pending" }) });
+  expect(shown(prompt("1", "a"), plan(1), chunk("b"), plan(2), turnEnd("1"), prompt("2", "c"), plan(3))).toEqual([
+    "user a",
+    "plan 2",
+    "agent b",
+    "user c",
+    "plan 3",
+  ]);
+});
+
+test("a cancelled turn and a failed prompt say so", () => {
+  expect(shown(prompt("1", "a"), turnEnd("1", "cancelled"))).toEqual(["user a", "notice Cancelled."]);
+  const error = { code: -32603, message: "out of luck" };
+  expect(shown(prompt("1", "a"), said({ id: "1", error }))).toEqual([
+    "user a",
+    "notice session/prompt failed: out of luck",
+  ]);
+  const problem = { detail: "the agent is gone" };
+  expect(shown(prompt("1", "a"), ["failed", { id: "1", problem }]).at(-1)).toContain("the agent is gone");
+});
+
+test("an echo of the prompt is not shown twice, and other words of the user are", () => {
+  const echo = (text: string) => update("user_message_chunk", { content: { type: "text", text } });
+  expect(shown(prompt("1", "hello"), echo("hello"), chunk("x"))).toEqual(["user hello", "agent x"]);
+  expect(shown(echo("from before"), chunk("x"))).toEqual(["user from before", "agent x"]);
+});
+
+test("a session that is loaded is told anew, and a failed load leaves it as it was", () => {
+  const load = sent({ id: "l", method: "session/load", params: { sessionId: SESSION, cwd: "/w" } });
+  const before = [prompt("1", "a"), chunk("b"), turnEnd("1")] as const;
+  const again = update("user_message_chunk", { content: { type: "text", text: "a" } });
+  expect(shown(...before, load, again, said({ id: "l", result: {} }))).toEqual(["user a"]);
+  expect(shown(...before, load, said({ id: "l", error: { message: "no" } }))).toEqual([
+    "user a",
+    "agent b",
+    "notice session/load failed: no",
+  ]);
+});
+
+test("modes and options follow whoever changes them", () => {
+  const options = [
+    { id: "mode", category: "mode", currentValue: "ask" },
+    { id: "model", category: "model", currentValue: "small" },
+  ];
+  const values = (...more: Line[]) =>
+    sessionIn(
+      play(
+        sent({ id: 1, method: "session/new", params: { cwd: "/w" } }),
+        said({ id: 1, result: { sessionId: SESSION, modes: { currentModeId: "ask" }, configOptions: options } }),
+        ...more,
+      ),
+    ).configOptions.map(({ currentValue }) => currentValue);
+  expect(values()).toEqual(["ask", "small"]);
+  expect(values(update("current_mode_update", { currentModeId: "code" }))).toEqual(["code", "small"]);
+  const params = { sessionId: SESSION, configId: "model", value: "large" };
+  const set = sent({ id: 2, method: "session/set_config_option", params });
+  expect(values(set)).toEqual(["ask", "small"]);
+  expect(values(set, said({ id: 2, result: {} }))).toEqual(["ask", "large"]);
+});
+
+test("a permission waits until it is answered, and the answer is told", () => {
+  expect(play(permission(7)).asks).toMatchObject([{ id: 7, method: "session/request_permission" }]);
+  const answer = sent({ id: 7, result: { outcome: { outcome: "selected", optionId: "no" } } });
+  const settled = play(permission(7), answer, ["answered", { id: 7, event: 1000 }]);
+  expect(settled.asks).toEqual([]);
+  expect(sessionIn(settled).items.map(brief)).toEqual(["tool pending", "notice Edit it: Reject once"]);
+});
+
+test("answered by somebody whose answer is gone from the journal is answered all the same", () => {
+  expect(play(permission(7), ["answered", { id: 7, event: 1000 }]).asks).toEqual([]);
+});
+
+test("an answer to an earlier request of the same id leaves the newer one open", () => {
+  expect(play(permission(7), permission(7), ["answered", { id: 7, event: 1000 }]).asks).toHaveLength(1);
+});
+
+test("the number 7 and the text 7 are two requests", () => {
+  expect(play(permission(7), permission("7"), ["answered", { id: "7", event: 1001 }]).asks).toMatchObject([{ id: 7 }]);
+});
+
+test("a request that the agent takes back no longer waits", () => {
+  expect(play(permission(7), said({ method: "$/cancel_request", params: { requestId: 7 } })).asks).toEqual([]);
+});
+
+test("files and terminals are no questions to a person, and what a terminal printed is kept", () => {
+  const instance = play(
+    said({ id: 1, method: "terminal/create", params: { sessionId: SESSION, command: "ls", args: ["-l"] } }),
+    sent({ id: 1, result: { terminalId: "t" } }),
+    said({ id: 2, method: "terminal/output", params: { sessionId: SESSION, terminalId: "t" } }),
+    sent({ id: 2, result: { output: "file\n", exitStatus: { exitCode: 0 } } }),
+  );
+  expect(instance.asks).toEqual([]);
+  expect(instance.terminals.get("t")).toEqual({ command: "ls -l", output: "file\n", exit: "exit code 0" });
+});
+
+test("the end of the process settles everything, and a new process goes on", () => {
+  const ended = play(prompt("1", "a"), permission(7), ["exit", { code: 3, stderrTail: "oops" }]);
+  expect(ended).toMatchObject({ status: "exited", asks: [], exit: { code: 3 } });
+  expect(sessionIn(ended).turns).toEqual([]);
+  expect(sessionIn(ended).items.at(-1)).toMatchObject({ type: "notice", tone: "bad" });
+  expect(play(["exit", { code: 3 }], said({ id: 1, result: {} })).status).toBe("running");
+});
+
+test("lists of sessions are put together page by page and begin anew", () => {
+  const page = (id: number, cursor: string | undefined, ids: string[]) =>
+    [
+      sent({ id, method: "session/list", params: cursor === undefined ? {} : { cursor } }),
+      said({ id, result: { sessions: ids.map((sessionId) => ({ sessionId })) } }),
+    ] as const;
+  const first = [...page(1, undefined, ["a"]), ...page(2, "next", ["b"])];
+  expect(play(...first).listed).toHaveLength(2);
+  expect(play(...first, ...page(3, undefined, ["c"])).listed).toEqual([{ sessionId: "c" }]);
+});
+
+test("what is not understood changes nothing and breaks nothing", () => {
+  const odd = [
+    ["message", null],
+    ["message", [1, 2]],
+    said({ method: "session/update" }),
+    said({ method: "session/update", params: { sessionId: SESSION, update: null } }),
+    update("something_new", {}),
+    said({ id: null, error: { code: -32700 } }),
+    ["unparsed", { line: "noise" }],
+    ["gap", { after: 1, next: 5 }],
+  ] as const satisfies Line[];
+  expect(sessionIn(play(...odd)).items).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { createPairs } from "../journal/pairs.ts";
+import { chunk, lines, prompt, turnEnd } from "../journal/testing.ts";
+import { describe, exportLines, fits, sizeOf, sizeText } from "./describe.ts";
+
+const journal = lines([
+  prompt("1", "héllo"),
+  chunk("there"),
+  turnEnd("1"),
+  ["unparsed", { line: "noise", bytes: 5 }],
+  ["exit", { code: 3 }],
+  ["gap", { after: 4, next: 9 }],
+]);
+const pairs = createPairs();
+for (const line of journal) pairs.add(line);
+
+test("a row says what the line is", () => {
+  expect(journal.map((line) => describe(line, pairs).what)).toEqual([
+    "session/prompt",
+    "session/update agent_message_chunk",
+    "result of session/prompt",
+    "unparsed: noise",
+    "exit 3",
+    "gap: lines 4 to 9 are gone",
+  ]);
+  expect(journal.map((line) => describe(line, pairs).sign).join("")).toBe("→←←···");
+  expect(journal.map((line) => describe(line, pairs).latency)).toEqual(["2 ms", "", "2 ms", "", "", ""]);
+});
+
+test("sizes are bytes, not characters", () => {
+  const [first] = journal;
+  expect(first && sizeOf(first)).toBe(JSON.stringify(first?.data).length + 1);
+  expect([10, 2048, 3 << 20].map(sizeText)).toEqual(["10 B", "2.0 kB", "3.0 MB"]);
+});
+
+test("a filter takes direction and all words, wherever they stand", () => {
+  const found = (direction: "all" | "sent" | "message" | "other", text: string): number[] =>
+    journal.filter((line) => fits(line, pairs, { direction, text })).map(({ index }) => index);
+  expect(found("sent", "")).toEqual([0]);
+  expect(found("other", "")).toEqual([3, 4, 5]);
+  expect(found("all", "SESSION/prompt")).toEqual([0, 2]);
+  expect(found("all", "update there")).toEqual([1]);
+  expect(found("message", "héllo")).toEqual([]);
+});
+
+test("an export is one JSON object a line", () => {
+  const rows = exportLines(journal).trimEnd().split("\n");
+  expect(rows.map((row) => JSON.parse(row).type)).toEqual(journal.map(({ type }) => type));
+});

@@ -1,0 +1,52 @@
+/** One line, whole, and the way to its other half. */
+
+import { useState } from "react";
+import type { JournalEvent } from "../journal/event.ts";
+import type { Watched } from "../journal/fold.ts";
+import { copyText } from "../view/hand-out.ts";
+import { pretty } from "../view/json.tsx";
+import { describe } from "./describe.ts";
+
+interface DetailsProps {
+  readonly line: JournalEvent;
+  readonly watched: Watched;
+  onChoose(index: number): void;
+  onClose(): void;
+}
+
+export function Details({ line, watched, onChoose, onClose }: DetailsProps): React.ReactNode {
+  const [isPretty, setIsPretty] = useState(true);
+  const peer = watched.pairs.peerOf(line.index);
+  const { what, direction } = describe(line, watched.pairs);
+  const text = isPretty ? pretty(line.data) : JSON.stringify(line.data);
+  return (
+    <section className="raw-details" aria-label="Line">
+      <div className="raw-bar">
+        <strong className="ellipsis">{what}</strong>
+        <small className="muted">
+          {direction}
+          {line.event !== undefined && ` · event ${line.event}`}
+        </small>
+        {peer && (
+          <button type="button" onClick={() => onChoose(peer.index)}>
+            {peer.index > line.index ? "Its answer" : "Its request"}
+            {peer.latencyMs !== undefined && ` (${peer.latencyMs} ms)`}
+          </button>
+        )}
+        <label className="check">
+          <input type="checkbox" checked={isPretty} onChange={(event) => setIsPretty(event.target.checked)} /> Pretty
+        </label>
+        <button type="button" onClick={() => void copyText(JSON.stringify(line.data))}>
+          Copy
+        </button>
+        <button type="button" className="icon" aria-label="Close line" onClick={onClose}>
+          ×
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <pre tabIndex={0} className={isPretty ? "" : "wrap"}>
+        {text}
+      </pre>
+    </section>
+  );
+}

@@ -1,0 +1,95 @@
+/** The lines as a list of which only what is in view exists, so that many thousands of them scroll. */
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import type { JournalEvent } from "../journal/event.ts";
+import type { Watched } from "../journal/fold.ts";
+import { describe, sizeText, timeText } from "./describe.ts";
+
+const ROW_PX = 30;
+/** Closer to the end than this counts as being at the end. */
+const NEAR_PX = 60;
+
+interface Props {
+  readonly shown: readonly JournalEvent[];
+  /** `shown` may grow in place. */
+  readonly count: number;
+  readonly watched: Watched;
+  readonly chosen: number | undefined;
+  onChoose(index: number): void;
+}
+
+export function Lines({ shown, count, watched, chosen, onChoose }: Props): React.ReactNode {
+  const box = useRef<HTMLUListElement>(null);
+  const isAtEnd = useRef(true);
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  useEffect(() => {
+    if (isAtEnd.current && box.current && count > 0) box.current.scrollTop = box.current.scrollHeight;
+  }, [count]);
+
+  const move = (event: React.KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined || count === 0) return;
+    event.preventDefault();
+    const at = shown.findIndex(({ index }) => index === chosen);
+    const next = at < 0 ? count - 1 : Math.max(0, Math.min(count - 1, at + step));
+    const line = shown[next];
+    if (line) onChoose(line.index);
+    virtual.scrollToIndex(next);
+  };
+
+  return (
+    <ul
+      className="raw-lines"
+      ref={box}
+      aria-label="Lines"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      tabIndex={0}
+      onKeyDown={move}
+      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+      }}
+    >
+      {/* As tall as all lines together, for the scroll bar. */}
+      <li className="raw-height" aria-hidden="true" style={{ height: virtual.getTotalSize() }} />
+      {virtual.getVirtualItems().map(({ index, start, key }) => {
+        const line = shown[index];
+        if (!line) return null;
+        const { sign, direction, what, id, latency, size } = describe(line, watched.pairs);
+        return (
+          <li
+            key={key}
+            className="raw-place"
+            aria-setsize={count}
+            aria-posinset={index + 1}
+            style={{ height: ROW_PX, transform: `translateY(${start}px)` }}
+          >
+            <button
+              type="button"
+              tabIndex={-1}
+              className="raw-line"
+              data-type={line.type}
+              aria-pressed={line.index === chosen}
+              onClick={() => onChoose(line.index)}
+            >
+              <span className="raw-time">{timeText(line.atMs)}</span>
+              <span className="raw-sign" title={direction}>
+                <span aria-hidden="true">{sign}</span>
+                <span className="visually-hidden">{direction}</span>
+              </span>
+              <span className="raw-what ellipsis">{what}</span>
+              <span className="raw-id ellipsis">{id}</span>
+              <span className="raw-latency">{latency}</span>
+              <span className="raw-size">{sizeText(size)}</span>
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
