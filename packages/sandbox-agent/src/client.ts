@@ -312,8 +312,9 @@ export class SandboxAgentClient implements AsyncDisposable {
     return { link, live };
   }
 
+  /** The connection, for calls that do without one, too. */
   async #linkIfAny(): Promise<Link | undefined> {
     if (this.#core.status() === "disconnected") return undefined;
-    return this.#core.ready();
+    return this.#core.ready().catch(() => undefined);
   }
 }

@@ -16,6 +16,7 @@ export type {
   FileEntry,
   FileStat,
   Files,
+  ListOptions,
   OpenFile,
   UploadResult,
   WriteOptions,

@@ -19,8 +19,12 @@ describe("1. Auto-connect on constructor", () => {
 
   it("fails waiting calls with the reason, and later ones with NotConnectedError", async () => {
     const client = testClient(await startTestServer(), { agent: "no-such-agent" });
-    await expect(client.newSession()).rejects.toBeInstanceOf(HttpError);
-    await expect(client.newSession()).rejects.toBeInstanceOf(NotConnectedError);
+    const [listing, waiting] = [client.listSessions(), client.newSession()];
+    await expect(waiting).rejects.toBeInstanceOf(HttpError);
+    expect(await listing).toEqual([]);
+    const later = await client.newSession().catch((thrown: unknown) => thrown);
+    expect(later).toBeInstanceOf(NotConnectedError);
+    expect(later).toMatchObject({ cause: { code: "unknown_agent" } });
     expect(client.status).toBe("disconnected");
   });
 });

@@ -91,6 +91,19 @@ describe("files", () => {
     await expect(files.stat("made")).rejects.toMatchObject({ status: 404 });
   });
 
+  it("are listed page by page, and with all below them", async () => {
+    const { client } = await offline();
+    const names = ["a", "b", "c", "d", "e"];
+    await client.files.upload(
+      "many",
+      names.map((name) => ({ path: `sub/${name}`, content: name })),
+    );
+    const listed = await client.files.list("many/sub", { pageSize: 2 });
+    expect(listed.map(({ name }) => name)).toEqual(names);
+    const all = await client.files.list("many", { recursive: true, pageSize: 4 });
+    expect(all.map(({ path }) => path.split("/many/")[1])).toEqual(["sub", ...names.map((name) => `sub/${name}`)]);
+  });
+
   it("are only overwritten as they were last seen, when asked to", async () => {
     const { client } = await offline();
     await client.files.write("f", "one", { ifAbsent: true });

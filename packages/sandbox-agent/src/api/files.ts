@@ -1,6 +1,6 @@
 /** The sandbox's files. Paths are absolute, or relative to the server's workspace. */
 
-import type { Http } from "../http.ts";
+import type { Http, HttpCall } from "../http.ts";
 import { textOf } from "../json.ts";
 import { sseEvents } from "./sse.ts";
 import { type PackedFile, tarOf } from "./tar.ts";
@@ -20,6 +20,14 @@ export interface FileEntry {
   readonly size: number;
   /** When it was last changed, RFC 3339. */
   readonly modified: string;
+}
+
+/** How a directory is listed. */
+export interface ListOptions {
+  /** Whether to list all below it, too. */
+  readonly recursive?: boolean;
+  /** How many entries to ask for at a time; all at once unless told. */
+  readonly pageSize?: number;
 }
 
 /** What is known about one path. */
@@ -72,7 +80,7 @@ export type FileBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<
 /** The sandbox's files. */
 export interface Files {
   /** What is in a directory, sorted; of the workspace unless told. */
-  list(path?: string): Promise<readonly FileEntry[]>;
+  list(path?: string, options?: ListOptions): Promise<readonly FileEntry[]>;
   /** A file's bytes. */
   read(path: string, options?: { readonly signal?: AbortSignal }): Promise<Uint8Array>;
   /** A file's text. */
@@ -133,15 +141,16 @@ export function createFiles(http: Http): Files {
     });
 
   return {
-    async list(path) {
+    async list(path, { recursive, pageSize } = {}) {
       const entries: FileEntry[] = [];
       let call: string | undefined = "/v1/fs/entries";
-      let query: { path?: string } = path === undefined ? {} : { path };
+      let query: HttpCall["query"] = { path, recursive, limit: pageSize };
       while (call !== undefined) {
-        const response: Response = await http.request(call, { query, headers: { Accept: "application/json" } });
+        const headers = { Accept: "application/json" };
+        const response: Response = await http.request(call, { ...(query && { query }), headers });
         entries.push(...((await response.json()) as FileEntry[]));
         call = nextOf(response.headers.get("link"));
-        query = {};
+        query = undefined;
       }
       return entries;
     },

@@ -56,8 +56,16 @@ export interface Core {
 
 type State =
   | { readonly kind: "idle"; readonly lost?: SandboxAgentError; readonly failed?: unknown }
-  | { readonly kind: "connecting"; readonly promise: Promise<Link>; wire?: Wire }
+  | Attempt
   | { readonly kind: "connected"; readonly link: Link };
+
+/** A connection that is being made. */
+interface Attempt {
+  readonly kind: "connecting";
+  readonly promise: Promise<Link>;
+  /** There as soon as something has to be closed. */
+  wire?: Wire;
+}
 
 /** Makes the core of a client. Nothing is connected yet. */
 export function createCore(options: SandboxAgentClientOptions): Core {
@@ -135,11 +143,10 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     return found;
   };
 
-  const open = async (to: Required<ConnectOptions>, attempt: { wire?: Wire }): Promise<Link> => {
+  const open = async (to: Required<ConnectOptions>, attempt: Attempt): Promise<Link> => {
     const adopt = (agentSessionId: string): Promise<StoredSession> => adopted(store, to, agentSessionId);
     const own = createLiveSessions(recorder, adopt);
     sessions = own;
-    let mine: readonly StoredSession[] = [];
     const link = await openLink({
       ...options,
       ...to,
@@ -148,7 +155,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       capabilities: hostCapabilities(host),
       retry: options.retry,
       async cursorFor(process) {
-        mine = await storedHere(to.serverId, process);
+        const mine = await storedHere(to.serverId, process);
         // Known before the first event is read, so that none is taken for another client's session.
         for (const record of mine) attach(own, record);
         return mine.map(({ cursor }) => cursor).find((cursor) => cursor !== undefined);
@@ -164,29 +171,27 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     return link;
   };
 
+  const carryOut = async (to: Required<ConnectOptions>, attempt: Attempt): Promise<Link> => {
+    try {
+      const link = await open(to, attempt);
+      if (current() !== attempt) throw new NotConnectedError("disconnected before the connection was made");
+      state = { kind: "connected", link };
+      return link;
+    } catch (error) {
+      if (current() === attempt) state = { kind: "idle", failed: error };
+      // An agent that said no is of no use to anybody; anything else may belong to others.
+      await attempt.wire?.[error instanceof AgentError ? "close" : "detach"]().catch(() => {});
+      throw error;
+    }
+  };
+
   const connect = (given: ConnectOptions = {}): Promise<Link> => {
     if (state.kind !== "idle") throw new AlreadyConnectedError();
     const agent = given.agent ?? options.agent;
     if (agent === undefined) throw new TypeError('say which agent to connect to: { agent: "mock" }');
     last = { agent, serverId: given.serverId ?? options.serverId ?? last?.serverId ?? randomId("sdk") };
-    const attempt: { kind: "connecting"; promise: Promise<Link>; wire?: Wire } = {
-      kind: "connecting",
-      promise: undefined as never,
-    };
     const to = last;
-    attempt.promise = (async () => {
-      try {
-        const link = await open(to, attempt);
-        if (current() !== attempt) throw new NotConnectedError("disconnected before the connection was made");
-        state = { kind: "connected", link };
-        return link;
-      } catch (error) {
-        if (current() === attempt) state = { kind: "idle", failed: error };
-        // An agent that said no is of no use to anybody; anything else may belong to others.
-        await attempt.wire?.[error instanceof AgentError ? "close" : "detach"]().catch(() => {});
-        throw error;
-      }
-    })();
+    const attempt: Attempt = { kind: "connecting", promise: Promise.resolve().then(() => carryOut(to, attempt)) };
     // Whoever waits for the connection hears of its failure; if nobody does, nothing is lost.
     attempt.promise.catch(() => {});
     state = attempt;
