@@ -5,6 +5,7 @@
 mod agents;
 mod api;
 mod install;
+mod model;
 mod output;
 
 use std::process::ExitCode;
@@ -33,6 +34,8 @@ enum Command {
     Agents(agents::AgentsArguments),
     /// Call the endpoints of a running server
     Api(api::ApiArguments),
+    /// Start a scripted model: real agents, free and offline
+    Model(model::ModelArguments),
     /// Be the mock agent: speak ACP on standard input and output
     MockAgent,
 }
@@ -44,6 +47,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Install(arguments) => finish(in_runtime(install::run(arguments))),
         Command::Agents(arguments) => finish(in_runtime(agents::run(arguments))),
         Command::Api(arguments) => finish(in_runtime(api::run(arguments))),
+        Command::Model(arguments) => finish(in_runtime(model::run(arguments))),
         Command::MockAgent => report(mock_agent::run()),
     }
 }

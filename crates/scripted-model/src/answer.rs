@@ -1,0 +1,232 @@
+//! From a conversation to the turn that the model plays. Pure: the same conversation gets the same turn.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::conversation::{Conversation, Newest, Tool, ToolKind};
+use crate::schema::{self, NoHints};
+use crate::script::{HELP, Script};
+use crate::tools::{Call, Input, Job};
+
+/// Between two words of a slow answer.
+const SLOW_PAUSE: Duration = Duration::from_millis(100);
+/// How much of a tool's result is quoted.
+const LONGEST_QUOTE: usize = 4000;
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Answer {
+    Turn(Turn),
+    Failure(Failure),
+}
+
+/// What the model says and does.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Turn {
+    pub(crate) thoughts: Vec<String>,
+    pub(crate) words: Vec<String>,
+    pub(crate) call: Option<Call>,
+    /// Before each word but the first.
+    pub(crate) pause: Duration,
+    pub(crate) ending: Ending,
+}
+
+/// How a turn ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Ending {
+    #[default]
+    Proper,
+    /// The connection breaks before the end is told.
+    CutOff,
+}
+
+/// An answer that is an HTTP error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+    pub(crate) retry: Retry,
+}
+
+/// Whether another try could go better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retry {
+    Worthwhile,
+    Hopeless,
+}
+
+impl Turn {
+    fn saying(text: &str) -> Self {
+        Self { words: words(text), ..Self::default() }
+    }
+
+    fn calling(call: Call) -> Self {
+        Self { call: Some(call), ..Self::default() }
+    }
+
+    /// Everything said, in one text.
+    pub(crate) fn text(&self) -> String {
+        self.words.concat()
+    }
+
+    /// Everything thought, in one text.
+    pub(crate) fn thinking(&self) -> String {
+        self.thoughts.concat()
+    }
+
+    /// Roughly what a tokenizer would make of it.
+    pub(crate) fn output_tokens(&self) -> usize {
+        self.words.len() + self.thoughts.len() + usize::from(self.call.is_some()) * 10
+    }
+}
+
+/// The answer to a conversation that asks the same for the `attempt`th time, counted from 1.
+pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32) -> Answer {
+    let turn = match conversation.newest() {
+        Newest::Results(results) => Turn::saying(&quote(&results)),
+        Newest::Prompt(_) => {
+            if let Script::Fail { status, times } = script
+                && times.is_none_or(|times| attempt <= times)
+            {
+                let retry = if times.is_some() { Retry::Worthwhile } else { Retry::Hopeless };
+                let message = format!("The prompt asked for a failure with {} (try {attempt}).", status.as_u16());
+                return Answer::Failure(Failure { status: *status, message, retry });
+            }
+            demanded(conversation).unwrap_or_else(|| perform(script, &conversation.tools, attempt))
+        }
+    };
+    Answer::Turn(turn)
+}
+
+/// What the client, not the user, demands: a certain tool, or text of a certain form.
+fn demanded(conversation: &Conversation) -> Option<Turn> {
+    let forced = conversation.forced_tool.as_ref();
+    if let Some(tool) = forced.and_then(|name| conversation.tools.iter().find(|tool| tool.name == *name)) {
+        let arguments = schema::fill(&tool.parameters, &NoHints);
+        return Some(Turn::calling(Call::new(tool, Input::Arguments(arguments))));
+    }
+    let wanted = conversation.wanted_schema.as_ref()?;
+    Some(Turn { words: vec![schema::fill(wanted, &NoHints).to_string()], ..Turn::default() })
+}
+
+fn perform(script: &Script, tools: &[Tool], attempt: u32) -> Turn {
+    match script {
+        Script::Say(text) => Turn::saying(text),
+        Script::Shell(command) => work(&Job::Shell(command.clone()), tools),
+        Script::Write { path, text } => work(&Job::Write { path: path.clone(), text: text.clone() }, tools),
+        Script::Read(path) => work(&Job::Read(path.clone()), tools),
+        Script::Ask(question) => work(&Job::Ask(question.clone()), tools),
+        Script::Call { tool, arguments } => call(tool, arguments, tools),
+        Script::Think(text) => Turn { thoughts: words(text), ..Turn::saying("I have thought about it.") },
+        Script::Slow(length) => {
+            let count = length.as_millis() / SLOW_PAUSE.as_millis();
+            let words = (1..=count).map(|number| format!("word{number} ")).collect();
+            Turn { words, pause: SLOW_PAUSE, ..Turn::default() }
+        }
+        Script::Long(count) => {
+            Turn { words: (1..=*count).map(|number| format!("word{number} ")).collect(), ..Turn::default() }
+        }
+        Script::Fail { .. } => Turn::saying(&format!("Recovered at try {attempt}.")),
+        Script::Cut => {
+            let turn = Turn::saying("This answer breaks off before it");
+            Turn { ending: Ending::CutOff, ..turn }
+        }
+        Script::Help => Turn::saying(HELP),
+        Script::Echo(prompt) if prompt.is_empty() => Turn::saying("There is no prompt. Say help for what can be said."),
+        Script::Echo(prompt) => Turn::saying(&format!("You said: {}", shortened(prompt))),
+    }
+}
+
+/// The agent's tool for the job, or else its shell, or else words about what is missing.
+fn work(job: &Job, tools: &[Tool]) -> Turn {
+    let through_shell = || job.through_shell()?.call(tools);
+    match job.call(tools).or_else(through_shell) {
+        Some(call) => Turn::calling(call),
+        None => Turn::saying(&missing(job, tools)),
+    }
+}
+
+fn missing(job: &Job, tools: &[Tool]) -> String {
+    let wanted = match job {
+        Job::Shell(_) => "run commands",
+        Job::Write { .. } => "write files",
+        Job::Read(_) => "read files",
+        Job::Ask(_) => "ask the user",
+    };
+    format!("I was offered no tool to {wanted}. {}", offered(tools))
+}
+
+fn offered(tools: &[Tool]) -> String {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    if names.is_empty() { "There are no tools.".to_owned() } else { format!("There are: {}.", names.join(", ")) }
+}
+
+fn call(name: &str, arguments: &str, tools: &[Tool]) -> Turn {
+    let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+        return Turn::saying(&format!("I was offered no tool `{name}`. {}", offered(tools)));
+    };
+    if tool.kind == ToolKind::Custom {
+        return Turn::calling(Call::new(tool, Input::Text(arguments.to_owned())));
+    }
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(arguments) if arguments.is_object() => Turn::calling(Call::new(tool, Input::Arguments(arguments))),
+        _ => Turn::saying(&format!("The arguments of `{name}` must be a JSON object on the same line.")),
+    }
+}
+
+fn quote(results: &[String]) -> String {
+    let results: Vec<&str> = results.iter().map(|result| result.trim_end()).collect();
+    format!("The tool answered:\n{}", shortened(&results.join("\n")))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Chunks that end after white space, as models stream them; together they are the text.
+fn words(text: &str) -> Vec<String> {
+    text.split_inclusive(char::is_whitespace).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_put_together_are_the_text() {
+        let text = "one  two\nthree";
+        assert_eq!(words(text).concat(), text);
+        assert_eq!(words(text).len(), 4);
+    }
+
+    #[test]
+    fn slow_words_fill_the_time_asked_for() {
+        let turn = perform(&Script::Slow(Duration::from_secs(2)), &[], 1);
+        assert_eq!(turn.words.len(), 20);
+        assert_eq!(turn.pause, SLOW_PAUSE);
+    }
+
+    #[test]
+    fn a_missing_tool_is_told_with_those_there_are() {
+        let other = Tool {
+            name: "other".to_owned(),
+            namespace: None,
+            parameters: Value::Null,
+            kind: ToolKind::Function,
+        };
+        let turn = perform(&Script::Shell("ls".to_owned()), &[other], 1);
+        assert_eq!(turn.text(), "I was offered no tool to run commands. There are: other.");
+    }
+
+    #[test]
+    fn a_long_result_is_quoted_in_part() {
+        let quoted = quote(&["x".repeat(LONGEST_QUOTE * 2)]);
+        assert!(quoted.len() < LONGEST_QUOTE + 100);
+        assert!(quoted.ends_with(" ..."));
+    }
+}

@@ -1,0 +1,200 @@
+//! What was said so far, whatever the wire format, and what counts as the newest prompt.
+
+use serde_json::Value;
+
+use crate::script::{self, Script};
+
+/// One request to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Conversation {
+    /// The model that the client named; echoed.
+    pub(crate) model: String,
+    /// Oldest first.
+    pub(crate) entries: Vec<Entry>,
+    /// The tools that the agent offers.
+    pub(crate) tools: Vec<Tool>,
+    /// A tool that must be called, whatever the prompt says.
+    pub(crate) forced_tool: Option<String>,
+    /// The schema of the JSON text that the client wants instead of words.
+    pub(crate) wanted_schema: Option<Value>,
+    /// Whether the answer is a stream of events.
+    pub(crate) delivery: Delivery,
+    /// Whether a streamed answer tells its token counts (Chat Completions tells them on demand only).
+    pub(crate) usage: Usage,
+}
+
+/// How the client wants its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Whole,
+    Streamed,
+}
+
+impl Delivery {
+    /// From the `stream` field that three of the formats share.
+    pub(crate) fn of(body: &Value) -> Self {
+        if body["stream"].as_bool() == Some(true) { Self::Streamed } else { Self::Whole }
+    }
+}
+
+/// Whether token counts are sent in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Usage {
+    Told,
+    Silent,
+}
+
+/// Something said by the user, or by a tool. What the model itself said changes nothing and is not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// Words of the user, or of the agent in the user's name.
+    User(String),
+    /// Text that came in one message with a tool's result: a prompt only when it holds a script.
+    BesideResult(String),
+    /// What a tool answered.
+    Result(String),
+    /// The model's own turn.
+    Model,
+}
+
+/// A tool that the agent offers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    /// The group the tool belongs to, for formats that have such; it goes back with the call.
+    pub(crate) namespace: Option<String>,
+    /// JSON schema of the arguments; null when the tool takes free text.
+    pub(crate) parameters: Value,
+    pub(crate) kind: ToolKind,
+}
+
+/// How a tool is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolKind {
+    /// With a JSON object.
+    Function,
+    /// With text in no particular form.
+    Custom,
+}
+
+/// What the model is to react to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Newest {
+    /// A prompt, not yet acted upon.
+    Prompt(String),
+    /// The results of the tools called since the newest prompt, oldest first.
+    Results(Vec<String>),
+}
+
+impl Conversation {
+    pub(crate) fn newest(&self) -> Newest {
+        let mut results = Vec::new();
+        for entry in self.entries.iter().rev() {
+            let prompt = match entry {
+                Entry::Result(text) => {
+                    results.push(text.clone());
+                    continue;
+                }
+                Entry::Model => continue,
+                Entry::User(text) => script::own_words(text),
+                Entry::BesideResult(text) => {
+                    let words = script::own_words(text);
+                    if matches!(Script::of(&words), Script::Echo(_)) {
+                        continue;
+                    }
+                    words
+                }
+            };
+            if prompt.is_empty() {
+                continue;
+            }
+            if results.is_empty() {
+                return Newest::Prompt(prompt);
+            }
+            break;
+        }
+        if results.is_empty() {
+            return Newest::Prompt(String::new());
+        }
+        results.reverse();
+        Newest::Results(results)
+    }
+
+    /// Roughly what a tokenizer would make of it; agents only want a number that grows.
+    pub(crate) fn input_tokens(&self) -> usize {
+        let text: usize = self
+            .entries
+            .iter()
+            .map(|entry| match entry {
+                Entry::User(text) | Entry::BesideResult(text) | Entry::Result(text) => text.len(),
+                Entry::Model => 0,
+            })
+            .sum();
+        text / 4 + 1
+    }
+}
+
+/// The text of a `content` field that is a string or a list of parts with a `text` each.
+pub(crate) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn newest(entries: &[Entry]) -> Newest {
+        let conversation = Conversation {
+            model: String::new(),
+            entries: entries.to_vec(),
+            tools: Vec::new(),
+            forced_tool: None,
+            wanted_schema: None,
+            delivery: Delivery::Whole,
+            usage: Usage::Told,
+        };
+        conversation.newest()
+    }
+
+    fn user(text: &str) -> Entry {
+        Entry::User(text.to_owned())
+    }
+
+    fn result(text: &str) -> Entry {
+        Entry::Result(text.to_owned())
+    }
+
+    #[test]
+    fn the_last_prompt_counts_whatever_came_before() {
+        let entries = [user("shell ls"), result("a"), Entry::Model, user("say hello")];
+        assert_eq!(newest(&entries), Newest::Prompt("say hello".to_owned()));
+    }
+
+    #[test]
+    fn results_since_the_last_prompt_come_first_in_order() {
+        let entries = [user("shell ls"), Entry::Model, result("a"), result("b")];
+        assert_eq!(newest(&entries), Newest::Results(vec!["a".to_owned(), "b".to_owned()]));
+    }
+
+    #[test]
+    fn a_reminder_after_a_result_is_no_prompt() {
+        let reminder = user("<system-reminder>\nsay nothing\n</system-reminder>");
+        let remark = Entry::BesideResult("Some remark of the agent".to_owned());
+        let entries = [user("shell ls"), Entry::Model, result("a"), remark, reminder];
+        assert_eq!(newest(&entries), Newest::Results(vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn a_script_beside_a_result_is_a_new_prompt() {
+        let next = Entry::BesideResult("say two".to_owned());
+        let entries = [user("shell ls"), Entry::Model, result("cancelled"), next];
+        assert_eq!(newest(&entries), Newest::Prompt("say two".to_owned()));
+    }
+}

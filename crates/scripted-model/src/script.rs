@@ -1,0 +1,225 @@
+//! What a prompt asks for. A script is one line that starts with a keyword; the last such line counts.
+//!
+//! Agents put words of their own around the user's (reminders, the date, the working directory). Those in tags
+//! that say so are taken away first.
+
+use std::time::Duration;
+
+use http::StatusCode;
+
+/// What a prompt can say, for people.
+pub const HELP: &str = "\
+say TEXT             answers with TEXT, word by word
+shell COMMAND        calls the agent's shell tool, then quotes its result
+write PATH TEXT      writes a file with the agent's tool for it, or through its shell; \\n in TEXT is a line end
+read PATH            reads a file with the agent's tool for it, or through its shell
+call TOOL JSON       calls any tool that the agent offers, with these arguments
+ask QUESTION         asks the user with the agent's tool for it: Yes or No
+think TEXT           thinks TEXT aloud before it answers
+slow SECONDS         a word every 100 ms for that long
+long WORDS           that many words, as fast as they can be sent
+fail STATUS [TIMES]  fails with that HTTP status, at every try or at the first TIMES tries
+cut                  breaks the connection in the middle of the answer
+help                 this list
+anything else        is quoted back";
+
+const LONGEST_SLOW: u64 = 3600;
+const MOST_WORDS: usize = 200_000;
+
+/// Tags that agents put around what is not the user's, by a part of their names.
+const NOISE: &[&str] = &[
+    "reminder", "context", "environment", "instruction", "info", "memory", "aborted", "interrupt", "caveat",
+    "datetime", "permission", "skill", "workspace", "mode",
+];
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Script {
+    Say(String),
+    Shell(String),
+    Write { path: String, text: String },
+    Read(String),
+    Call { tool: String, arguments: String },
+    Ask(String),
+    Think(String),
+    Slow(Duration),
+    Long(usize),
+    /// `None`: at every try.
+    Fail { status: StatusCode, times: Option<u32> },
+    Cut,
+    Help,
+    /// No script: quote the prompt.
+    Echo(String),
+}
+
+impl Script {
+    /// Reads a prompt that holds the user's own words only.
+    pub(crate) fn of(prompt: &str) -> Self {
+        prompt.lines().rev().find_map(line).unwrap_or_else(|| Self::Echo(prompt.trim().to_owned()))
+    }
+
+    /// The keyword, for the journal.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Say(_) => "say",
+            Self::Shell(_) => "shell",
+            Self::Write { .. } => "write",
+            Self::Read(_) => "read",
+            Self::Call { .. } => "call",
+            Self::Ask(_) => "ask",
+            Self::Think(_) => "think",
+            Self::Slow(_) => "slow",
+            Self::Long(_) => "long",
+            Self::Fail { .. } => "fail",
+            Self::Cut => "cut",
+            Self::Help => "help",
+            Self::Echo(_) => "echo",
+        }
+    }
+}
+
+/// The script of one line, when it is one.
+fn line(line: &str) -> Option<Script> {
+    let line = unwrapped(line);
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let text = || (!rest.is_empty()).then(|| rest.to_owned());
+    let script = match word.trim_end_matches(':').to_ascii_lowercase().as_str() {
+        "say" => Script::Say(text()?),
+        "shell" => Script::Shell(text()?),
+        "write" => {
+            let (path, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            if path.is_empty() {
+                return None;
+            }
+            Script::Write { path: path.to_owned(), text: text.trim().replace("\\n", "\n") }
+        }
+        "read" => Script::Read(text()?),
+        "call" => {
+            let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
+            if tool.is_empty() {
+                return None;
+            }
+            Script::Call { tool: tool.to_owned(), arguments: arguments.trim().to_owned() }
+        }
+        "ask" => Script::Ask(text()?),
+        "think" => Script::Think(text()?),
+        "slow" => Script::Slow(Duration::from_secs(number::<u64>(rest)?.min(LONGEST_SLOW))),
+        "long" => Script::Long(number::<usize>(rest)?.min(MOST_WORDS)),
+        "fail" => fail(rest)?,
+        "cut" if rest.is_empty() => Script::Cut,
+        "help" if rest.is_empty() => Script::Help,
+        _ => return None,
+    };
+    Some(script)
+}
+
+fn fail(rest: &str) -> Option<Script> {
+    let mut words = rest.split_whitespace();
+    let status = StatusCode::from_u16(number(words.next()?)?).ok()?;
+    if !status.is_client_error() && !status.is_server_error() {
+        return None;
+    }
+    Some(Script::Fail { status, times: words.next().and_then(|word| word.parse().ok()) })
+}
+
+fn number<N: std::str::FromStr>(rest: &str) -> Option<N> {
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// A line without the one tag that an agent may put around a prompt.
+fn unwrapped(line: &str) -> &str {
+    let line = line.trim();
+    let Some((tag, inside)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>')) else { return line };
+    let name = tag.split_whitespace().next().unwrap_or_default();
+    inside.trim().strip_suffix(&format!("</{name}>")).unwrap_or(inside).trim()
+}
+
+/// A message without what the agent added in tags.
+pub(crate) fn own_words(message: &str) -> String {
+    let mut words = String::new();
+    let mut rest = message;
+    while let Some(start) = rest.find('<') {
+        let (before, tagged) = rest.split_at(start);
+        words.push_str(before);
+        match noise_end(tagged) {
+            Some(end) => rest = &tagged[end..],
+            None => {
+                words.push('<');
+                rest = &tagged[1..];
+            }
+        }
+    }
+    words.push_str(rest);
+    words.trim().to_owned()
+}
+
+/// Where the noise element that `text` starts with ends.
+fn noise_end(text: &str) -> Option<usize> {
+    let name_end = text[1..].find(|character: char| !(character.is_alphanumeric() || "-_".contains(character)))?;
+    let name = &text[1..=name_end];
+    let lower = name.to_ascii_lowercase();
+    if !NOISE.iter().any(|noise| lower.contains(noise)) {
+        return None;
+    }
+    let closing = format!("</{name}>");
+    text.find(&closing).map(|start| start + closing.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_with_a_keyword_is_the_script() {
+        let prompt = "Hello there.\nsay one\nshell ls -la\nThank you.";
+        assert_eq!(Script::of(prompt), Script::Shell("ls -la".to_owned()));
+    }
+
+    #[test]
+    fn a_keyword_within_a_sentence_is_not_a_script() {
+        assert_eq!(Script::of("please say one"), Script::Echo("please say one".to_owned()));
+    }
+
+    #[test]
+    fn keywords_take_any_case_and_a_colon() {
+        assert_eq!(Script::of("Say: one two"), Script::Say("one two".to_owned()));
+    }
+
+    #[test]
+    fn a_prompt_in_a_tag_of_the_agent_is_still_read() {
+        assert_eq!(Script::of("<user_query>say one</user_query>"), Script::Say("one".to_owned()));
+    }
+
+    #[test]
+    fn a_file_is_a_path_and_its_text() {
+        let written = Script::Write { path: "/tmp/a".to_owned(), text: "one\ntwo".to_owned() };
+        assert_eq!(Script::of("write /tmp/a one\\ntwo"), written);
+    }
+
+    #[test]
+    fn only_error_statuses_can_be_failed_with() {
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        assert_eq!(Script::of("fail 429"), Script::Fail { status, times: None });
+        assert_eq!(Script::of("fail 429 2"), Script::Fail { status, times: Some(2) });
+        assert_eq!(Script::of("fail 200"), Script::Echo("fail 200".to_owned()));
+        assert_eq!(Script::of("fail badly"), Script::Echo("fail badly".to_owned()));
+    }
+
+    #[test]
+    fn numbers_are_bounded() {
+        assert_eq!(Script::of("slow 99999"), Script::Slow(Duration::from_secs(LONGEST_SLOW)));
+        assert_eq!(Script::of("long 99999999"), Script::Long(MOST_WORDS));
+    }
+
+    #[test]
+    fn what_agents_add_in_tags_is_taken_away() {
+        let message = "<system-reminder>\nsay a\n</system-reminder>\nsay b < c\n<environment_details>say d</environment_details>";
+        assert_eq!(own_words(message), "say b < c");
+    }
+
+    #[test]
+    fn tags_of_the_user_stay() {
+        assert_eq!(own_words("say <b>bold</b> é<"), "say <b>bold</b> é<");
+    }
+}
