@@ -3,7 +3,6 @@
  * method names and JSON, and in this package's own errors.
  */
 
-import { type AnyMessage, type ClientConnection, client, RequestError, type Stream } from "@agentclientprotocol/sdk";
 import {
   type AcpExit,
   AcpExitError,
@@ -13,6 +12,7 @@ import {
   connectAcp,
   transportErrorOf,
 } from "acp-http-client";
+import { type AnyMessage, type ClientConnection, client, RequestError, type Stream } from "acp-http-client/sdk";
 import {
   AgentError,
   type AgentExit,
