@@ -2,14 +2,22 @@
 
 NPM = npm --prefix packages
 
-.PHONY: run build test test-rust test-ts lint fmt bench setup-test clean
+.PHONY: run build ui packages test test-rust test-ts lint fmt bench clean
 
 # Builds the server with the inspector and starts it on http://127.0.0.1:2468.
 run: build
 	./target/release/sandbox-agent server $(ARGS)
 
-build:
+build: ui
 	cargo build --release -p sandbox-agent
+
+# The inspector, which the binary embeds.
+ui: packages
+	$(NPM) run build
+	$(NPM) run build --workspace inspector
+
+packages:
+	$(NPM) install --no-audit --no-fund
 
 # Everything that can be checked without a network beyond the package registries.
 test: test-rust test-ts
@@ -19,12 +27,13 @@ test-rust:
 	cargo build --workspace --all-targets
 	sh scripts/nextest.sh run --workspace
 
-test-ts:
+test-ts: ui
 	cargo build -p sandbox-agent
-	$(NPM) install --no-audit --no-fund
 	$(NPM) run typecheck
 	$(NPM) run lint
 	$(NPM) test
+	sh scripts/chromium.sh
+	$(NPM) run test:browser
 
 lint:
 	cargo fmt --all --check
