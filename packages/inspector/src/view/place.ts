@@ -1,6 +1,6 @@
 /** Where in the page one is, kept in the address' fragment so that a reload comes back to it. */
 
-import { useSyncExternalStore } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 
 export const INSTANCE_TABS = ["chat", "raw"] as const;
 export const SERVER_TABS = ["files", "config", "agents", "server"] as const;
@@ -50,5 +50,6 @@ const subscribe = (onChange: () => void): (() => void) => {
 };
 
 export function usePlace(): Place {
-  return parsePlace(useSyncExternalStore(subscribe, () => location.hash));
+  const fragment = useSyncExternalStore(subscribe, () => location.hash);
+  return useMemo(() => parsePlace(fragment), [fragment]);
 }

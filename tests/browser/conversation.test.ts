@@ -1,0 +1,169 @@
+/** Talking to an agent: what is said, asked and answered. */
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type Browser, openBrowser } from "./harness/browser.ts";
+import { type Server, startServer } from "./harness/server.ts";
+
+let server: Server;
+let browser: Browser;
+before(async () => {
+  server = await startServer();
+  browser = await openBrowser();
+  await browser.open(`${server.base}/ui/`);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const idle = "!document.querySelector('.working') && !document.querySelector('.asks')";
+
+test("an agent is started and its answer streams in, rendered", async () => {
+  await browser.press("Start Mock agent");
+  await browser.say("markdown");
+  await browser.until("document.querySelector('.markdown table') && document.querySelector('.markdown h1')");
+  assert.equal(await browser.evaluate("document.querySelector('.markdown h1').innerText"), "A heading");
+  await browser.until("document.querySelector('.markdown .hljs-keyword')");
+  await browser.until(idle);
+  await browser.picture("conversation-markdown");
+});
+
+test("words appear while the agent is still speaking", async () => {
+  await browser.say("slow 3");
+  await browser.until("document.querySelector('.working') && document.querySelectorAll('.bubble.agent').length > 1");
+  const early = await browser.evaluate<number>("document.querySelector('.timeline').innerText.length");
+  await browser.until(
+    `document.querySelector('.working') && document.querySelector('.timeline').innerText.length > ${early}`,
+  );
+  await browser.until(idle);
+});
+
+test("thoughts are folded, tools show what went in and came out, diffs and plans are drawn", async () => {
+  await browser.say("think");
+  await browser.until("document.querySelector('details.thought:not([open])')");
+  await browser.until(idle);
+  await browser.say("tool");
+  await browser.until("document.querySelector('details.tool[data-status=completed]')");
+  await browser.until(idle);
+  await browser.say("diff");
+  await browser.until(`document.querySelector('.diff [data-sign="+"]')?.innerText.includes("whole world")`);
+  await browser.until(idle);
+  await browser.say("plan");
+  await browser.until(`document.querySelectorAll(".plan li[data-status=completed]").length === 3`);
+  await browser.until(idle);
+  await browser.say("image");
+  await browser.until("document.querySelector('img.shown')?.naturalWidth > 0");
+  await browser.until(idle);
+  await browser.picture("conversation-tools");
+});
+
+test("a permission is allowed with the mouse", async () => {
+  await browser.say("permission");
+  await browser.until("document.querySelector('.ask')");
+  await browser.picture("permission");
+  await browser.press("Allow once");
+  await browser.until("!document.querySelector('.ask')");
+  await browser.untilShown("Edit file 1: Allow once");
+  await browser.until(idle);
+});
+
+test("a permission is rejected with the keyboard, from another tab", async () => {
+  await browser.say("permission");
+  await browser.until("document.querySelector('.ask')");
+  await browser.evaluate("location.hash = '#/files'");
+  await browser.until("document.querySelector('.files') && document.querySelector('.ask')");
+  await browser.run("press", "Alt+3");
+  await browser.until("!document.querySelector('.ask')");
+  await browser.run("back");
+  await browser.untilShown("Edit file 1: Reject once");
+  await browser.until(idle);
+});
+
+test("a question is answered, and another one is not", async () => {
+  await browser.say("question");
+  await browser.untilShown("Which option?");
+  await browser.picture("question");
+  await browser.press("Option B");
+  await browser.untilShown("Which option? option-b");
+  await browser.until(idle);
+  await browser.say("question");
+  await browser.press("Do not answer");
+  await browser.untilShown("Which option? Not answered.");
+  await browser.until(idle);
+});
+
+test("a form is filled in, and its rules hold", async () => {
+  await browser.say("elicit");
+  await browser.untilShown("Please fill in the form.");
+  await browser.run("find", "label", "Name *", "fill", "Ada");
+  await browser.press("Send");
+  assert.equal(await browser.evaluate("document.querySelectorAll('.ask').length"), 1);
+  await browser.run("find", "label", "Count *", "fill", "3");
+  await browser.run("select", ".ask select", "green");
+  await browser.picture("form");
+  await browser.press("Send");
+  await browser.untilShown("Please fill in the form. Filled in.");
+  await browser.until(idle);
+  assert.match(await browser.evaluate("document.querySelector('.timeline').innerText"), /Ada/);
+});
+
+test("a turn is cancelled", async () => {
+  await browser.say("forever");
+  await browser.until("document.querySelector('.working')");
+  await browser.press("Cancel");
+  await browser.untilShown("Cancelled.");
+  await browser.until(idle);
+});
+
+test("mode and model are chosen and stay chosen", async () => {
+  await browser.run("select", "select[aria-label=Mode]", "code");
+  await browser.run("select", "select[aria-label=Model]", "mock-large");
+  const chosen = "['Mode', 'Model'].map((name) => document.querySelector('select[aria-label=' + name + ']').value).join()";
+  await browser.until(`${chosen} === "code,mock-large"`);
+  await browser.run("reload");
+  await browser.until(`document.querySelector("select[aria-label=Mode]") && ${chosen} === "code,mock-large"`);
+});
+
+test("slash commands are offered", async () => {
+  await browser.run("fill", "textarea[aria-label=Message]", "/perm");
+  await browser.until("document.querySelectorAll('.commands li').length === 2");
+  await browser.picture("commands");
+  await browser.clear("textarea[aria-label=Message]");
+});
+
+test("a file is attached and reaches the agent as a link to where it now lies", async () => {
+  const file = join(server.workspace, "note to attach.txt");
+  await writeFile(file, "attached words");
+  await browser.run("upload", ".composer input[type=file]", file);
+  await browser.until("document.querySelector('.attached li')");
+  await browser.say("meta");
+  await browser.until(idle);
+  const shown = await browser.evaluate<string>("document.querySelector('.timeline').innerText");
+  assert.match(shown, /note to attach\.txt/);
+  assert.match(shown, /\.sandbox-agent\/uploads\/[0-9a-f]+\/note%20to%20attach\.txt/);
+});
+
+test("an earlier session is found and resumed", async () => {
+  await browser.press("New session");
+  await browser.until("document.querySelectorAll('select[aria-label=Session] option').length === 2");
+  await browser.press("Earlier sessions");
+  await browser.until("document.querySelectorAll('dialog .rows li').length === 2");
+  await browser.picture("sessions");
+  await browser.evaluate(`[...document.querySelectorAll("dialog li")]
+    .find((row) => row.innerText.includes("mock-session-1")).querySelector("button").click()`);
+  await browser.until(`!document.querySelector("dialog") && location.hash.endsWith("mock-session-1")`);
+  await browser.until("document.querySelector('.timeline .markdown table')");
+});
+
+test("an instance is ended", async () => {
+  await browser.press("End");
+  await browser.until("document.querySelector('.instance-bar .chip').innerText === 'closed'");
+  assert.deepEqual(await server.instances(), []);
+});
+
+test("no script failed, and the page's policy had nothing to refuse", async () => {
+  assert.deepEqual(await browser.complaints(), []);
+});

@@ -1,0 +1,119 @@
+/** The built server, with a scratch folder of its own, and a client beside the browser. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const BINARY =
+  process.env.SANDBOX_AGENT_BINARY ?? fileURLToPath(new URL("../../../target/debug/sandbox-agent", import.meta.url));
+const START_MS = 20_000;
+const STOP_MS = 15_000;
+
+export interface Server {
+  readonly base: string;
+  readonly workspace: string;
+  /** Another client's request to an agent. Resolves with the answer. */
+  ask(serverId: string, method: string, params: object): Promise<Record<string, unknown>>;
+  /** Another client's message that has no answer. */
+  tell(serverId: string, message: object): Promise<void>;
+  /** What the server lists. */
+  instances(): Promise<readonly Listed[]>;
+  stop(): Promise<void>;
+}
+
+export interface Listed {
+  readonly serverId: string;
+  readonly status: string;
+  readonly awaiting: readonly { readonly id: unknown }[];
+  readonly pendingRequests: number;
+  readonly lastEventId: number;
+}
+
+export async function startServer(options: { readonly token?: string } = {}): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), "inspector-"));
+  const workspace = join(folder, "workspace");
+  await mkdir(workspace);
+  const { SANDBOX_AGENT_TOKEN: _, ...clean } = process.env;
+  const child = spawn(BINARY, ["server", "--port", "0", "--data-dir", join(folder, "data"), "--workspace", workspace], {
+    env: { ...clean, ...(options.token && { SANDBOX_AGENT_TOKEN: options.token }) },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const base = await listening(child);
+  const headers = {
+    "Content-Type": "application/json",
+    ...(options.token && { Authorization: `Bearer ${options.token}` }),
+  };
+  const post = async (serverId: string, message: object): Promise<Response> => {
+    const url = `${base}/v1/acp/${serverId}?agent=mock`;
+    const response = await fetch(url, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    });
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+    return response;
+  };
+  let requests = 0;
+  return {
+    base,
+    workspace,
+    async ask(serverId, method, params) {
+      requests += 1;
+      const response = await post(serverId, { id: `other-${requests}`, method, params });
+      return (await response.json()) as Record<string, unknown>;
+    },
+    tell: async (serverId, message) => void (await post(serverId, message)),
+    async instances() {
+      const response = await fetch(`${base}/v1/acp`, { headers });
+      return ((await response.json()) as { servers: Listed[] }).servers;
+    },
+    async stop() {
+      await ended(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function listening(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${BINARY} did not start`)), START_MS);
+    const output = child.stdout;
+    if (!output) throw new Error("the server has no output");
+    createInterface(output).on("line", (line) => {
+      const address = /^listening on (\S+)$/.exec(line)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      resolve(address);
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`${BINARY} exited with ${code}`)));
+  });
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null) return resolve();
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+    child.once("exit", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    child.kill("SIGTERM");
+  });
+}
+
+/** Starts an instance as another client would, with a session in it. */
+export async function otherClient(server: Server, serverId: string): Promise<string> {
+  const clientCapabilities = { elicitation: { form: {} } };
+  await server.ask(serverId, "initialize", { protocolVersion: 1, clientCapabilities });
+  const answer = await server.ask(serverId, "session/new", { cwd: server.workspace, mcpServers: [] });
+  return (answer.result as { sessionId: string }).sessionId;
+}
+
+/** A prompt of another client. */
+export function otherPrompt(server: Server, serverId: string, sessionId: string, text: string): Promise<unknown> {
+  return server.ask(serverId, "session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+}

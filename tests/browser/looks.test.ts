@@ -1,0 +1,87 @@
+/** How every view looks: pictures to look at, no serious finding of axe, and nothing wider than a small screen. */
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type Browser, openBrowser } from "./harness/browser.ts";
+import { otherClient, otherPrompt, type Server, startServer } from "./harness/server.ts";
+
+let server: Server;
+let browser: Browser;
+let asking: Promise<unknown>;
+before(async () => {
+  server = await startServer();
+  browser = await openBrowser();
+  const session = await otherClient(server, "shown");
+  for (const text of ["think", "tool", "diff", "plan", "markdown"]) await otherPrompt(server, "shown", session, text);
+  await writeFile(join(server.workspace, "readme.md"), "# Words\n");
+  asking = otherPrompt(server, "shown", session, "permission").catch(() => undefined);
+  await browser.open(`${server.base}/ui/`);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  await asking;
+});
+
+const VIEWS = {
+  start: ["#/", ".cards .card"],
+  chat: ["#/i/shown/chat", ".timeline .markdown h1"],
+  raw: ["#/i/shown/raw", ".raw-line"],
+  files: ["#/files", ".tree-row"],
+  config: ["#/config", "#skills-title"],
+  agents: ["#/agents", ".agent-row"],
+  server: ["#/server", ".facts dd"],
+} as const;
+
+for (const look of ["light", "dark"] as const) {
+  for (const [name, [place, sign]] of Object.entries(VIEWS)) {
+    test(`${name} in ${look} colours has no serious finding of axe`, async () => {
+      await browser.run("set", "viewport", "1280", "800");
+      await browser.run("set", "media", look);
+      await browser.evaluate(`location.hash = ${JSON.stringify(place)}`);
+      await browser.until(`document.querySelector(${JSON.stringify(sign)})`);
+      await browser.until("document.querySelector('.ask')");
+      await browser.picture(`view-${name}-${look}`);
+      assert.deepEqual(await browser.seriousFindings(), []);
+    });
+  }
+}
+
+for (const [name, [place, sign]] of Object.entries(VIEWS)) {
+  test(`${name} fits a screen that is 400 px wide`, async () => {
+    await browser.run("set", "media", "light");
+    await browser.run("set", "viewport", "400", "800");
+    await browser.evaluate(`location.hash = ${JSON.stringify(place)}`);
+    await browser.until(`document.querySelector(${JSON.stringify(sign)})`);
+    await browser.picture(`narrow-${name}`);
+    assert.equal(await browser.evaluate("document.documentElement.scrollWidth"), 400);
+  });
+}
+
+test("the list of instances opens over a narrow screen and closes behind a choice", async () => {
+  await browser.run("set", "viewport", "400", "800");
+  await browser.evaluate("location.hash = '#/server'");
+  await browser.press("Instances");
+  await browser.until("document.querySelector('#sidebar').checkVisibility()");
+  await browser.picture("narrow-instances");
+  await browser.run("click", ".instance-link");
+  await browser.until("!document.querySelector('#sidebar').checkVisibility()");
+});
+
+test("everything that can be pressed can be reached with the tabulator key", async () => {
+  await browser.run("set", "viewport", "1280", "800");
+  await browser.evaluate("location.hash = '#/i/shown/chat'");
+  await browser.until("document.querySelector('.ask')");
+  await browser.evaluate("document.activeElement?.blur()");
+  const reached = new Set<string>();
+  for (let step = 0; step < 40; step += 1) {
+    await browser.run("press", "Tab");
+    reached.add(await browser.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel || ''"));
+  }
+  const names = [...reached].join("\n");
+  for (const wanted of ["Start an agent", "Allow once", "Raw", "New session", "Send", "End"]) {
+    assert.ok(names.includes(wanted), `${wanted} is not among:\n${names}`);
+  }
+});

@@ -1,0 +1,136 @@
+/** What belongs to the server: the way in, its files, its configuration, and where it stands. */
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { type Browser, openBrowser } from "./harness/browser.ts";
+import { behindPrefix } from "./harness/prefix.ts";
+import { type Server, startServer } from "./harness/server.ts";
+
+let browser: Browser;
+let folder: string;
+let server: Server | undefined;
+before(async () => {
+  browser = await openBrowser();
+  folder = await mkdtemp(join(tmpdir(), "bring-"));
+});
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+});
+after(async () => {
+  await browser?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("a wrong token is told plainly, the right one opens, and none of them is in an address", async () => {
+  server = await startServer({ token: "right" });
+  await browser.open(`${server.base}/ui/`);
+  await browser.untilShown("This server needs a token.");
+  await browser.picture("connect");
+  await browser.run("fill", "input[name=token]", "wrong");
+  await browser.press("Connect");
+  await browser.untilShown("The server refused this token.");
+  await browser.picture("wrong-token");
+  await browser.run("fill", "input[name=token]", "right");
+  await browser.press("Connect");
+  await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+  await browser.press("Start Mock agent");
+  await browser.say("echo inside");
+  await browser.untilShown("inside");
+  await browser.run("reload");
+  await browser.untilShown("inside");
+  const { requests } = (await browser.run("network", "requests")) as { requests?: readonly { url: string }[] };
+  assert.deepEqual(
+    (requests ?? []).filter(({ url }) => /right|wrong/.test(url)),
+    [],
+  );
+});
+
+test("a token in the fragment lets in and leaves the address bar", async () => {
+  server = await startServer({ token: "from-link" });
+  await browser.open(`${server.base}/ui/#token=from-link`);
+  await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+  assert.doesNotMatch(await browser.evaluate("location.href"), /from-link/);
+  assert.doesNotMatch(await browser.evaluate("document.body.innerText"), /from-link/);
+});
+
+test("everything works behind a path prefix", async () => {
+  server = await startServer();
+  const gateway = await behindPrefix(server.base, "/some/where");
+  try {
+    await browser.open(`${gateway.base}/ui`);
+    await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+    assert.equal(await browser.evaluate("location.pathname"), "/some/where/ui/");
+    await browser.press("Start Mock agent");
+    await browser.say("markdown");
+    await browser.until("document.querySelector('.markdown h1')");
+    await browser.picture("behind-a-prefix");
+  } finally {
+    await gateway.stop();
+  }
+});
+
+test("another server can be looked at when it allows it, and says so when it does not", async () => {
+  server = await startServer();
+  await browser.open(`${server.base}/ui/#server=http://127.0.0.1:9`);
+  await browser.untilShown("no answer from http://127.0.0.1:9/");
+  await browser.clear("input[name=server]");
+  await browser.press("Connect");
+  await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+});
+
+test("a file is uploaded, read back, changed and saved", async () => {
+  server = await startServer();
+  const local = join(folder, "brought.txt");
+  await writeFile(local, "first words\n");
+  await browser.open(`${server.base}/ui/#/files`);
+  await browser.until("document.querySelector('input[data-purpose=upload]')");
+  await browser.run("upload", "input[data-purpose=upload]", local);
+  await browser.until("document.querySelector('.tree-row')?.innerText.includes('brought.txt')");
+  assert.equal(await readFile(join(server.workspace, "brought.txt"), "utf8"), "first words\n");
+  await browser.press("brought.txt");
+  await browser.until("document.querySelector('.viewer textarea')?.value === 'first words\\n'");
+  await browser.run("fill", ".viewer textarea", "other words\n");
+  await browser.press("Save");
+  await browser.until("document.querySelector('.viewer [role=status]').innerText === 'Saved'");
+  assert.equal(await readFile(join(server.workspace, "brought.txt"), "utf8"), "other words\n");
+  await browser.picture("files");
+});
+
+test("what an agent wrote meanwhile is not overwritten unseen", async () => {
+  server = await startServer();
+  const path = join(server.workspace, "shared.txt");
+  await writeFile(path, "one");
+  await browser.open(`${server.base}/ui/#/files`);
+  await browser.press("shared.txt");
+  await browser.until("document.querySelector('.viewer textarea')?.value === 'one'");
+  await writeFile(path, "by the agent");
+  await browser.run("fill", ".viewer textarea", "by me");
+  await browser.press("Save");
+  await browser.until("document.querySelector('.viewer .alert')");
+  assert.equal(await readFile(path, "utf8"), "by the agent");
+});
+
+test("MCP servers and skills are kept, and a mistake names its field", async () => {
+  server = await startServer();
+  await browser.open(`${server.base}/ui/#/config`);
+  await browser.press("Add MCP server");
+  await browser.run("find", "label", "Name", "fill", "tools");
+  await browser.press("Save");
+  await browser.until("document.querySelector('.config-form .alert')?.innerText.includes('command')");
+  await browser.run("find", "label", "Command", "fill", "npx");
+  await browser.run("fill", ".config-form textarea", "-y\nsome-server");
+  await browser.press("Save");
+  await browser.untilShown("local: npx -y some-server");
+  await browser.press("Add skills");
+  await browser.run("find", "label", "Name", "fill", "ours");
+  await browser.run("find", "label", "Source", "fill", "owner/repository");
+  await browser.picture("config");
+  await browser.press("Save");
+  await browser.untilShown("github: owner/repository");
+  await browser.run("reload");
+  await browser.untilShown("local: npx -y some-server");
+});
