@@ -45,7 +45,10 @@ export async function listSessions(core: Core, link: Link | undefined): Promise<
     if (!told) return session;
     theirs.delete(session.agentSessionId);
     const title = session.title ?? textOf(told.title);
-    return { ...session, ...(title !== undefined && { title }), knownTo: ["client" as const, "agent" as const] };
+    // Of a session that another client has opened, only the agent knows the directory.
+    const directory = session.directory || (textOf(told.cwd) ?? "");
+    const knownTo = ["client" as const, "agent" as const];
+    return { ...session, directory, ...(title !== undefined && { title }), knownTo };
   });
   return [...merged, ...[...theirs.values()].map((told) => foreignSession(agent, told))];
 }

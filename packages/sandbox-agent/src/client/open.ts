@@ -251,7 +251,8 @@ async function recordFor(
     metadata: { agent },
     eventCount: 0,
   };
-  const given = compact({ directory: options.directory, mcp: options.mcp, process: link.process });
+  const directory = options.directory ?? (record.directory === "" ? await workspace(core) : undefined);
+  const given = compact({ directory, mcp: options.mcp, process: link.process });
   return { ...record, serverId, ...given };
 }
 

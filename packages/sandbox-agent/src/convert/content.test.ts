@@ -8,12 +8,12 @@ describe("a message as content blocks (MessageRequest)", () => {
   });
 
   it("puts `attachments[].path` into a link with an absolute file URI", () => {
-    expect(contentBlocksOf("see", [{ path: "/work/a b.txt" }])).toEqual([
+    expect(contentBlocksOf("see", [{ path: "/projects/a b.txt" }])).toEqual([
       { type: "text", text: "see" },
-      { type: "resource_link", uri: "file:///work/a%20b.txt", name: "a b.txt" },
+      { type: "resource_link", uri: "file:///projects/a%20b.txt", name: "a b.txt" },
     ]);
-    expect(contentBlocksOf("", [{ path: "src/x.ts" }], "/work/project/")).toEqual([
-      { type: "resource_link", uri: "file:///work/project/src/x.ts", name: "x.ts" },
+    expect(contentBlocksOf("", [{ path: "src/x.ts" }], "/projects/boat/")).toEqual([
+      { type: "resource_link", uri: "file:///projects/boat/src/x.ts", name: "x.ts" },
     ]);
   });
 

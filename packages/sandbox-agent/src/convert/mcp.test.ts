@@ -67,11 +67,11 @@ it("looks bearer tokens and headers up in the environment", () => {
 
 it("keeps in metadata what the protocol has no field for", () => {
   const { servers } = mcpServersOf({
-    a: { command: "run", cwd: "/work", timeoutMs: 5 },
+    a: { command: "run", cwd: "/projects", timeoutMs: 5 },
     b: { url: "https://example.test", oauth: { clientId: "x" } },
   });
   expect(servers).toMatchObject([
-    { _meta: { "sandboxagent.dev": { cwd: "/work", timeoutMs: 5 } } },
+    { _meta: { "sandboxagent.dev": { cwd: "/projects", timeoutMs: 5 } } },
     { _meta: { "sandboxagent.dev": { oauth: { clientId: "x" } } } },
   ]);
 });

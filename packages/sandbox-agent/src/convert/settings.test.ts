@@ -117,17 +117,17 @@ describe("a new session (CreateSessionRequest)", () => {
     ["session_id, as an alias", { requestedSessionId: "mine" }, { sessionId: "mine" }],
     ["variant and whatever else, as it is", { variant: "v" }, { metadata: { variant: "v" } }],
   ])("carries `%s` in our metadata", (_, metadata, options) => {
-    const { params } = newSessionParams("mock", "/work", options);
+    const { params } = newSessionParams("mock", "/projects", options);
     expect(readMetadata(params)).toMatchObject(metadata);
   });
 
   it("has `directory` as cwd and `mcp` as a list", () => {
-    const { params, skipped } = newSessionParams("mock", "/work", {
+    const { params, skipped } = newSessionParams("mock", "/projects", {
       mcp: { a: { command: "run" }, b: { command: "no", enabled: false } },
       additionalDirectories: ["/more"],
     });
     expect(params).toMatchObject({
-      cwd: "/work",
+      cwd: "/projects",
       mcpServers: [{ name: "a", command: "run", args: [], env: [] }],
       additionalDirectories: ["/more"],
     });

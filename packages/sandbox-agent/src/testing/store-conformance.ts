@@ -19,7 +19,7 @@ function session(id: string, more: Partial<StoredSession> = {}): StoredSession {
     agent: "mock",
     agentSessionId: `native-${id}`,
     serverId: "server",
-    directory: "/work",
+    directory: "/projects",
     createdAt: "2026-01-01T00:00:00.000Z",
     updatedAt: "2026-01-01T00:00:00.000Z",
     metadata: {},
