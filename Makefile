@@ -42,9 +42,10 @@ lint:
 fmt:
 	cargo fmt --all
 
-bench:
-	cargo build --release --workspace
-	sh bench/run.sh
+# Ratios against what is possible on this machine, all sides in one run. Close everything else first.
+bench: build
+	cargo build --release -p bench
+	./target/release/bench run ./target/release/sandbox-agent
 
 clean:
 	cargo clean
