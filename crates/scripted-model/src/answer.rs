@@ -84,20 +84,21 @@ impl Turn {
 
 /// The answer to a conversation that asks the same for the `attempt`th time, counted from 1.
 pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32) -> Answer {
-    let turn = match conversation.newest() {
-        Newest::Results(results) => Turn::saying(&quote(&results)),
-        Newest::Prompt(_) => {
-            if let Script::Fail { status, times } = script
-                && times.is_none_or(|times| attempt <= times)
-            {
-                let retry = if times.is_some() { Retry::Worthwhile } else { Retry::Hopeless };
-                let message = format!("The prompt asked for a failure with {} (try {attempt}).", status.as_u16());
-                return Answer::Failure(Failure { status: *status, message, retry });
-            }
-            demanded(conversation).unwrap_or_else(|| perform(script, &conversation.tools, attempt))
-        }
-    };
-    Answer::Turn(turn)
+    if let Newest::Results(results) = conversation.newest() {
+        return Answer::Turn(Turn::saying(&quote(&results)));
+    }
+    // Agents put such demands beside the user's prompt, with its words in them; the script is not meant for those.
+    if let Some(turn) = demanded(conversation) {
+        return Answer::Turn(turn);
+    }
+    if let Script::Fail { status, times } = script
+        && times.is_none_or(|times| attempt <= times)
+    {
+        let retry = if times.is_some() { Retry::Worthwhile } else { Retry::Hopeless };
+        let message = format!("The prompt asked for a failure with {} (try {attempt}).", status.as_u16());
+        return Answer::Failure(Failure { status: *status, message, retry });
+    }
+    Answer::Turn(perform(script, &conversation.tools, attempt))
 }
 
 /// What the client, not the user, demands: a certain tool, or text of a certain form.
@@ -134,7 +135,9 @@ fn perform(script: &Script, tools: &[Tool], attempt: u32) -> Turn {
             Turn { ending: Ending::CutOff, ..turn }
         }
         Script::Help => Turn::saying(HELP),
-        Script::Echo(prompt) if prompt.is_empty() => Turn::saying("There is no prompt. Say help for what can be said."),
+        Script::Echo(prompt) if prompt.is_empty() => {
+            Turn::saying("There is no prompt. Say help for what can be said.")
+        }
         Script::Echo(prompt) => Turn::saying(&format!("You said: {}", shortened(prompt))),
     }
 }
@@ -160,7 +163,11 @@ fn missing(job: &Job, tools: &[Tool]) -> String {
 
 fn offered(tools: &[Tool]) -> String {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    if names.is_empty() { "There are no tools.".to_owned() } else { format!("There are: {}.", names.join(", ")) }
+    if names.is_empty() {
+        "There are no tools.".to_owned()
+    } else {
+        format!("There are: {}.", names.join(", "))
+    }
 }
 
 fn call(name: &str, arguments: &str, tools: &[Tool]) -> Turn {

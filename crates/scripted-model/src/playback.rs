@@ -2,6 +2,8 @@
 //!
 //! A client that goes away drops the stream, and with it whatever was still to be said.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
@@ -11,6 +13,9 @@ use crate::answer::{Ending, Turn};
 use crate::conversation::Usage;
 use crate::journal::{Outcome, Ticket};
 use crate::tools::Call;
+
+/// What was said must have left before the connection breaks: an error throws away what waits to be sent.
+const BEFORE_BREAK: Duration = Duration::from_millis(100);
 
 /// A turn with what the wire formats put around it.
 #[derive(Debug, Clone)]
@@ -75,22 +80,28 @@ struct Playback {
 
 impl Playback {
     async fn next(mut self) -> Option<(Result<Bytes, Broken>, Self)> {
-        let moment = self.reply.moment(self.position)?;
-        match moment {
-            Moment::Word(_) if self.spoken => tokio::time::sleep(self.reply.turn.pause).await,
-            Moment::Word(_) => self.spoken = true,
-            Moment::End if self.reply.turn.ending == Ending::CutOff => {
-                self.ticket.ends_as(Outcome::Cut);
-                // Nothing follows an error.
-                self.position = usize::MAX;
-                return Some((Err(Broken), self));
+        loop {
+            let moment = self.reply.moment(self.position)?;
+            match moment {
+                Moment::Word(_) if self.spoken => tokio::time::sleep(self.reply.turn.pause).await,
+                Moment::Word(_) => self.spoken = true,
+                Moment::End if self.reply.turn.ending == Ending::CutOff => {
+                    tokio::time::sleep(BEFORE_BREAK).await;
+                    self.ticket.ends_as(Outcome::Cut);
+                    // Nothing follows an error.
+                    self.position = usize::MAX;
+                    return Some((Err(Broken), self));
+                }
+                Moment::End => self.ticket.ends_as(Outcome::Finished),
+                Moment::Start | Moment::Thought(_) | Moment::Call(_) => {}
             }
-            Moment::End => self.ticket.ends_as(Outcome::Finished),
-            Moment::Start | Moment::Thought(_) | Moment::Call(_) => {}
+            let frames = self.writer.write(moment);
+            self.position += 1;
+            // A format may have nothing to say about a moment.
+            if !frames.is_empty() {
+                return Some((Ok(Bytes::from(frames)), self));
+            }
         }
-        let frames = self.writer.write(moment);
-        self.position += 1;
-        Some((Ok(Bytes::from(frames)), self))
     }
 }
 
@@ -108,6 +119,12 @@ pub(crate) async fn wait(turn: &Turn) {
 }
 
 /// A body that breaks off: for whole answers that the script cuts.
-pub(crate) fn broken() -> Body {
-    Body::from_stream(stream::iter([Ok(Bytes::from_static(b"{")), Err(Broken)]))
+pub(crate) fn broken(ticket: Ticket) -> Body {
+    Body::from_stream(stream::unfold(Some(ticket), |ticket| async {
+        // Nothing follows the error, which the ticket's absence tells.
+        let mut ticket = ticket?;
+        tokio::time::sleep(BEFORE_BREAK).await;
+        ticket.ends_as(Outcome::Cut);
+        Some((Err::<Bytes, Broken>(Broken), None))
+    }))
 }

@@ -47,8 +47,7 @@ pub fn router() -> Router {
         .route("/v1beta/models/{call}", get(gemini_model).post(gemini))
         .merge(api.clone())
         .nest("/v1", api);
-    let routes =
-        routes.layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(Arc::new(Journal::default()));
+    let routes = routes.layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(Arc::new(Journal::default()));
     http_edge::serve::with_fallbacks(routes)
 }
 
@@ -168,8 +167,7 @@ async fn reply(
     }
     playback::wait(&reply.turn).await;
     if reply.turn.ending == Ending::CutOff {
-        ticket.ends_as(Outcome::Cut);
-        return Response::new(playback::broken());
+        return Response::new(playback::broken(ticket));
     }
     ticket.ends_as(Outcome::Finished);
     Json(dialect.whole(&reply)).into_response()

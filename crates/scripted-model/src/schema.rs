@@ -128,7 +128,9 @@ impl Filling<'_> {
 fn kind(schema: &Value) -> &'static str {
     let named = match &schema["type"] {
         Value::String(name) => name.as_str(),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).find(|name| *name != "null").unwrap_or(""),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).find(|name| *name != "null").unwrap_or("")
+        }
         _ if schema["properties"].is_object() => "object",
         _ => "",
     };

@@ -28,8 +28,20 @@ const MOST_WORDS: usize = 200_000;
 
 /// Tags that agents put around what is not the user's, by a part of their names.
 const NOISE: &[&str] = &[
-    "reminder", "context", "environment", "instruction", "info", "memory", "aborted", "interrupt", "caveat",
-    "datetime", "permission", "skill", "workspace", "mode",
+    "reminder",
+    "context",
+    "environment",
+    "instruction",
+    "info",
+    "memory",
+    "aborted",
+    "interrupt",
+    "caveat",
+    "datetime",
+    "permission",
+    "skill",
+    "workspace",
+    "mode",
 ];
 
 /// What to do.
@@ -37,15 +49,24 @@ const NOISE: &[&str] = &[
 pub(crate) enum Script {
     Say(String),
     Shell(String),
-    Write { path: String, text: String },
+    Write {
+        path: String,
+        text: String,
+    },
     Read(String),
-    Call { tool: String, arguments: String },
+    Call {
+        tool: String,
+        arguments: String,
+    },
     Ask(String),
     Think(String),
     Slow(Duration),
     Long(usize),
     /// `None`: at every try.
-    Fail { status: StatusCode, times: Option<u32> },
+    Fail {
+        status: StatusCode,
+        times: Option<u32>,
+    },
     Cut,
     Help,
     /// No script: quote the prompt.
@@ -84,17 +105,18 @@ fn line(line: &str) -> Option<Script> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let text = || (!rest.is_empty()).then(|| rest.to_owned());
-    let script = match word.trim_end_matches(':').to_ascii_lowercase().as_str() {
+    // Capitals start sentences; agents write many of those around a prompt.
+    let script = match word.trim_end_matches(':') {
         "say" => Script::Say(text()?),
         "shell" => Script::Shell(text()?),
         "write" => {
             let (path, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            if path.is_empty() {
+            if !is_path(path) {
                 return None;
             }
             Script::Write { path: path.to_owned(), text: text.trim().replace("\\n", "\n") }
         }
-        "read" => Script::Read(text()?),
+        "read" if is_path(rest) => Script::Read(rest.to_owned()),
         "call" => {
             let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
             if tool.is_empty() {
@@ -114,6 +136,11 @@ fn line(line: &str) -> Option<Script> {
     Some(script)
 }
 
+/// `write it down` is prose; `write notes.txt` is not.
+fn is_path(text: &str) -> bool {
+    text.contains(['/', '.'])
+}
+
 fn fail(rest: &str) -> Option<Script> {
     let mut words = rest.split_whitespace();
     let status = StatusCode::from_u16(number(words.next()?)?).ok()?;
@@ -130,7 +157,9 @@ fn number<N: std::str::FromStr>(rest: &str) -> Option<N> {
 /// A line without the one tag that an agent may put around a prompt.
 fn unwrapped(line: &str) -> &str {
     let line = line.trim();
-    let Some((tag, inside)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>')) else { return line };
+    let Some((tag, inside)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>')) else {
+        return line;
+    };
     let name = tag.split_whitespace().next().unwrap_or_default();
     inside.trim().strip_suffix(&format!("</{name}>")).unwrap_or(inside).trim()
 }
@@ -156,7 +185,8 @@ pub(crate) fn own_words(message: &str) -> String {
 
 /// Where the noise element that `text` starts with ends.
 fn noise_end(text: &str) -> Option<usize> {
-    let name_end = text[1..].find(|character: char| !(character.is_alphanumeric() || "-_".contains(character)))?;
+    let name_end =
+        text[1..].find(|character: char| !(character.is_alphanumeric() || "-_".contains(character)))?;
     let name = &text[1..=name_end];
     let lower = name.to_ascii_lowercase();
     if !NOISE.iter().any(|noise| lower.contains(noise)) {
@@ -182,8 +212,15 @@ mod tests {
     }
 
     #[test]
-    fn keywords_take_any_case_and_a_colon() {
-        assert_eq!(Script::of("Say: one two"), Script::Say("one two".to_owned()));
+    fn a_keyword_may_have_a_colon() {
+        assert_eq!(Script::of("say: one two"), Script::Say("one two".to_owned()));
+    }
+
+    #[test]
+    fn sentences_of_the_agent_are_not_scripts() {
+        for line in ["Say nothing.", "Write the title in English.", "write the title", "read this first"] {
+            assert_eq!(Script::of(line), Script::Echo(line.to_owned()));
+        }
     }
 
     #[test]

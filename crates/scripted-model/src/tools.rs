@@ -48,16 +48,53 @@ pub(crate) enum Job {
 }
 
 const SHELL: &[&str] = &[
-    "bash", "shell", "shellcommand", "execcommand", "runshellcommand", "runcommand", "runcommands", "execute",
-    "executecommand", "terminal", "runterminalcommand", "runinterminal", "executebash", "exec", "localshell",
+    "bash",
+    "shell",
+    "shellcommand",
+    "execcommand",
+    "runshellcommand",
+    "runcommand",
+    "runcommands",
+    "execute",
+    "executecommand",
+    "terminal",
+    "runterminalcommand",
+    "runinterminal",
+    "executebash",
+    "exec",
+    "localshell",
 ];
-const WRITE: &[&str] =
-    &["write", "writefile", "createfile", "create", "writetofile", "fswrite", "writetextfile", "texteditor", "fileeditor"];
-const READ: &[&str] =
-    &["read", "readfile", "view", "viewfile", "fsread", "readtextfile", "readfiles", "texteditor", "fileeditor"];
+const WRITE: &[&str] = &[
+    "write",
+    "writefile",
+    "createfile",
+    "create",
+    "writetofile",
+    "fswrite",
+    "writetextfile",
+    "texteditor",
+    "fileeditor",
+];
+const READ: &[&str] = &[
+    "read",
+    "readfile",
+    "view",
+    "viewfile",
+    "fsread",
+    "readtextfile",
+    "readfiles",
+    "texteditor",
+    "fileeditor",
+];
 const ASK: &[&str] = &[
-    "askuserquestion", "askuser", "question", "askquestion", "requestuserinput", "askfollowupquestion",
-    "askuserquestions", "clarify",
+    "askuserquestion",
+    "askuser",
+    "question",
+    "askquestion",
+    "requestuserinput",
+    "askfollowupquestion",
+    "askuserquestions",
+    "clarify",
 ];
 
 const COMMAND: &[&str] = &["command", "cmd", "commandline", "script", "code"];
@@ -104,7 +141,9 @@ impl Hints for Job {
         let text = match self {
             Self::Shell(command) => match name {
                 _ if COMMAND.contains(&name) => command,
-                "description" | "justification" | "reason" | "explanation" | "summary" => "Run a scripted command",
+                "description" | "justification" | "reason" | "explanation" | "summary" => {
+                    "Run a scripted command"
+                }
                 // Without it a sandbox runs the command unasked.
                 "sandboxpermissions" => "require_escalated",
                 _ => return None,
@@ -179,7 +218,7 @@ mod tests {
         Tool { name: name.to_owned(), namespace: None, parameters, kind: ToolKind::Function }
     }
 
-    fn object(properties: Value, required: &[&str]) -> Value {
+    fn object(properties: &Value, required: &[&str]) -> Value {
         json!({"type": "object", "properties": properties, "required": required})
     }
 
@@ -190,9 +229,9 @@ mod tests {
     #[test]
     fn a_shell_is_found_under_any_of_its_names_and_takes_text_or_words() {
         let job = Job::Shell("ls".to_owned());
-        let text = object(json!({"cmd": {"type": "string"}}), &["cmd"]);
+        let text = object(&json!({"cmd": {"type": "string"}}), &["cmd"]);
         assert_eq!(arguments(&job, &[tool("exec_command", text)]), json!({"cmd": "ls"}));
-        let words = object(json!({"command": {"type": "array", "items": {"type": "string"}}}), &["command"]);
+        let words = object(&json!({"command": {"type": "array", "items": {"type": "string"}}}), &["command"]);
         let call = job.call(&[tool("other", json!({})), tool("developer__shell", words)]).expect("a call");
         assert_eq!(call.name, "developer__shell");
         assert_eq!(call.arguments(), json!({"command": ["bash", "-lc", "ls"]}));
@@ -200,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_agents_own_shell_goes_before_that_of_a_server_behind_it() {
-        let schema = object(json!({"command": {"type": "string"}}), &["command"]);
+        let schema = object(&json!({"command": {"type": "string"}}), &["command"]);
         let tools = [tool("mcp__x__bash", schema.clone()), tool("shell", schema)];
         assert_eq!(Job::Shell("ls".to_owned()).call(&tools).expect("a call").name, "shell");
     }
@@ -208,7 +247,7 @@ mod tests {
     #[test]
     fn a_sandboxed_shell_is_asked_to_leave_its_sandbox() {
         let schema = object(
-            json!({"command": {"type": "string"}, "sandbox_permissions": {"type": "string"},
+            &json!({"command": {"type": "string"}, "sandbox_permissions": {"type": "string"},
                    "justification": {"type": "string"}, "workdir": {"type": "string"}}),
             &["command"],
         );
@@ -220,20 +259,20 @@ mod tests {
     #[test]
     fn a_question_has_two_different_answers() {
         let option = object(
-            json!({"label": {"type": "string"}, "description": {"type": "string"}}),
+            &json!({"label": {"type": "string"}, "description": {"type": "string"}}),
             &["label", "description"],
         );
         let question = object(
-            json!({"question": {"type": "string"}, "options": {"type": "array", "items": option, "minItems": 2}}),
+            &json!({"question": {"type": "string"}, "options": {"type": "array", "items": option, "minItems": 2}}),
             &["question", "options"],
         );
-        let schema = object(json!({"questions": {"type": "array", "items": question}}), &["questions"]);
+        let schema = object(&json!({"questions": {"type": "array", "items": question}}), &["questions"]);
         let job = Job::Ask("Really?".to_owned());
         let expected = json!({"questions": [{"question": "Really?", "options": [
             {"label": "Yes", "description": "Yes"}, {"label": "No", "description": "No"}]}]});
         assert_eq!(arguments(&job, &[tool("AskUserQuestion", schema)]), expected);
         let strings = object(
-            json!({"question": {"type": "string"}, "choices": {"type": "array", "items": {"type": "string"}}}),
+            &json!({"question": {"type": "string"}, "choices": {"type": "array", "items": {"type": "string"}}}),
             &["question", "choices"],
         );
         let expected = json!({"question": "Really?", "choices": ["Yes", "No"]});
@@ -244,7 +283,7 @@ mod tests {
     fn a_file_is_written_by_an_editor_or_else_by_the_shell() {
         let job = Job::Write { path: "/a".to_owned(), text: "it's".to_owned() };
         let schema = object(
-            json!({"command": {"enum": ["view", "create"]}, "path": {"type": "string"}, "file_text": {"type": "string"}}),
+            &json!({"command": {"enum": ["view", "create"]}, "path": {"type": "string"}, "file_text": {"type": "string"}}),
             &["command", "path"],
         );
         let expected = json!({"command": "create", "path": "/a", "file_text": "it's"});

@@ -26,8 +26,9 @@ impl Dialect for Anthropic {
         }
         let choice = &body["tool_choice"];
         let forced_tool = (choice["type"] == "tool").then(|| text(&choice["name"]));
-        let format =
-            [&body["output_config"]["format"], &body["output_format"]].into_iter().find(|format| format.is_object());
+        let format = [&body["output_config"]["format"], &body["output_format"]]
+            .into_iter()
+            .find(|format| format.is_object());
         Ok(Conversation {
             model: model_of(body),
             entries,

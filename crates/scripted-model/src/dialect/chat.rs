@@ -19,8 +19,7 @@ impl Dialect for Chat {
     fn read(&self, body: &Value) -> Result<Conversation, ModelError> {
         let entries = list(body, "messages")?.iter().filter_map(read_message).collect();
         let tools: Vec<Tool> = optional_list(&body["tools"]).filter_map(read_tool).collect();
-        let usage =
-            if body["stream_options"]["include_usage"] == true { Usage::Told } else { Usage::Silent };
+        let usage = if body["stream_options"]["include_usage"] == true { Usage::Told } else { Usage::Silent };
         Ok(Conversation {
             model: model_of(body),
             entries,

@@ -24,7 +24,9 @@ impl Dialect for Gemini {
             read_content(content, &mut entries);
         }
         let declarations = optional_list(&body["tools"]).flat_map(|tool| {
-            ["functionDeclarations", "function_declarations"].into_iter().flat_map(|key| optional_list(&tool[key]))
+            ["functionDeclarations", "function_declarations"]
+                .into_iter()
+                .flat_map(|key| optional_list(&tool[key]))
         });
         let tools: Vec<Tool> = declarations.map(read_tool).collect();
         let config = &body["generationConfig"];
@@ -139,8 +141,8 @@ struct Writer {
 impl EventWriter for Writer {
     fn write(&mut self, moment: Moment<'_>) -> String {
         match moment {
-            // The format has no event for it; the comment makes the headers go out.
-            Moment::Start => ": started\n\n".to_owned(),
+            // The format has no event for it, and its official client chokes on comments.
+            Moment::Start => String::new(),
             Moment::Thought(thought) => {
                 data_frame(&content(&self.reply, &[json!({"text": thought, "thought": true})]))
             }

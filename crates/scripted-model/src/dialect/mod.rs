@@ -61,7 +61,8 @@ fn named_frame(data: &Value) -> String {
 
 /// Two parts of a text, because arguments come in pieces and clients must put them together.
 fn halves(text: &str) -> [&str; 2] {
-    let middle = (text.len() / 2..=text.len()).find(|index| text.is_char_boundary(*index)).unwrap_or(text.len());
+    let middle =
+        (text.len() / 2..=text.len()).find(|index| text.is_char_boundary(*index)).unwrap_or(text.len());
     let (first, second) = text.split_at(middle);
     [first, second]
 }

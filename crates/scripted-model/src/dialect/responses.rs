@@ -48,7 +48,7 @@ impl Dialect for Responses {
         if let Some(call) = &turn.call {
             output.push(function_call(reply, call, "completed"));
         }
-        response(reply, "completed", output)
+        response(reply, "completed", &output)
     }
 
     fn writer(&self, reply: &Reply) -> Box<dyn EventWriter> {
@@ -105,7 +105,7 @@ fn read_tools(tools: &Value, namespace: Option<&str>, read: &mut Vec<Tool>) {
     }
 }
 
-fn response(reply: &Reply, status: &str, output: Vec<Value>) -> Value {
+fn response(reply: &Reply, status: &str, output: &[Value]) -> Value {
     let finished = status == "completed";
     let tokens = reply.turn.output_tokens();
     let usage = json!({"input_tokens": reply.input_tokens, "input_tokens_details": {"cached_tokens": 0},
@@ -271,7 +271,7 @@ impl EventWriter for Writer {
     fn write(&mut self, moment: Moment<'_>) -> String {
         match moment {
             Moment::Start => {
-                let begun = response(&self.reply, "in_progress", Vec::new());
+                let begun = response(&self.reply, "in_progress", &[]);
                 let created = self.event("response.created", json!({"response": begun}));
                 created + &self.event("response.in_progress", json!({"response": begun}))
             }
@@ -288,7 +288,7 @@ impl EventWriter for Writer {
             Moment::Call(call) => self.call(call),
             Moment::End => {
                 let closed = self.close();
-                let done = response(&self.reply, "completed", std::mem::take(&mut self.output));
+                let done = response(&self.reply, "completed", &self.output);
                 closed + &self.event("response.completed", json!({"response": done}))
             }
         }

@@ -1,0 +1,44 @@
+//! Who may use the model, and what becomes of requests that are none.
+
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use crate::support::Model;
+
+#[tokio::test]
+async fn a_web_page_cannot_use_a_model_on_loopback() {
+    let model = Model::start().await;
+    let request = model.client.get(format!("{}/requests", model.url));
+    let foreign_name = request.try_clone().unwrap().header("Host", "example.com").send().await.unwrap();
+    assert_eq!(foreign_name.status(), StatusCode::FORBIDDEN);
+    let foreign_page = request.header("Origin", "http://example.com").send().await.unwrap();
+    assert_eq!(foreign_page.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_json_is_refused_in_the_shape_of_each_format() {
+    let model = Model::start().await;
+    for path in ["/v1/messages", "/v1/responses", "/v1/chat/completions", "/v1beta/models/m:generateContent"]
+    {
+        let request = model.client.post(format!("{}{path}", model.url)).body("{");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{path}");
+        let error: Value = response.json().await.unwrap();
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("the body is not JSON"), "{path}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_path_is_not_found() {
+    let model = Model::start().await;
+    let response = model.client.get(format!("{}/v1/nothing", model.url)).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_front_page_says_what_there_is() {
+    let model = Model::start().await;
+    let about = model.get("/").await;
+    assert_eq!(about["apis"].as_array().map(Vec::len), Some(4));
+}
