@@ -99,12 +99,12 @@ test("a form is filled in, and its rules hold", async () => {
   await browser.say("elicit");
   await browser.untilShown("Please fill in the form.");
   await browser.run("find", "label", "Name *", "fill", "Ada");
-  await browser.press("Send");
+  await browser.press("Send answers");
   assert.equal(await browser.evaluate("document.querySelectorAll('.ask').length"), 1);
   await browser.run("find", "label", "Count *", "fill", "3");
   await browser.run("select", ".ask select", "green");
   await browser.picture("form");
-  await browser.press("Send");
+  await browser.press("Send answers");
   await browser.untilShown("Please fill in the form. Filled in.");
   await browser.until(idle);
   assert.match(await browser.evaluate("document.querySelector('.timeline').innerText"), /Ada/);
@@ -121,7 +121,8 @@ test("a turn is cancelled", async () => {
 test("mode and model are chosen and stay chosen", async () => {
   await browser.run("select", "select[aria-label=Mode]", "code");
   await browser.run("select", "select[aria-label=Model]", "mock-large");
-  const chosen = "['Mode', 'Model'].map((name) => document.querySelector('select[aria-label=' + name + ']').value).join()";
+  const chosen =
+    "['Mode', 'Model'].map((name) => document.querySelector('select[aria-label=' + name + ']').value).join()";
   await browser.until(`${chosen} === "code,mock-large"`);
   await browser.run("reload");
   await browser.until(`document.querySelector("select[aria-label=Mode]") && ${chosen} === "code,mock-large"`);
@@ -160,6 +161,7 @@ test("an earlier session is found and resumed", async () => {
 
 test("an instance is ended", async () => {
   await browser.press("End");
+  await browser.press("Really end it");
   await browser.until("document.querySelector('.instance-bar .chip').innerText === 'closed'");
   assert.deepEqual(await server.instances(), []);
 });

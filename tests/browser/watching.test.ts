@@ -131,4 +131,8 @@ test("a crash in the middle of a turn is told, with what the agent printed last"
   await browser.untilShown("code 7");
   await browser.until("document.querySelector('textarea[aria-label=Message]').disabled");
   await browser.picture("crashed");
+  await browser.press("Start again");
+  await browser.press("New session");
+  await browser.say("echo back to life");
+  await browser.untilShown("back to life");
 });

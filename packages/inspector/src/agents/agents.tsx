@@ -10,7 +10,8 @@ import { useAgents } from "./use-agents.ts";
 export default function AgentsView(): React.ReactNode {
   const { agents, error, refresh } = useAgents();
   const [wanted, setWanted] = useState("");
-  const fitting = agents.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(wanted.toLowerCase()));
+  const installedFirst = agents.toSorted((one, other) => Number(other.installed) - Number(one.installed));
+  const fitting = installedFirst.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(wanted.toLowerCase()));
   return (
     <section className="page" aria-labelledby="agents-title">
       <div className="card-row">

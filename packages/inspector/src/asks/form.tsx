@@ -68,7 +68,7 @@ function Elicitation({ open: { serverId, ask }, question }: { open: OpenAsk; que
       )}
       <div className="choices">
         <button type="submit" className="primary" disabled={task.isBusy}>
-          {question.kind === "url" ? "Done" : "Send"}
+          {question.kind === "url" ? "Done" : "Send answers"}
         </button>
         <button
           type="button"

@@ -141,7 +141,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
         <textarea
           ref={area}
           aria-label="Message"
-          placeholder={isDisabled ? "This agent takes no messages any more" : "Message, or / for commands"}
+          placeholder={isDisabled ? "The agent has ended" : "Message or /command"}
           value={text}
           rows={Math.min(8, text.split("\n").length)}
           disabled={isDisabled}

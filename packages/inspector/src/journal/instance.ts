@@ -31,7 +31,8 @@ export function newInstance(serverId: string, agent: string): InstanceState {
 
 /** Takes in one line. */
 export function reduce(instance: InstanceState, line: JournalEvent): InstanceState {
-  const seen: InstanceState = { ...instance, lastAtMs: line.atMs ?? instance.lastAtMs };
+  const createdAtMs = instance.createdAtMs ?? line.atMs;
+  const seen: InstanceState = { ...instance, createdAtMs, lastAtMs: line.atMs ?? instance.lastAtMs };
   switch (line.type) {
     case "sent":
       return fromClient(seen, line);

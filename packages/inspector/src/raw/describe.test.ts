@@ -17,7 +17,7 @@ for (const line of journal) pairs.add(line);
 test("a row says what the line is", () => {
   expect(journal.map((line) => describe(line, pairs).what)).toEqual([
     "session/prompt",
-    "session/update agent_message_chunk",
+    "agent_message_chunk · session/update",
     "result of session/prompt",
     "unparsed: noise",
     "exit 3",

@@ -63,7 +63,8 @@ function whatOf(line: JournalEvent, answered: string | undefined): string {
   }
   const method = textOf(envelope.method) ?? "?";
   const update = textOf(objectOf(objectOf(envelope.params).update).sessionUpdate);
-  return update === undefined ? method : `${method} ${update}`;
+  // What kind of update it is tells more than that it is one, and comes first where there is little room.
+  return update === undefined ? method : `${update} · ${method}`;
 }
 
 const texts = new WeakMap<JournalEvent, string>();

@@ -23,6 +23,8 @@ export interface Acting {
   start(agent: string, session: NewSession): Promise<{ readonly serverId: string; readonly sessionId: string }>;
   /** Opens another session. */
   newSession(serverId: string, session: NewSession): Promise<string>;
+  /** Starts a new process of the same agent under the same id. */
+  startAgain(serverId: string, agent: string): Promise<void>;
   /** Ends an instance and its agent. */
   end(serverId: string): Promise<void>;
 }
@@ -102,6 +104,7 @@ export function createActing(http: Http, journal: JournalStore): Acting {
         return { serverId, sessionId: await newSession(serverId, session) };
       }
     },
+    startAgain: async (serverId, agent) => void (await request(serverId, "initialize", CAPABILITIES, agent)),
     async end(serverId) {
       await http(`v1/acp/${encodeURIComponent(serverId)}`, { method: "DELETE" });
     },

@@ -1,6 +1,6 @@
 /** One instance: its conversation, its raw lines, or both side by side. */
 
-import { lazy, useState } from "react";
+import { lazy, useEffect, useState } from "react";
 import { Chat } from "../conversation/chat.tsx";
 import type { Watched } from "../journal/fold.ts";
 import { exitText } from "../journal/instance.ts";
@@ -46,15 +46,17 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
             Side by side
           </button>
         )}
-        {state.status !== "closed" && (
+        {state.status === "exited" && (
           <button
             type="button"
-            className="danger"
             disabled={task.isBusy}
-            onClick={() => task.run(() => acting.end(state.serverId))}
+            onClick={() => task.run(() => acting.startAgain(state.serverId, state.agent))}
           >
-            End
+            Start again
           </button>
+        )}
+        {state.status !== "closed" && (
+          <EndButton isBusy={task.isBusy} onEnd={() => task.run(() => acting.end(state.serverId))} />
         )}
       </div>
       {task.error && (
@@ -73,5 +75,23 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
         {(place.tab === "raw" || isSideBySide) && <RawView key={state.serverId} watched={watched} />}
       </div>
     </section>
+  );
+}
+
+/** How long the second press may take. */
+const SURE_MS = 4000;
+
+/** Ends somebody's work, so it takes two presses. */
+function EndButton({ isBusy, onEnd }: { readonly isBusy: boolean; onEnd(): void }): React.ReactNode {
+  const [isAsking, setIsAsking] = useState(false);
+  useEffect(() => {
+    if (!isAsking) return undefined;
+    const timer = setTimeout(() => setIsAsking(false), SURE_MS);
+    return () => clearTimeout(timer);
+  }, [isAsking]);
+  return (
+    <button type="button" className="danger" disabled={isBusy} onClick={() => (isAsking ? onEnd() : setIsAsking(true))}>
+      {isAsking ? "Really end it" : "End"}
+    </button>
   );
 }

@@ -6,7 +6,8 @@ import { formatPlace, go, type Place } from "./place.ts";
 
 export function Sidebar({ place, isOpen }: { readonly place: Place; readonly isOpen: boolean }): React.ReactNode {
   const { instances } = useSnapshot();
-  const newestFirst = [...instances.values()].reverse();
+  const ageOf = ({ createdAtMs }: InstanceState): number => createdAtMs ?? Number.POSITIVE_INFINITY;
+  const newestFirst = [...instances.values()].sort((one, other) => ageOf(other.state) - ageOf(one.state) || 0);
   return (
     <aside id="sidebar" data-open={isOpen} aria-label="Instances">
       <a className="button primary" href={formatPlace({ kind: "home" })}>
