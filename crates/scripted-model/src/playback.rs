@@ -83,7 +83,10 @@ impl Playback {
         loop {
             let moment = self.reply.moment(self.position)?;
             match moment {
-                Moment::Word(_) if self.spoken => tokio::time::sleep(self.reply.turn.pause).await,
+                // Even a sleep of nothing takes a tick of the clock.
+                Moment::Word(_) if self.spoken && !self.reply.turn.pause.is_zero() => {
+                    tokio::time::sleep(self.reply.turn.pause).await;
+                }
                 Moment::Word(_) => self.spoken = true,
                 Moment::End if self.reply.turn.ending == Ending::CutOff => {
                     tokio::time::sleep(BEFORE_BREAK).await;

@@ -23,7 +23,7 @@ pub struct SettingsFile {
 /// The recipes for a model at `url`, which has no slash at its end.
 #[must_use]
 pub fn recipes(url: &str) -> Vec<Recipe> {
-    vec![claude(url), codex(url), goose(url), qwen(url), gemini(url)]
+    vec![claude(url), codex(url), opencode(url), gemini(url), qwen(url), goose(url), kimi(url), copilot(url)]
 }
 
 fn variables(pairs: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
@@ -121,4 +121,79 @@ fn gemini(url: &str) -> Recipe {
 "#;
     let file = SettingsFile { path: "~/.gemini/settings.json", content: content.to_owned() };
     Recipe { agent: "gemini", environment, file: Some(file) }
+}
+
+fn opencode(url: &str) -> Recipe {
+    let environment = variables(&[
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+        ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
+        ("OPENCODE_DISABLE_SHARE", "1"),
+    ]);
+    let content = format!(
+        r#"{{
+  "model": "local/scripted",
+  "small_model": "local/scripted",
+  "enabled_providers": ["local"],
+  "provider": {{
+    "local": {{
+      "name": "local",
+      "npm": "@ai-sdk/openai-compatible",
+      "options": {{"baseURL": "{url}/v1", "apiKey": "dummy"}},
+      "models": {{"scripted": {{"name": "scripted", "limit": {{"context": 128000, "output": 8192}}}}}}
+    }}
+  }},
+  "permission": {{"bash": "ask", "edit": "ask", "webfetch": "ask"}}
+}}
+"#
+    );
+    let file = SettingsFile { path: "~/.config/opencode/opencode.json", content };
+    Recipe { agent: "opencode", environment, file: Some(file) }
+}
+
+fn kimi(url: &str) -> Recipe {
+    let base = format!("{url}/v1");
+    let environment = variables(&[
+        ("KIMI_MODEL_NAME", "scripted"),
+        ("KIMI_MODEL_API_KEY", "dummy"),
+        ("KIMI_MODEL_PROVIDER_TYPE", "openai"),
+        ("KIMI_MODEL_BASE_URL", &base),
+        ("KIMI_MODEL_MAX_CONTEXT_SIZE", "128000"),
+        ("KIMI_CODE_NO_AUTO_UPDATE", "1"),
+        ("KIMI_DISABLE_TELEMETRY", "1"),
+    ]);
+    Recipe { agent: "kimi", environment, file: None }
+}
+
+fn copilot(url: &str) -> Recipe {
+    let base = format!("{url}/v1");
+    let environment = variables(&[
+        ("COPILOT_OFFLINE", "true"),
+        ("COPILOT_AUTO_UPDATE", "false"),
+        ("COPILOT_PROVIDER_BASE_URL", &base),
+        ("COPILOT_PROVIDER_API_KEY", "dummy"),
+        ("COPILOT_MODEL", "gpt-5.4"),
+        ("COPILOT_PROVIDER_WIRE_MODEL", "scripted"),
+    ]);
+    Recipe { agent: "copilot", environment, file: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipe_names_the_model_and_every_json_file_is_json() {
+        let url = "http://127.0.0.1:1";
+        for recipe in recipes(url) {
+            let in_environment = recipe.environment.iter().any(|(_, value)| value.starts_with(url));
+            let in_file = recipe.file.as_ref().is_some_and(|file| file.content.contains(url));
+            assert!(in_environment || in_file, "{} would not find the model", recipe.agent);
+            if let Some(file) = recipe.file.filter(|file| file.path.ends_with(".json")) {
+                let parsed = serde_json::from_str::<serde_json::Value>(&file.content);
+                assert!(parsed.is_ok(), "{}", file.path);
+            }
+        }
+    }
 }

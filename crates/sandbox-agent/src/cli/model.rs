@@ -1,5 +1,6 @@
 //! `sandbox-agent model`: a model that does what the prompt says, for trying agents without an account or a network.
 
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 
 use clap::Args;
@@ -28,34 +29,52 @@ pub(super) struct ModelArguments {
 pub(super) async fn run(arguments: ModelArguments) -> Result<(), CliError> {
     let listener = TcpListener::bind((arguments.host, arguments.port)).await?;
     let url = format!("http://{}", listener.local_addr()?);
-    println!("listening on {url}");
+    let mut greeting = format!("listening on {url}\n");
     if !arguments.quiet {
-        println!("\nA prompt can say:\n\n{}\n", indented(scripted_model::HELP));
-        println!("Start the server with these to point its agents here:\n");
-        for recipe in recipes(&url) {
-            print_recipe(&recipe);
-        }
+        greeting += &introduction(&url);
     }
+    // Whoever started it may have read the first line and closed the pipe; the model is there all the same.
+    let _ = std::io::stdout().write_all(greeting.as_bytes());
     match scripted_model::serve(listener, CancellationToken::new()).await {
         Err(ModelError::Listener(error)) => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-fn print_recipe(recipe: &Recipe) {
-    println!("# {}", recipe.agent);
+fn introduction(url: &str) -> String {
+    let scripts = indented(scripted_model::HELP);
+    let settings: Vec<String> = recipes(url).iter().map(described).collect();
+    format!(
+        "\nA prompt can say:\n\n{scripts}\n\nStart the server with these to point its agents here:\n\n{}",
+        settings.join("\n")
+    )
+}
+
+fn described(recipe: &Recipe) -> String {
+    let mut text = format!("# {}\n", recipe.agent);
     for (name, value) in &recipe.environment {
-        println!("export {name}={value}");
+        text += &format!("export {name}={value}\n");
     }
     if let Some(file) = &recipe.file {
-        println!("# and in {}:", file.path);
-        println!("{}", indented(file.content.trim_end()));
+        text += &format!("# and in {}:\n{}\n", file.path, indented(file.content.trim_end()));
     }
-    println!();
+    text
 }
 
 fn indented(text: &str) -> String {
-    let lines: Vec<String> =
-        text.lines().map(|line| if line.is_empty() { String::new() } else { format!("    {line}") }).collect();
-    lines.join("\n")
+    let indent = |line: &str| if line.is_empty() { String::new() } else { format!("    {line}") };
+    text.lines().map(indent).collect::<Vec<String>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_introduction_can_be_pasted_into_a_shell_agent_by_agent() {
+        let text = introduction("http://127.0.0.1:1");
+        assert!(text.contains("# goose\nexport GOOSE_PROVIDER=openai\n"));
+        assert!(text.contains("export OPENAI_BASE_URL=http://127.0.0.1:1/v1\n"));
+        assert!(text.contains("# and in ~/.codex/config.toml:\n    model = "));
+    }
 }
