@@ -23,6 +23,17 @@ async fn a_failure_with_a_count_passes_once_it_was_retried_that_often() {
     }
     let events = model.events(CHAT, &streamed("fail 503 2")).await;
     assert_eq!(joined(&events, "/choices/0/delta/content"), "Recovered at try 3.");
+    let anew = model.post(CHAT, &streamed("fail 503 2")).await;
+    assert_eq!(anew.status().as_u16(), 503);
+}
+
+#[tokio::test]
+async fn a_connection_can_break_once_only() {
+    let model = Model::start().await;
+    let broken = model.post(CHAT, &streamed("cut 1")).await;
+    assert!(broken.text().await.is_err());
+    let events = model.events(CHAT, &streamed("cut 1")).await;
+    assert_eq!(joined(&events, "/choices/0/delta/content"), "Recovered at try 2.");
 }
 
 #[tokio::test]

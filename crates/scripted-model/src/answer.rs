@@ -91,14 +91,26 @@ pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32)
     if let Some(turn) = demanded(conversation) {
         return Answer::Turn(turn);
     }
-    if let Script::Fail { status, times } = script
-        && times.is_none_or(|times| attempt <= times)
-    {
-        let retry = if times.is_some() { Retry::Worthwhile } else { Retry::Hopeless };
-        let message = format!("The prompt asked for a failure with {} (try {attempt}).", status.as_u16());
-        return Answer::Failure(Failure { status: *status, message, retry });
+    let attempt = within_round(script, attempt);
+    match script {
+        Script::Fail { status, times } if times.is_none_or(|times| attempt <= times) => {
+            let retry = if times.is_some() { Retry::Worthwhile } else { Retry::Hopeless };
+            let message = format!("The prompt asked for a failure with {} (try {attempt}).", status.as_u16());
+            Answer::Failure(Failure { status: *status, message, retry })
+        }
+        _ => Answer::Turn(perform(script, &conversation.tools, attempt)),
     }
-    Answer::Turn(perform(script, &conversation.tools, attempt))
+}
+
+/// Once a script that goes wrong a number of times has gone well, the same prompt starts it anew: in another session,
+/// say, whose requests look the same.
+fn within_round(script: &Script, attempt: u32) -> u32 {
+    match script {
+        Script::Fail { times: Some(times), .. } | Script::Cut { times: Some(times) } => {
+            (attempt - 1) % times.saturating_add(1) + 1
+        }
+        _ => attempt,
+    }
 }
 
 /// What the client, not the user, demands: a certain tool, or text of a certain form.
@@ -129,11 +141,11 @@ fn perform(script: &Script, tools: &[Tool], attempt: u32) -> Turn {
         Script::Long(count) => {
             Turn { words: (1..=*count).map(|number| format!("word{number} ")).collect(), ..Turn::default() }
         }
-        Script::Fail { .. } => Turn::saying(&format!("Recovered at try {attempt}.")),
-        Script::Cut => {
+        Script::Cut { times } if times.is_none_or(|times| attempt <= times) => {
             let turn = Turn::saying("This answer breaks off before it");
             Turn { ending: Ending::CutOff, ..turn }
         }
+        Script::Fail { .. } | Script::Cut { .. } => Turn::saying(&format!("Recovered at try {attempt}.")),
         Script::Help => Turn::saying(HELP),
         Script::Echo(prompt) if prompt.is_empty() => {
             Turn::saying("There is no prompt. Say help for what can be said.")

@@ -19,7 +19,7 @@ think TEXT           thinks TEXT aloud before it answers
 slow SECONDS         a word every 100 ms for that long
 long WORDS           that many words, as fast as they can be sent
 fail STATUS [TIMES]  fails with that HTTP status, at every try or at the first TIMES tries
-cut                  breaks the connection in the middle of the answer
+cut [TIMES]          breaks the connection in the middle of the answer, likewise
 help                 this list
 anything else        is quoted back";
 
@@ -67,7 +67,10 @@ pub(crate) enum Script {
         status: StatusCode,
         times: Option<u32>,
     },
-    Cut,
+    /// `None`: at every try.
+    Cut {
+        times: Option<u32>,
+    },
     Help,
     /// No script: quote the prompt.
     Echo(String),
@@ -92,7 +95,7 @@ impl Script {
             Self::Slow(_) => "slow",
             Self::Long(_) => "long",
             Self::Fail { .. } => "fail",
-            Self::Cut => "cut",
+            Self::Cut { .. } => "cut",
             Self::Help => "help",
             Self::Echo(_) => "echo",
         }
@@ -129,7 +132,8 @@ fn line(line: &str) -> Option<Script> {
         "slow" => Script::Slow(Duration::from_secs(number::<u64>(rest)?.min(LONGEST_SLOW))),
         "long" => Script::Long(number::<usize>(rest)?.min(MOST_WORDS)),
         "fail" => fail(rest)?,
-        "cut" if rest.is_empty() => Script::Cut,
+        "cut" if rest.is_empty() => Script::Cut { times: None },
+        "cut" => Script::Cut { times: Some(rest.parse().ok()?) },
         "help" if rest.is_empty() => Script::Help,
         _ => return None,
     };
