@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { type Browser, openBrowser } from "./harness/browser.ts";
 import { behindPrefix } from "./harness/prefix.ts";
-import { type Server, startServer } from "./harness/server.ts";
+import { otherClient, type Server, startServer } from "./harness/server.ts";
 
 let browser: Browser;
 let folder: string;
@@ -73,7 +73,23 @@ test("everything works behind a path prefix", async () => {
   }
 });
 
-test("another server can be looked at when it allows it, and says so when it does not", async () => {
+test("another server can be looked at when it allows this page", async () => {
+  server = await startServer();
+  const other = await startServer({ token: "theirs", allowedOrigin: server.base });
+  try {
+    await otherClient(other, "elsewhere");
+    await browser.open(`${server.base}/ui/#server=${encodeURIComponent(other.base)}&token=theirs`);
+    await browser.until("document.querySelector('#sidebar')?.innerText.includes('elsewhere')");
+    await browser.press("Start Mock agent");
+    await browser.say("echo across");
+    await browser.untilShown("across");
+    assert.deepEqual(await server.instances(), []);
+  } finally {
+    await other.stop();
+  }
+});
+
+test("a server that cannot be reached is told, and another one can be tried", async () => {
   server = await startServer();
   await browser.open(`${server.base}/ui/#server=http://127.0.0.1:9`);
   await browser.untilShown("no answer from http://127.0.0.1:9/");

@@ -70,8 +70,7 @@ export function App(): React.ReactNode {
 /** Looks whether the server is there and lets us in, then begins to watch. */
 async function open(target: Target): Promise<Workbench> {
   const http = createHttp(target);
-  const api = createApi(http);
-  await api.health();
+  const [api] = await Promise.all([createApi(target), http("v1/health")]);
   const workspace = await api.workspace().catch(() => "/");
   const journal = openJournal(target);
   return { target, journal, api, acting: createActing(http, journal), workspace };

@@ -1,13 +1,14 @@
 /** The built server, with a scratch folder of its own, and a client beside the browser. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
-const BINARY =
+/** The server under test. */
+export const BINARY =
   process.env.SANDBOX_AGENT_BINARY ?? fileURLToPath(new URL("../../../target/debug/sandbox-agent", import.meta.url));
 const START_MS = 20_000;
 const STOP_MS = 15_000;
@@ -32,13 +33,30 @@ export interface Listed {
   readonly lastEventId: number;
 }
 
-export async function startServer(options: { readonly token?: string } = {}): Promise<Server> {
+export interface ServerOptions {
+  readonly token?: string;
+  /** A page of another server that may look at this one. */
+  readonly allowedOrigin?: string;
+  /** Where agents are listed. */
+  readonly registry?: string;
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), "inspector-"));
   const workspace = join(folder, "workspace");
   await mkdir(workspace);
   const { SANDBOX_AGENT_TOKEN: _, ...clean } = process.env;
-  const child = spawn(BINARY, ["server", "--port", "0", "--data-dir", join(folder, "data"), "--workspace", workspace], {
-    env: { ...clean, ...(options.token && { SANDBOX_AGENT_TOKEN: options.token }) },
+  // Nobody outside is asked for agents.
+  const empty = join(folder, "registry.json");
+  await writeFile(empty, JSON.stringify({ version: "1", agents: [] }));
+  const folders = ["--data-dir", join(folder, "data"), "--workspace", workspace];
+  const allowed = options.allowedOrigin === undefined ? [] : ["--cors-allow-origin", options.allowedOrigin];
+  const child = spawn(BINARY, ["server", "--port", "0", ...folders, ...allowed], {
+    env: {
+      ...clean,
+      ...(options.token && { SANDBOX_AGENT_TOKEN: options.token }),
+      SANDBOX_AGENT_ACP_REGISTRY_URL: options.registry ?? pathToFileURL(empty).href,
+    },
     stdio: ["ignore", "pipe", "ignore"],
   });
   const base = await listening(child);

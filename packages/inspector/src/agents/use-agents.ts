@@ -7,6 +7,8 @@ import { useWorkbench } from "../view/context.ts";
 
 /** How often an install is looked at. */
 const POLL_MS = 1000;
+/** When to look a second time. */
+const LEARNED_MS = 2000;
 
 export interface AgentList {
   readonly agents: readonly AgentInfo[];
@@ -29,7 +31,12 @@ export function useAgents(): AgentList {
     );
   }, [api]);
 
-  useEffect(refresh, [refresh]);
+  useEffect(() => {
+    refresh();
+    // The server asks the registry behind its first answer, so that what it has learned is in the second.
+    const timer = setTimeout(refresh, LEARNED_MS);
+    return () => clearTimeout(timer);
+  }, [refresh]);
   const isInstalling = agents.some(({ install }) => isUnderWay(install.state));
   useEffect(() => {
     if (!isInstalling) return undefined;

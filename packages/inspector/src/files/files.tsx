@@ -2,7 +2,9 @@
 
 import { type DragEvent, useCallback, useRef, useState } from "react";
 import { useWorkbench } from "../view/context.ts";
+import { downloadBlob } from "../view/hand-out.ts";
 import { useTask } from "../view/task.ts";
+import { nameOf } from "./content.ts";
 import { type Dropped, droppedFiles } from "./dropped.ts";
 import { Tree } from "./tree.tsx";
 import { Viewer } from "./viewer.tsx";
@@ -80,6 +82,13 @@ export default function FilesView(): React.ReactNode {
         </button>
         <button type="button" onClick={makeFolder}>
           New folder
+        </button>
+        <button
+          type="button"
+          disabled={task.isBusy}
+          onClick={() => task.run(async () => downloadBlob(`${nameOf(folder)}.tar.gz`, await api.pack(folder)))}
+        >
+          Download folder
         </button>
         <button type="button" onClick={refresh}>
           Refresh

@@ -1,46 +1,32 @@
 /**
- * The rest of the server's API, as the page needs it. Plain calls; the journal has everything about instances.
+ * The rest of the server's API, by way of the SDK, which is not connected to any agent for it. Loaded when a server is
+ * looked at, since the screen to connect needs none of it.
  */
 
-import { type Http, json } from "./http.ts";
+import type { FileEntry, AgentInfo as ListedAgent, McpServerConfig, SkillsConfig } from "sandbox-agent";
+import { type JsonObject, numberOf, textOf } from "../json.ts";
+import type { Target } from "./target.ts";
+
+export type { FileEntry } from "sandbox-agent";
+
+/** How far an install is. */
+export interface Install {
+  readonly command: string;
+  readonly state: string;
+  readonly step: string | undefined;
+  readonly detail: string | undefined;
+  readonly elapsedMs: number | undefined;
+  readonly error: string | undefined;
+}
 
 /** An agent as the server lists it. */
-export interface AgentInfo {
-  readonly id: string;
-  readonly name: string;
-  readonly installed: boolean;
-  readonly version?: string;
-  readonly source?: string;
-  readonly verified?: string;
-  readonly path?: string;
-  readonly nonRegistry?: boolean;
-  readonly credentialsAvailable: boolean;
-  readonly capabilities: Readonly<Record<string, boolean>>;
-  readonly serverStatus?: { readonly status: string; readonly uptimeMs?: number };
-  readonly install: {
-    readonly command: string;
-    readonly state: string;
-    readonly step?: string;
-    readonly detail?: string;
-    readonly elapsedMs?: number;
-    readonly error?: string;
-  };
-}
-
-/** One line of a folder. */
-export interface FileEntry {
-  readonly name: string;
-  readonly path: string;
-  readonly entryType: "file" | "directory" | "symlink" | "other";
-  readonly size: number;
-  readonly modified: string;
-}
+export type AgentInfo = Omit<ListedAgent, "install"> & { readonly install: Install };
 
 export type ConfigKind = "mcp" | "skills";
 
 /** The calls. */
 export interface Api {
-  health(): Promise<Readonly<Record<string, unknown>>>;
+  health(): Promise<JsonObject>;
   agents(): Promise<readonly AgentInfo[]>;
   install(agent: string, reinstall?: "reinstall"): Promise<void>;
   workspace(): Promise<string>;
@@ -50,63 +36,53 @@ export interface Api {
   remove(path: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
   move(from: string, to: string): Promise<void>;
+  /** A folder with all that is in it, as a `tar.gz`. */
+  pack(path: string): Promise<Blob>;
   configEntries(kind: ConfigKind, directory: string): Promise<Readonly<Record<string, unknown>>>;
   putConfig(kind: ConfigKind, directory: string, name: string, entry: unknown): Promise<void>;
   deleteConfig(kind: ConfigKind, directory: string, name: string): Promise<void>;
 }
 
-const NAMES = { mcp: "mcpName", skills: "skillName" } as const;
-
 /** Binds the calls to a server. */
-export function createApi(http: Http): Api {
-  const done = async (call: Promise<Response>): Promise<void> => void (await call);
+export async function createApi({ base, token }: Target): Promise<Api> {
+  const { SandboxAgentClient } = await import("sandbox-agent");
+  const client = new SandboxAgentClient({ baseUrl: base, autoConnect: false, ...(token !== undefined && { token }) });
+  const { agents, files, mcpConfig, skillsConfig } = client;
+  const configOf = (kind: ConfigKind): typeof mcpConfig | typeof skillsConfig =>
+    kind === "mcp" ? mcpConfig : skillsConfig;
   return {
-    health: () => json(http, "v1/health"),
-    agents: async () => (await json<{ agents: AgentInfo[] }>(http, "v1/agents")).agents,
-    install: (agent, reinstall) =>
-      done(
-        http(`v1/agents/${encodeURIComponent(agent)}/install`, {
-          method: "POST",
-          json: { reinstall: reinstall === "reinstall" },
-        }),
-      ),
-    workspace: async () => (await json<{ path: string }>(http, "v1/fs/stat", { query: { path: "." } })).path,
-    list: (path) => listAll(http, path),
+    health: async () => ({ ...(await client.health()) }),
+    agents: async () => (await agents.list()).map((agent) => ({ ...agent, install: installOf(agent.install) })),
+    install: async (agent, reinstall) => void (await agents.install(agent, { reinstall: reinstall === "reinstall" })),
+    workspace: async () => (await files.stat(".")).path,
+    list: (path) => files.list(path),
     async read(path) {
-      const response = await http("v1/fs/file", { query: { path } });
-      return { blob: await response.blob(), etag: response.headers.get("etag") ?? undefined };
+      const { body, etag } = await files.open(path);
+      return { blob: await new Response(body).blob(), etag };
     },
-    write: (path, content, etag) =>
-      done(
-        http("v1/fs/file", {
-          method: "PUT",
-          query: { path },
-          headers: { "Content-Type": "application/octet-stream", ...(etag !== undefined && { "If-Match": etag }) },
-          body: content,
-        }),
-      ),
-    remove: (path) => done(http("v1/fs/entry", { method: "DELETE", query: { path, recursive: "true" } })),
-    makeFolder: (path) => done(http("v1/fs/mkdir", { method: "POST", query: { path } })),
-    move: (from, to) => done(http("v1/fs/move", { method: "POST", json: { from, to } })),
-    configEntries: async (kind, directory) =>
-      (await json<{ entries: Record<string, unknown> }>(http, `v1/config/${kind}/entries`, { query: { directory } }))
-        .entries,
+    write: async (path, content, etag) =>
+      void (await files.write(path, content, etag === undefined ? {} : { ifMatch: etag })),
+    remove: (path) => files.delete(path, { recursive: true }),
+    makeFolder: (path) => files.mkdir(path),
+    move: (from, to) => files.move(from, to),
+    pack: async (path) => new Response(await files.download(path, "tar.gz")).blob(),
+    configEntries: (kind, directory) => configOf(kind).list(directory),
+    // The server checks what a form says, and names the field that is wrong.
     putConfig: (kind, directory, name, entry) =>
-      done(http(`v1/config/${kind}`, { method: "PUT", query: { directory, [NAMES[kind]]: name }, json: entry })),
-    deleteConfig: (kind, directory, name) =>
-      done(http(`v1/config/${kind}`, { method: "DELETE", query: { directory, [NAMES[kind]]: name } })),
+      kind === "mcp"
+        ? mcpConfig.set(directory, name, entry as McpServerConfig)
+        : skillsConfig.set(directory, name, entry as SkillsConfig),
+    deleteConfig: (kind, directory, name) => configOf(kind).delete(directory, name),
   };
 }
 
-/** A folder page by page. */
-async function listAll(http: Http, path: string): Promise<readonly FileEntry[]> {
-  const entries: FileEntry[] = [];
-  let query: Record<string, string> | undefined = { path };
-  while (query) {
-    const response: Response = await http("v1/fs/entries", { query });
-    entries.push(...((await response.json()) as FileEntry[]));
-    const next: string | undefined = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(response.headers.get("link") ?? "")?.[1];
-    query = next === undefined ? undefined : Object.fromEntries(new URL(next, "http://server/").searchParams);
-  }
-  return entries;
+function installOf(told: JsonObject = {}): Install {
+  return {
+    command: textOf(told.command) ?? "",
+    state: textOf(told.state) ?? "not_installed",
+    step: textOf(told.step),
+    detail: textOf(told.detail),
+    elapsedMs: numberOf(told.elapsedMs),
+    error: textOf(told.error),
+  };
 }

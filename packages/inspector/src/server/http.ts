@@ -1,15 +1,14 @@
-/** Calls to the server that is looked at. The one place that puts the token on a request. */
+/** Bare calls to the server that is looked at: whether it is there, and what is sent to agents. */
 
 import { problemOf, ServerProblem } from "./problem.ts";
 import type { Target } from "./target.ts";
 
 /** One call. */
 export interface Call {
-  readonly method?: "GET" | "PUT" | "POST" | "DELETE";
+  readonly method?: "GET" | "POST" | "DELETE";
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
-  readonly body?: Blob | string;
 }
 
 /** Makes calls. Anything but a success is thrown as a {@link ServerProblem}. */
@@ -17,10 +16,9 @@ export type Http = (path: string, call?: Call) => Promise<Response>;
 
 /** Binds calls to a server. */
 export function createHttp({ base, token }: Target): Http {
-  return async (path, { method = "GET", query = {}, headers = {}, json, body } = {}) => {
+  return async (path, { method = "GET", query = {}, headers = {}, json } = {}) => {
     const url = new URL(path, base);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
-    const content = json === undefined ? body : JSON.stringify(json);
     const response = await fetch(url, {
       method,
       headers: {
@@ -28,7 +26,7 @@ export function createHttp({ base, token }: Target): Http {
         ...headers,
         ...(token && { Authorization: `Bearer ${token}` }),
       },
-      ...(content !== undefined && { body: content }),
+      ...(json !== undefined && { body: JSON.stringify(json) }),
     }).catch(() => {
       const hint = "is it running, and does it allow this page (--cors-allow-origin)?";
       throw new ServerProblem(0, "unreachable", `no answer from ${base}: ${hint}`);
@@ -36,9 +34,4 @@ export function createHttp({ base, token }: Target): Http {
     if (!response.ok) throw problemOf(response.status, await response.text().catch(() => ""));
     return response;
   };
-}
-
-/** A call whose answer is JSON. */
-export async function json<T>(http: Http, path: string, call?: Call): Promise<T> {
-  return (await (await http(path, call)).json()) as T;
 }

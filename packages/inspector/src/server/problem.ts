@@ -1,5 +1,7 @@
 /** What the server says when it says no, in words for people. */
 
+import { objectOf, textOf } from "../json.ts";
+
 /** A refusal of the server, or no answer at all (`status` 0). */
 export class ServerProblem extends Error {
   override name = "ServerProblem";
@@ -30,7 +32,9 @@ function objectIn(text: string): Record<string, unknown> {
   }
 }
 
-/** Whatever was thrown, as a sentence. */
+/** Whatever was thrown, as a sentence: the server's own where it said one. */
 export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const { detail } = objectOf("problem" in error ? error.problem : undefined);
+  return textOf(detail) ?? error.message;
 }
