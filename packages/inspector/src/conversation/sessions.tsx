@@ -19,8 +19,10 @@ export function SessionsDialog({ state, cwd, onOpen, onClose }: Props): React.Re
   const task = useTask();
   const { run } = task;
   const capabilities = objectOf(state.initialized?.agentCapabilities);
-  const canResume = "resume" in objectOf(capabilities.sessionCapabilities);
-  const canLoad = capabilities.loadSession === true;
+  // Where the agent's own words are gone from the journal, it will say no by itself.
+  const isUnknown = state.initialized === undefined;
+  const canResume = isUnknown || "resume" in objectOf(capabilities.sessionCapabilities);
+  const canLoad = isUnknown || capabilities.loadSession === true;
 
   useEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {

@@ -3,7 +3,7 @@
 import type { WatchedEvent } from "acp-http-client";
 import { isObject, objectOf, textOf } from "../json.ts";
 import { envelopeOf, type JournalEvent, keyOf, kindOf, lineOf } from "./event.ts";
-import { newInstance, reduce } from "./instance.ts";
+import { exitText, newInstance, reduce } from "./instance.ts";
 import { createPairs, type Pairs } from "./pairs.ts";
 import type { InstanceState, InstanceStatus } from "./types.ts";
 
@@ -69,7 +69,7 @@ function reconcile(instances: Map<string, Watched>, servers: readonly Readonly<R
 function settle(waiting: Waiting, serverId: string, line: JournalEvent): void {
   if (waiting.size === 0) return;
   if (line.type === "exit") {
-    settleAll(waiting, serverId, "the agent has ended");
+    settleAll(waiting, serverId, `the agent has ended: ${exitText(objectOf(line.data))}`);
     return;
   }
   const { id, problem } = objectOf(line.type === "failed" ? line.data : undefined);
