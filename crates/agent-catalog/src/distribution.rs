@@ -41,6 +41,10 @@ pub struct PackageDistribution {
     /// The Python versions that work, such as `>=3.12`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python: Option<String>,
+    /// The day up to which a pinned npm package takes its dependencies' versions, so that it gets those that it was
+    /// seen to work with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// One platform's archive.

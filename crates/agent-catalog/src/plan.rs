@@ -21,6 +21,14 @@ pub(crate) enum Offer {
     Binary { target: BinaryTarget, version: String },
 }
 
+impl Offer {
+    fn forget_day(&mut self) {
+        if let Self::Npm(offer) | Self::Python(offer) = self {
+            offer.before = None;
+        }
+    }
+}
+
 /// A package with everything needed to run it.
 #[derive(Debug, Clone)]
 pub(crate) struct PackageOffer {
@@ -31,6 +39,8 @@ pub(crate) struct PackageOffer {
     pub(crate) args: Vec<String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) python: Option<String>,
+    /// The day up to which dependencies' versions are taken.
+    pub(crate) before: Option<String>,
 }
 
 /// The native agent to install along.
@@ -99,7 +109,10 @@ pub(crate) fn make(
         (None, Some(native), None) => Some(native.as_str()),
         (process, ..) => process.as_deref(),
     };
-    let offers = offers(id, distribution, version, process_pin)?;
+    let mut offers = offers(id, distribution, version, process_pin)?;
+    if pins.native.is_some() {
+        offers.iter_mut().for_each(Offer::forget_day);
+    }
     let verification = manifest.and_then(|agent| agent.verification.clone());
     Ok(InstallPlan { source, offers, native, verification })
 }
@@ -171,6 +184,8 @@ fn package_offer(offer: &PackageDistribution, package: PackageName, pin: Option<
         args: offer.args.clone(),
         env: offer.env.clone(),
         python: offer.python.clone(),
+        // A version that somebody asks for may be younger than the day that suits the pinned one.
+        before: offer.before.clone().filter(|_| pin.is_none()),
     }
 }
 
@@ -229,6 +244,17 @@ mod tests {
             Offer::Npm(offer) => (offer.package.name(), offer.version.as_deref()),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_pinned_package_takes_older_dependencies_unless_another_version_is_asked_for() {
+        let day = |pins: &Pins| match &plan("pi", None, pins).unwrap().offers[0] {
+            Offer::Npm(offer) => offer.before.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert!(day(&Pins::default()).is_some());
+        assert!(day(&Pins { agent_process: Some("0.0.35".into()), ..Pins::default() }).is_none());
+        assert!(day(&Pins { native: Some("0.88.0".into()), ..Pins::default() }).is_none());
     }
 
     #[test]

@@ -71,8 +71,10 @@ pub(crate) async fn install(
     });
     write_json(&path.join("package.json"), &package_json)?;
     context.progress.enter(InstallStep::InstallPackage, format!("{name}@{}", facts.version));
-    let mut tool =
-        npm.tool(context, &node, &["install", "--omit=dev", "--no-engine-strict", "--loglevel=warn"], &path);
+    let before = offer.before.as_ref().map(|day| format!("--before={day}"));
+    let mut arguments = vec!["install", "--omit=dev", "--no-engine-strict", "--loglevel=warn"];
+    arguments.extend(before.as_deref());
+    let mut tool = npm.tool(context, &node, &arguments, &path);
     tool.timeout = INSTALL_TIMEOUT;
     context.run(InstallStep::InstallPackage, tool).await?;
 
