@@ -147,6 +147,18 @@ test("a file is attached and reaches the agent as a link to where it now lies", 
   assert.match(shown, /\.sandbox-agent\/uploads\/[0-9a-f]+\/note%20to%20attach\.txt/);
 });
 
+test("a file is attached by dropping it", async () => {
+  await browser.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["dropped words"], "dropped.txt", { type: "text/plain" }));
+    const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+    document.querySelector(".composer").dispatchEvent(drop);
+  }`);
+  await browser.until("document.querySelector('.attached li')?.innerText.includes('dropped.txt')");
+  await browser.press("Remove dropped.txt");
+  await browser.until("!document.querySelector('.attached li')");
+});
+
 test("an earlier session is found and resumed", async () => {
   await browser.press("New session");
   await browser.until("document.querySelectorAll('select[aria-label=Session] option').length === 2");
@@ -168,4 +180,16 @@ test("an instance is ended", async () => {
 
 test("no script failed, and the page's policy had nothing to refuse", async () => {
   assert.deepEqual(await browser.complaints(), []);
+});
+
+test("a script that is slipped into the page does not run, and a picture from elsewhere is not loaded", async () => {
+  await browser.evaluate(`{
+    const script = document.createElement("script");
+    script.textContent = "globalThis.slipped = true";
+    document.body.append(script);
+    new Image().src = "http://127.0.0.1:9/picture.png";
+  }`);
+  await browser.until("globalThis.refusals.length === 2");
+  assert.equal(await browser.evaluate("globalThis.slipped ?? 'nothing'"), "nothing");
+  assert.match((await browser.complaints()).join(), /script-src-elem inline.*img-src http:\/\/127\.0\.0\.1:9/);
 });

@@ -42,7 +42,7 @@ export interface Browser {
   picture(name: string): Promise<void>;
   /** What axe finds that is serious or worse. */
   seriousFindings(): Promise<readonly string[]>;
-  /** Errors of scripts on the page, and what its policy refused. */
+  /** Errors of scripts on the page, and what its policy has refused since it was loaded. */
   complaints(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -56,6 +56,7 @@ export async function openBrowser(): Promise<Browser> {
     AGENT_BROWSER_SESSION: "inspector",
     AGENT_BROWSER_EXECUTABLE_PATH: process.env.AGENT_BROWSER_EXECUTABLE_PATH ?? chromium(),
     AGENT_BROWSER_ARGS: ARGUMENTS.join(","),
+    AGENT_BROWSER_INIT_SCRIPTS: fileURLToPath(new URL("refusals.js", import.meta.url)),
     // The server under test is on loopback; whatever proxy the machine has is not for it.
     NO_PROXY: "127.0.0.1,localhost",
     AGENT_BROWSER_IDLE_TIMEOUT_MS: "120000",
@@ -128,8 +129,7 @@ export async function openBrowser(): Promise<Browser> {
     },
     async complaints() {
       const { errors } = (await run("errors")) as { errors?: readonly unknown[] };
-      const { messages } = (await run("console")) as { messages?: readonly { type?: string; text?: string }[] };
-      const refused = (messages ?? []).filter(({ text }) => /Content Security Policy/i.test(text ?? ""));
+      const refused = await evaluate<readonly string[]>("globalThis.refusals");
       return [...(errors ?? []), ...refused].map((complaint) => JSON.stringify(complaint));
     },
     async close() {

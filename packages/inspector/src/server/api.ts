@@ -45,6 +45,7 @@ export interface Api {
 
 /** Binds the calls to a server. */
 export async function createApi({ base, token }: Target): Promise<Api> {
+  await import("./without-eval.ts");
   const { SandboxAgentClient } = await import("sandbox-agent");
   const client = new SandboxAgentClient({ baseUrl: base, autoConnect: false, ...(token !== undefined && { token }) });
   const { agents, files, mcpConfig, skillsConfig } = client;
