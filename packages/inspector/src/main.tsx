@@ -4,6 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import "./style/base.css";
+import "./style/parts.css";
 import "./style/layout.css";
 import "./style/chat.css";
 import "./style/raw.css";
