@@ -11,7 +11,7 @@ test("a slash offers commands until there is a space behind it", () => {
 });
 
 test("an attached file stays in its folder whatever it is called", () => {
-  expect(uploadPath("/box", "ab", "a b.txt")).toBe("/box/.sandbox-agent/uploads/ab/a b.txt");
+  expect(uploadPath("/box/", "ab", "a b.txt")).toBe("/box/.sandbox-agent/uploads/ab/a b.txt");
   expect(uploadPath("/box", "ab", "../../etc/passwd")).toBe("/box/.sandbox-agent/uploads/ab/.._.._etc_passwd");
   expect(uploadPath("/box", "ab", "..")).toBe("/box/.sandbox-agent/uploads/ab/_");
 });
