@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { transportErrorOf } from "./errors.ts";
-import { type Proxy, startProxy } from "./testing/proxy.ts";
+import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 import { connect, endpoint, openSession, prompt, type TestClient, until } from "./testing/session.ts";
 
 /** A server that forgets soon, and a client that is away while it does. */
 let server: TestServer;
-let proxy: Proxy;
+let proxy: TestProxy;
 let url: string;
 let away: TestClient;
 let sessionId: string;

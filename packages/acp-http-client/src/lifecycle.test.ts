@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AcpExitError, AcpHttpError, type AcpTransportError, transportErrorOf } from "./errors.ts";
-import { type Proxy, startProxy } from "./testing/proxy.ts";
+import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
 
 let server: TestServer;
-let proxy: Proxy;
+let proxy: TestProxy;
 
 beforeEach(async () => {
   server = await startServer({ args: ["--no-token", "--agent", "broken=/nonexistent/agent"] });

@@ -1,6 +1,6 @@
 import { type ClientApp, methods } from "@agentclientprotocol/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Proxy, startProxy } from "./testing/proxy.ts";
+import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { seeded, shuffled } from "./testing/random.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
@@ -8,7 +8,7 @@ import { connect, endpoint, openSession, prompt, until } from "./testing/session
 const QUESTION = "_sandboxagent/session/request_question";
 
 let server: TestServer;
-let proxy: Proxy;
+let proxy: TestProxy;
 
 beforeAll(async () => {
   server = await startServer({

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Proxy, startProxy } from "./testing/proxy.ts";
+import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { seeded } from "./testing/random.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
 import { type WatchedEvent, type WatchOptions, watchAcp, watchAcpServers } from "./watch.ts";
 
 let server: TestServer;
-let proxy: Proxy;
+let proxy: TestProxy;
 
 beforeEach(async () => {
   server = await startServer();

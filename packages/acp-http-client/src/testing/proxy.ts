@@ -33,7 +33,7 @@ export interface Seen {
 }
 
 /** A running proxy. */
-export interface Proxy {
+export interface TestProxy {
   readonly url: string;
   /** Everything that came, in order. */
   readonly seen: Seen[];
@@ -47,7 +47,7 @@ export interface Proxy {
 }
 
 /** Starts a proxy in front of a server. */
-export async function startProxy(upstream: string): Promise<Proxy> {
+export async function startProxy(upstream: string): Promise<TestProxy> {
   const sockets = new Set<Socket>();
   const streams = new Set<ServerResponse>();
   const server = createServer((incoming, outgoing) => {
@@ -62,7 +62,7 @@ export async function startProxy(upstream: string): Promise<Proxy> {
     socket.on("close", () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const proxy: Proxy = {
+  const proxy: TestProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen: [],
     plan: () => ({}),
@@ -79,7 +79,7 @@ export async function startProxy(upstream: string): Promise<Proxy> {
   return proxy;
 }
 
-async function handle(proxy: Proxy, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function handle(proxy: TestProxy, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const body = await readAll(incoming);
   const path = incoming.url ?? "/";
   const seen: Seen = { method: incoming.method ?? "GET", path, headers: incoming.headers, body: body.toString() };
