@@ -4,6 +4,7 @@
 //! 200 bytes for as many milliseconds as its id's thousands say, before it answers.
 
 use std::io::{BufRead, BufWriter, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::Result;
@@ -11,6 +12,15 @@ use crate::Result;
 /// One event of the stream, as long as a typical text chunk. `@` is replaced by a running number.
 pub(crate) const EVENT: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"words words words words @@@@@@@@@@"}}}}"#;
 
+/// Starts the agent as a process of its own, with both its pipes.
+pub(crate) fn start() -> Result<(Child, ChildStdin, ChildStdout)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let mut agent = command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let (stdin, stdout) = (agent.stdin.take().ok_or("no stdin")?, agent.stdout.take().ok_or("no stdout")?);
+    Ok((agent, stdin, stdout))
+}
+
+/// Is the agent, on this process's own pipes.
 pub(crate) fn run() -> Result<()> {
     let stdin = std::io::stdin().lock();
     let mut input = std::io::BufReader::with_capacity(256 << 10, stdin);

@@ -2,12 +2,11 @@
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
 
 use axum::Router;
 use axum::routing::post;
 
-use crate::Result;
+use crate::{Result, agent};
 
 /// Answers every POST at once with a body like the agent's.
 pub(crate) fn serve_http() -> Result<()> {
@@ -34,14 +33,9 @@ pub(crate) fn serve_stream(arguments: &[String]) -> Result<()> {
         socket.set_nodelay(true)?;
         sockets.push(socket);
     }
-    let mut agent = Command::new(std::env::current_exe()?)
-        .arg("agent")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut stdin = agent.stdin.take().ok_or("no stdin")?;
+    let (mut agent, mut stdin, stdout) = agent::start()?;
     writeln!(stdin, r#"{{"jsonrpc":"2.0","id":{id},"method":"stream"}}"#)?;
-    let mut output = BufReader::with_capacity(256 << 10, agent.stdout.take().ok_or("no stdout")?);
+    let mut output = BufReader::with_capacity(256 << 10, stdout);
     let (mut read, mut partial, mut frames) = (vec![0; 256 << 10], Vec::new(), Vec::new());
     let mut number = 1_700_000_000_000_000_u64;
     loop {

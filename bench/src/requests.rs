@@ -1,12 +1,12 @@
 //! Requests and their answers: many at once, and one at a time.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Result;
+use crate::agent;
 use crate::http::{Connection, post};
 use crate::servers::Server;
 use crate::statistics::Spread;
@@ -59,13 +59,8 @@ pub(crate) async fn latency(server: &Server, path: &str, count: u64) -> Result<f
 
 /// How long an answer takes through the agent's pipes alone.
 pub(crate) fn pipe_latency(count: u64) -> Result<f64> {
-    let mut agent = Command::new(std::env::current_exe()?)
-        .arg("agent")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut stdin = agent.stdin.take().ok_or("no stdin")?;
-    let mut stdout = BufReader::new(agent.stdout.take().ok_or("no stdout")?);
+    let (mut agent, mut stdin, stdout) = agent::start()?;
+    let mut stdout = BufReader::new(stdout);
     let mut times = Vec::new();
     let mut line = String::new();
     for id in 0..count {
