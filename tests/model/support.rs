@@ -32,6 +32,8 @@ impl Model {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
         tokio::spawn(scripted_model::serve(listener, stop.clone()));
+        // Built together with the product, the client comes without a default for TLS, used or not.
+        let _installed_before = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().timeout(DEADLINE).no_proxy().build().expect("a client");
         Self { url, client, _stop: stop.drop_guard() }
     }

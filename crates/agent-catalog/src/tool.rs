@@ -116,12 +116,38 @@ impl Drop for GroupChild {
     }
 }
 
+/// How often to look for marked processes at the most, and how long to wait in between.
+const PASSES: usize = 200;
+const BETWEEN_PASSES: Duration = Duration::from_millis(2);
+
 /// Kills every process that carries the mark in its environment: daemons that left group and session. Where
 /// there is no `/proc`, the group has to be enough.
+///
+/// Looks again until two passes in a row have found nothing: a process that was being forked or executed during a
+/// pass is not seen by it, and only for that moment.
 fn kill_marked(mark: &str) {
     let entry = format!("{MARK_VARIABLE}={mark}");
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    for process in processes {
+    let mut quiet = 0;
+    for _ in 0..PASSES {
+        quiet = if kill_pass(entry.as_bytes()) == Pass::Clean { quiet + 1 } else { 0 };
+        if quiet == 2 {
+            return;
+        }
+        std::thread::sleep(BETWEEN_PASSES);
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Pass {
+    /// Nobody carries the mark.
+    Clean,
+    /// Somebody did, or could not be told yet.
+    LookAgain,
+}
+
+fn kill_pass(entry: &[u8]) -> Pass {
+    let mut pass = Pass::Clean;
+    for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let pid = process
             .file_name()
             .to_str()
@@ -129,10 +155,21 @@ fn kill_marked(mark: &str) {
             .and_then(rustix::process::Pid::from_raw);
         let Some(pid) = pid else { continue };
         let Ok(environment) = std::fs::read(process.path().join("environ")) else { continue };
-        if environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes()) {
+        if environment.split(|byte| *byte == 0).any(|variable| variable == entry) {
             let _gone_already = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            pass = Pass::LookAgain;
+        } else if environment.is_empty() && is_executing(&process.path()) {
+            pass = Pass::LookAgain;
         }
     }
+    pass
+}
+
+/// Whether a process without an environment is between two programs. Kernel threads and zombies have no program; one
+/// that was started with an empty environment has arguments.
+fn is_executing(process: &std::path::Path) -> bool {
+    std::fs::read_link(process.join("exe")).is_ok()
+        && std::fs::read(process.join("cmdline")).is_ok_and(|arguments| arguments.is_empty())
 }
 
 /// Starts a command as the leader of a new process group.
