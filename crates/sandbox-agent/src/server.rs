@@ -84,7 +84,7 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     ));
     // On standard output, for whoever started this to read the port from.
     // In one piece: a reader that has its line may close the pipe.
-    println!("listening on http://{address}\ninspector at http://{address}/ui/");
+    announce(&mut io::stdout().lock(), address);
     tracing::info!(%address, version = crate::routes::VERSION, "ready");
 
     told_to_stop.wait().await;
@@ -96,6 +96,15 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     let _ = tokio::time::timeout(DRAIN, serving).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Says where the server is, in one write. Whoever reads only the first line and closes the pipe, or gave no pipe at
+/// all, must not end the server by it, as a failing `println!` would.
+fn announce(out: &mut impl io::Write, address: SocketAddr) {
+    let text = format!("listening on http://{address}\ninspector at http://{address}/ui/\n");
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        tracing::debug!(%error, "nobody reads standard output");
+    }
 }
 
 async fn listen(addresses: &[SocketAddr]) -> Result<TcpListener, ServerError> {
@@ -121,5 +130,38 @@ impl Signals {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe whose reader left after so many writes.
+    struct Pipe(usize, Vec<String>);
+
+    impl io::Write for Pipe {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.1.len() == self.0 {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            self.1.push(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_address_is_said_in_one_write_and_a_closed_pipe_ends_nothing() {
+        let address = "127.0.0.1:2468".parse().unwrap();
+        let mut open = Pipe(2, Vec::new());
+        announce(&mut open, address);
+        assert_eq!(open.1, ["listening on http://127.0.0.1:2468\ninspector at http://127.0.0.1:2468/ui/\n"]);
+        let mut closed = Pipe(0, Vec::new());
+        announce(&mut closed, address);
+        assert!(closed.1.is_empty());
     }
 }
