@@ -48,7 +48,8 @@ async fn measure(binary: &str) -> Result<()> {
     row("microseconds for one answer, of bare axum plus pipe", ratios, own, bare);
 
     for readers in [1, 8] {
-        let (mut ratios, mut own, mut bare, mut lost) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let (mut ratios, mut own, mut bare, mut lost) =
+            (Vec::new(), Vec::new(), Vec::new(), streams::Lost::default());
         for _ in 0..ROUNDS {
             let time = Duration::from_secs(2);
             let server = Server::limit_stream(readers, 2_000_007)?;
@@ -60,7 +61,10 @@ async fn measure(binary: &str) -> Result<()> {
             bare.push(limit);
             lost += missing;
         }
-        row(&format!("events a second to {readers} readers, {lost} lost"), ratios, own, bare);
+        let streams::Lost { missing, announced } = lost;
+        let what =
+            format!("events a second to {readers} readers; {missing} missing, {announced} announced by gaps");
+        row(&what, ratios, own, bare);
     }
     let before = ours.resident_kb()?;
     for number in 0..100 {

@@ -12,7 +12,21 @@ use crate::servers::Server;
 /// What one reader got.
 pub(crate) struct Received {
     pub(crate) events: u64,
-    pub(crate) lost: u64,
+    pub(crate) lost: Lost,
+}
+
+/// Events that did not arrive, and how many of them the server said were gone.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lost {
+    pub(crate) missing: u64,
+    pub(crate) announced: u64,
+}
+
+impl std::ops::AddAssign for Lost {
+    fn add_assign(&mut self, other: Self) {
+        self.missing += other.missing;
+        self.announced += other.announced;
+    }
 }
 
 /// Streams from the bridge to some readers; events a second at the slowest of them, and how many got lost.
@@ -21,7 +35,7 @@ pub(crate) async fn bridge(
     path: &str,
     readers: usize,
     time: Duration,
-) -> Result<(f64, u64)> {
+) -> Result<(f64, Lost)> {
     let mut tasks = Vec::new();
     for _ in 0..readers {
         let connection = Connection::open(&server.address).await?;
@@ -41,7 +55,7 @@ pub(crate) async fn bridge(
 }
 
 /// The same through the limit program.
-pub(crate) async fn limit(server: &Server, readers: usize) -> Result<(f64, u64)> {
+pub(crate) async fn limit(server: &Server, readers: usize) -> Result<(f64, Lost)> {
     let mut tasks = Vec::new();
     let started = Instant::now();
     for _ in 0..readers {
@@ -53,8 +67,8 @@ pub(crate) async fn limit(server: &Server, readers: usize) -> Result<(f64, u64)>
 async fn finish(
     tasks: Vec<tokio::task::JoinHandle<Result<Received>>>,
     started: Instant,
-) -> Result<(f64, u64)> {
-    let (mut slowest, mut lost) = (u64::MAX, 0);
+) -> Result<(f64, Lost)> {
+    let (mut slowest, mut lost) = (u64::MAX, Lost::default());
     for task in tasks {
         let received = task.await??;
         slowest = slowest.min(received.events);
@@ -67,7 +81,7 @@ async fn finish(
 /// Reads until the answer with the agent's own count comes, and compares.
 async fn read(mut stream: TcpStream) -> Result<Received> {
     let finder = memchr::memmem::Finder::new(b"\ndata: ");
-    let (mut buffer, mut events) = (Vec::with_capacity(512 << 10), 0);
+    let (mut buffer, mut events, mut announced) = (Vec::with_capacity(512 << 10), 0, 0);
     loop {
         buffer.reserve(256 << 10);
         if stream.read_buf(&mut buffer).await? == 0 {
@@ -77,15 +91,43 @@ async fn read(mut stream: TcpStream) -> Result<Received> {
             let digits: Vec<u8> = buffer[at + 18..].iter().copied().take_while(u8::is_ascii_digit).collect();
             let complete = buffer.len() > at + 18 + digits.len();
             if complete {
-                events += finder.find_iter(&buffer).count() as u64 - 1;
+                let gaps = Gaps::in_frames(&buffer);
+                announced += gaps.events;
+                events += finder.find_iter(&buffer).count() as u64 - gaps.count - 1;
                 let sent: u64 = String::from_utf8(digits)?.parse()?;
-                return Ok(Received { events, lost: sent.saturating_sub(events) });
+                let lost = Lost { missing: sent.saturating_sub(events), announced };
+                return Ok(Received { events, lost });
             }
             continue;
         }
         // Only whole events are counted; the rest waits for its end.
         let Some(end) = memchr::memmem::rfind(&buffer, b"\n\n") else { continue };
-        events += finder.find_iter(&buffer[..end]).count() as u64;
+        let gaps = Gaps::in_frames(&buffer[..end]);
+        announced += gaps.events;
+        events += finder.find_iter(&buffer[..end]).count() as u64 - gaps.count;
         buffer.drain(..end);
+    }
+}
+
+/// The `gap` events among some frames.
+#[derive(Debug, Default)]
+struct Gaps {
+    count: u64,
+    /// How many events they say are gone.
+    events: u64,
+}
+
+impl Gaps {
+    fn in_frames(frames: &[u8]) -> Self {
+        let mut gaps = Self::default();
+        for at in memchr::memmem::find_iter(frames, b"event: gap\ndata: ") {
+            let data = frames[at + 17..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let gap: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+            gaps.count += 1;
+            if let (Some(after), Some(next)) = (gap["after"].as_u64(), gap["next"].as_u64()) {
+                gaps.events += next - after - 1;
+            }
+        }
+        gaps
     }
 }
