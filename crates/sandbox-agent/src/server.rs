@@ -10,6 +10,7 @@ use agent_catalog::{Catalog, CatalogError};
 use http_edge::serve::serve;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::launcher::CatalogLauncher;
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &ServerArguments) -> Result<(), ServerError> {
 }
 
 /// An agent runs as the same user. Not being dumpable keeps it from reading this process's environment and memory.
-fn hide_from_agents() {
+pub(crate) fn hide_from_agents() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
     {
@@ -67,35 +68,62 @@ fn hide_from_agents() {
 async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     // First of all: whoever sees the server ready may tell it to stop.
     let told_to_stop = Signals::register()?;
-    let listener = listen(&settings.addresses).await?;
-    let address = listener.local_addr()?;
-    let stop = CancellationToken::new();
-    let files = Files::open(&settings.files, stop.clone())?;
-    let configuration = Configuration::open(&settings.catalog.data_dir, files.workspace())?;
-    let catalog = Catalog::new(settings.catalog)?;
-    let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
-    let services = Services { bridge: bridge.clone(), catalog, files, configuration };
-    let serving = tokio::spawn(serve(
-        listener,
-        crate::routes::all(services),
-        Arc::new(settings.exposure),
-        stop.clone(),
-        SHUTDOWN_LIMIT + DRAIN,
-    ));
+    let running = Running::start(settings).await?;
     // On standard output, for whoever started this to read the port from.
     // In one piece: a reader that has its line may close the pipe.
-    announce(&mut io::stdout().lock(), address);
-    tracing::info!(%address, version = crate::routes::VERSION, "ready");
+    announce(&mut io::stdout().lock(), running.address());
+    tracing::info!(address = %running.address(), version = crate::routes::VERSION, "ready");
 
     told_to_stop.wait().await;
     tracing::info!("stopping");
-    stop.cancel();
-    if tokio::time::timeout(SHUTDOWN_LIMIT, bridge.shut_down()).await.is_err() {
-        tracing::error!("some agents did not end in time; their supervisors finish the work");
-    }
-    let _ = tokio::time::timeout(DRAIN, serving).await;
+    running.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// A server that serves.
+#[derive(Debug)]
+pub(crate) struct Running {
+    address: SocketAddr,
+    bridge: Bridge,
+    stop: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+impl Running {
+    /// Listens and serves, in the background.
+    pub(crate) async fn start(settings: Settings) -> Result<Self, ServerError> {
+        let listener = listen(&settings.addresses).await?;
+        let address = listener.local_addr()?;
+        let stop = CancellationToken::new();
+        let files = Files::open(&settings.files, stop.clone())?;
+        let configuration = Configuration::open(&settings.catalog.data_dir, files.workspace())?;
+        let catalog = Catalog::new(settings.catalog)?;
+        let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
+        let services = Services { bridge: bridge.clone(), catalog, files, configuration };
+        let serving = tokio::spawn(serve(
+            listener,
+            crate::routes::all(services),
+            Arc::new(settings.exposure),
+            stop.clone(),
+            SHUTDOWN_LIMIT + DRAIN,
+        ));
+        Ok(Self { address, bridge, stop, serving })
+    }
+
+    /// Where it listens.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends every agent, then the connections.
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        if tokio::time::timeout(SHUTDOWN_LIMIT, self.bridge.shut_down()).await.is_err() {
+            tracing::error!("some agents did not end in time; their supervisors finish the work");
+        }
+        let _ = tokio::time::timeout(DRAIN, self.serving).await;
+    }
 }
 
 /// Says where the server is, in one write. Whoever reads only the first line and closes the pipe, or gave no pipe at
