@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::launcher::CatalogLauncher;
 use crate::routes::{Configuration, Files, Services};
-use crate::settings::{ServerArguments, Settings, SettingsError};
+use crate::settings::{EffectiveLimits, ServerArguments, Settings, SettingsError};
 
 /// How long ending all agents may take; within the ten seconds that most orchestrators give.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
@@ -96,11 +96,12 @@ impl Running {
         let listener = listen(&settings.addresses).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
+        let limits = EffectiveLimits::of(&settings);
         let files = Files::open(&settings.files, stop.clone())?;
         let configuration = Configuration::open(&settings.catalog.data_dir, files.workspace())?;
         let catalog = Catalog::new(settings.catalog)?;
         let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
-        let services = Services { bridge: bridge.clone(), catalog, files, configuration };
+        let services = Services { bridge: bridge.clone(), catalog, files, configuration, limits };
         let serving = tokio::spawn(serve(
             listener,
             crate::routes::all(services),

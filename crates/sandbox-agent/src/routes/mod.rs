@@ -17,6 +17,7 @@ use http_edge::serve::with_fallbacks;
 pub(crate) use self::config::Configuration;
 pub(crate) use self::fs::Files;
 pub(crate) use self::health::VERSION;
+use crate::settings::EffectiveLimits;
 
 /// What the routes stand on.
 #[derive(Debug, Clone)]
@@ -25,14 +26,15 @@ pub(crate) struct Services {
     pub(crate) catalog: Catalog,
     pub(crate) files: Files,
     pub(crate) configuration: Configuration,
+    pub(crate) limits: EffectiveLimits,
 }
 
 /// All routes, with problems for whatever is not one.
 pub(crate) fn all(services: Services) -> Router {
-    let Services { bridge, catalog, files, configuration } = services;
+    let Services { bridge, catalog, files, configuration, limits } = services;
     with_fallbacks(
         Router::new()
-            .merge(health::routes())
+            .merge(health::routes(limits))
             .merge(removed::routes())
             .merge(ui::routes())
             .merge(bridge.routes())

@@ -1,6 +1,7 @@
 //! What the server is told: flag, else environment, else config file, else default.
 
 mod arguments;
+mod effective;
 mod file;
 mod files;
 mod units;
@@ -16,6 +17,7 @@ use http_edge::exposure::OpenNetwork;
 use http_edge::{Exposure, ExposureError, Token};
 
 pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};
+pub(crate) use self::effective::EffectiveLimits;
 use self::file::ConfigFile;
 pub(crate) use self::files::FileSettings;
 
