@@ -133,7 +133,7 @@ export class SandboxAgentClient implements AsyncDisposable {
    * agent; it then restores the session, by the agent's own means or by telling the agent the newest stored turns.
    */
   async resumeSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
-    return resumeSession(this.#core, await this.#core.recover({}), sessionId, options);
+    return resumeSession(this.#core, await this.#core.recover(), sessionId, options);
   }
 
   /** Copies a session. */
