@@ -4,107 +4,175 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
-use crate::Result;
+use crate::context::{Context, Side};
 use crate::http::{Connection, get_stream, post};
+use crate::report::{Goal, Row, Samples};
 use crate::servers::Server;
+use crate::{Result, agent};
 
-/// What one reader got.
-pub(crate) struct Received {
-    pub(crate) events: u64,
-    pub(crate) lost: Lost,
+/// How long a reader waits for more once the agent has said its last.
+const SILENCE: Duration = Duration::from_secs(1);
+
+pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
+    let mut servers = Vec::new();
+    for side in Side::SERVERS {
+        let server = Server::start(side, context).await?;
+        server.open("bench").await?;
+        servers.push((side, server));
+    }
+    let mut rows = Vec::new();
+    for readers in [1, 8] {
+        let mut samples = Samples::default();
+        let mut lost = [Lost::default(); Side::ALL.len()];
+        for _ in 0..context.rounds {
+            samples.push(Side::Limit, limit(readers, context.stretch).await.map(|streamed| streamed.rate));
+            for (side, server) in &servers {
+                let streamed = bridge(server, readers, context.stretch).await;
+                if let Ok(streamed) = &streamed {
+                    lost[side.index()].add(streamed.lost);
+                }
+                samples.push(*side, streamed.map(|streamed| streamed.rate));
+            }
+        }
+        for side in Side::SERVERS {
+            samples.note(side, lost[side.index()].to_string());
+        }
+        let what = format!("events of 200 bytes a second, at the slowest of {readers} reader(s)");
+        rows.push(Row::new(what, "/s", Goal::RatioAtLeast(0.8), samples));
+    }
+    Ok(rows)
+}
+
+/// How one stream went.
+struct Streamed {
+    /// Events a second at the slowest reader.
+    rate: f64,
+    lost: Lost,
 }
 
 /// Events that did not arrive, and how many of them the server said were gone.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Lost {
-    pub(crate) missing: u64,
-    pub(crate) announced: u64,
+struct Lost {
+    sent: u64,
+    missing: u64,
+    announced: u64,
 }
 
-impl std::ops::AddAssign for Lost {
-    fn add_assign(&mut self, other: Self) {
+impl Lost {
+    fn add(&mut self, other: Self) {
+        self.sent += other.sent;
         self.missing += other.missing;
         self.announced += other.announced;
     }
 }
 
-/// Streams from the bridge to some readers; events a second at the slowest of them, and how many got lost.
-pub(crate) async fn bridge(
-    server: &Server,
-    path: &str,
-    readers: usize,
-    time: Duration,
-) -> Result<(f64, Lost)> {
+impl std::fmt::Display for Lost {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.missing == 0 {
+            return formatter.write_str("none lost");
+        }
+        #[allow(clippy::cast_precision_loss)]
+        let percent = self.missing as f64 * 100.0 / self.sent as f64;
+        write!(formatter, "{percent:.2} % lost")?;
+        if self.announced > 0 {
+            write!(formatter, ", all but {} told", self.missing.saturating_sub(self.announced))?;
+        }
+        Ok(())
+    }
+}
+
+/// Streams through a server to some readers.
+async fn bridge(server: &Server, readers: usize, time: Duration) -> Result<Streamed> {
+    let (tell, told) = watch::channel(None);
     let mut tasks = Vec::new();
     for _ in 0..readers {
-        let connection = Connection::open(&server.address).await?;
-        let stream =
-            connection.into_stream(&get_stream(&format!("{path}?replay=none"), server.token)).await?;
-        tasks.push(tokio::spawn(read(stream)));
+        let stream = attach(server, "bench").await?;
+        tasks.push(tokio::spawn(read(stream, told.clone())));
     }
-    // Every reader must be attached before the stream begins.
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    let id = u64::try_from(time.as_millis())? * 1000 + 7;
     let started = Instant::now();
     let mut asking = Connection::open(&server.address).await?;
-    asking
-        .send(&post(path, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"stream"}}"#), server.token))
-        .await?;
+    let message = agent::request(agent::now_ns(), &format!("stream:{}", time.as_millis()));
+    let answer = asking.send(&post(server, "/v1/acp/bench", &message)).await?;
+    tell.send_replace(agent::number_after(&answer, r#""count":"#));
     finish(tasks, started).await
 }
 
 /// The same through the limit program.
-pub(crate) async fn limit(server: &Server, readers: usize) -> Result<(f64, Lost)> {
+async fn limit(readers: usize, time: Duration) -> Result<Streamed> {
+    let server = Server::limit_stream(readers, time)?;
+    let (_tell, told) = watch::channel(None);
     let mut tasks = Vec::new();
     let started = Instant::now();
     for _ in 0..readers {
-        tasks.push(tokio::spawn(read(TcpStream::connect(&server.address).await?)));
+        tasks.push(tokio::spawn(read(TcpStream::connect(&server.address).await?, told.clone())));
     }
     finish(tasks, started).await
 }
 
-async fn finish(
-    tasks: Vec<tokio::task::JoinHandle<Result<Received>>>,
-    started: Instant,
-) -> Result<(f64, Lost)> {
-    let (mut slowest, mut lost) = (u64::MAX, Lost::default());
-    for task in tasks {
-        let received = task.await??;
-        slowest = slowest.min(received.events);
-        lost += received.lost;
+/// Opens a stream of what comes from now on, and waits until it is open.
+pub(crate) async fn attach(server: &Server, instance: &str) -> Result<TcpStream> {
+    let request = get_stream(server, &format!("/v1/acp/{instance}?replay=none"));
+    let mut stream = Connection::open(&server.address).await?.into_stream(&request).await?;
+    // Whatever the server says first, it says once the reader counts; a server without `replay` says more.
+    let mut scratch = vec![0; 64 << 10];
+    while let Ok(count) = tokio::time::timeout(Duration::from_millis(200), stream.read(&mut scratch)).await {
+        if count? == 0 {
+            return Err("the stream ended before it began".into());
+        }
     }
-    #[allow(clippy::cast_precision_loss)]
-    Ok((slowest as f64 / started.elapsed().as_secs_f64(), lost))
+    Ok(stream)
 }
 
-/// Reads until the answer with the agent's own count comes, and compares.
-async fn read(mut stream: TcpStream) -> Result<Received> {
+struct Received {
+    events: u64,
+    /// How many the agent says that it sent.
+    sent: u64,
+    announced: u64,
+    last: Instant,
+}
+
+async fn finish(tasks: Vec<tokio::task::JoinHandle<Result<Received>>>, started: Instant) -> Result<Streamed> {
+    let (mut slowest, mut lost) = (f64::INFINITY, Lost::default());
+    for task in tasks {
+        let Received { events, sent, announced, last } = task.await??;
+        #[allow(clippy::cast_precision_loss)]
+        let rate = events as f64 / (last - started).as_secs_f64();
+        slowest = slowest.min(rate);
+        lost.add(Lost { sent, missing: sent.saturating_sub(events), announced });
+    }
+    Ok(Streamed { rate: slowest, lost })
+}
+
+/// Reads until the answer with the agent's own count comes on the stream, or until nothing more does.
+async fn read(mut stream: TcpStream, told: watch::Receiver<Option<u64>>) -> Result<Received> {
     let finder = memchr::memmem::Finder::new(b"\ndata: ");
-    let (mut buffer, mut events, mut announced) = (Vec::with_capacity(512 << 10), 0, 0);
+    let (mut buffer, mut received) =
+        (Vec::with_capacity(512 << 10), Received { events: 0, sent: 0, announced: 0, last: Instant::now() });
     loop {
         buffer.reserve(256 << 10);
-        if stream.read_buf(&mut buffer).await? == 0 {
-            return Err("the stream ended early".into());
+        match tokio::time::timeout(SILENCE, stream.read_buf(&mut buffer)).await {
+            Ok(Ok(0)) => return Err("the stream ended early".into()),
+            Ok(count) => _ = count?,
+            // The answer itself may be among what got lost; then its caller has it.
+            Err(_silence) => match *told.borrow() {
+                Some(sent) => return Ok(Received { sent, ..received }),
+                None => continue,
+            },
         }
-        if let Some(at) = memchr::memmem::rfind(&buffer, br#""result":{"count":"#) {
-            let digits: Vec<u8> = buffer[at + 18..].iter().copied().take_while(u8::is_ascii_digit).collect();
-            let complete = buffer.len() > at + 18 + digits.len();
-            if complete {
-                let gaps = Gaps::in_frames(&buffer);
-                announced += gaps.events;
-                events += finder.find_iter(&buffer).count() as u64 - gaps.count - 1;
-                let sent: u64 = String::from_utf8(digits)?.parse()?;
-                let lost = Lost { missing: sent.saturating_sub(events), announced };
-                return Ok(Received { events, lost });
-            }
-            continue;
-        }
+        received.last = Instant::now();
         // Only whole events are counted; the rest waits for its end.
         let Some(end) = memchr::memmem::rfind(&buffer, b"\n\n") else { continue };
-        let gaps = Gaps::in_frames(&buffer[..end]);
-        announced += gaps.events;
-        events += finder.find_iter(&buffer[..end]).count() as u64 - gaps.count;
+        let frames = &buffer[..end];
+        let gaps = Gaps::in_frames(frames);
+        received.announced += gaps.events;
+        received.events += finder.find_iter(frames).count() as u64 - gaps.count;
+        let answer = memchr::memmem::rfind(frames, br#""result":{"count":"#);
+        if let Some(sent) = answer.and_then(|at| agent::number_after(&frames[at..], r#""count":"#)) {
+            // The answer is an event of its own.
+            return Ok(Received { sent, events: received.events - 1, ..received });
+        }
         buffer.drain(..end);
     }
 }

@@ -9,11 +9,17 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    pub(crate) fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
-        Self { median: at(values.len() / 2), least: at(0), most: at(values.len().saturating_sub(1)) }
+    pub(crate) fn of(values: &[f64]) -> Self {
+        Self { median: percentile(values, 50), least: percentile(values, 0), most: percentile(values, 100) }
     }
+}
+
+/// The value that so many percent of the measurements do not exceed.
+pub(crate) fn percentile(values: &[f64], percent: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted.get(index).copied().unwrap_or(f64::NAN)
 }
 
 impl std::fmt::Display for Spread {
