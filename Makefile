@@ -45,7 +45,8 @@ fmt:
 # Ratios against what is possible on this machine, all sides in one run. Close everything else first.
 bench: build
 	cargo build --release -p bench
-	./target/release/bench run ./target/release/sandbox-agent
+	sh bench/setup.sh
+	./target/release/bench run $(ARGS)
 
 clean:
 	cargo clean
