@@ -10,6 +10,7 @@ use agent_catalog::{Catalog, CatalogError};
 use http_edge::serve::serve;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -68,13 +69,17 @@ pub(crate) fn hide_from_agents() {
 async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     // First of all: whoever sees the server ready may tell it to stop.
     let told_to_stop = Signals::register()?;
+    let stop_with_stdin = settings.stop_with_stdin;
     let running = Running::start(settings).await?;
     // On standard output, for whoever started this to read the port from.
     // In one piece: a reader that has its line may close the pipe.
     announce(&mut io::stdout().lock(), running.address());
     tracing::info!(address = %running.address(), version = crate::routes::VERSION, "ready");
 
-    told_to_stop.wait().await;
+    tokio::select! {
+        () = told_to_stop.wait() => {}
+        () = standard_input_ends(), if stop_with_stdin => {}
+    }
     tracing::info!("stopping");
     running.stop().await;
     tracing::info!("stopped");
@@ -160,6 +165,17 @@ impl Signals {
             _ = self.interrupt.recv() => {}
         }
     }
+}
+
+/// Waits until whoever started the server has let go of its input: by closing it, or by ending in any way at all.
+async fn standard_input_ends() {
+    let (tell, told) = oneshot::channel();
+    // A thread that nobody waits for: a read that blocks would keep the runtime from ending.
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = tell.send(());
+    });
+    let _ = told.await;
 }
 
 #[cfg(test)]

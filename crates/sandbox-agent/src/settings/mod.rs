@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) files: FileSettings,
     pub(crate) log_format: LogFormat,
     pub(crate) log_filter: String,
+    /// Whether the end of standard input stops the server.
+    pub(crate) stop_with_stdin: bool,
 }
 
 /// Why the server cannot start with these settings.
@@ -92,6 +94,7 @@ impl Settings {
             files: FileSettings::settle(arguments, &file)?,
             log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
+            stop_with_stdin: arguments.stop_with_stdin,
         })
     }
 }

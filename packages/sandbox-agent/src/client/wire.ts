@@ -114,7 +114,7 @@ export function openWire(options: WireOptions): Wire {
     try {
       return await run();
     } catch (error) {
-      const failure = errorOf(error);
+      const failure = given ?? errorOf(error);
       // Whoever hears that the agent or the server is gone finds the connection ended, and can make a new one at once.
       if (endsConnection(failure, error) && !(await within(END_MS, ended))) {
         giveUp(failure);
