@@ -7,7 +7,7 @@ const PROGRAM = "sandbox-agent";
 
 /** The package that carries the program for a platform. */
 export function platformPackage(platform: string, arch: string): string {
-  return `@sandbox-agent/cli-${platform}-${arch}`;
+  return `sandbox-agent-cli-${platform}-${arch}`;
 }
 
 /**
