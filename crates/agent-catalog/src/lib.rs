@@ -74,6 +74,7 @@ pub use distribution::{BinaryTarget, Distribution, PackageDistribution, PackageN
 pub use documentation::agents_markdown;
 pub use error::{CatalogError, InstallStep};
 pub use host::HostEnvironment;
+pub use http::build_client;
 pub use info::{
     AgentCapabilities, AgentInfo, InstallArtifact, InstallInfo, InstallOutcome, InstallRequest, ServerState,
     ServerStatus,

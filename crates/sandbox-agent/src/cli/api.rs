@@ -122,9 +122,9 @@ impl Server {
             url: self.url.clone(),
             reason: root_cause(&error),
         };
-        // Fails only when a provider is installed already, which is just as good.
-        let _installed_before = rustls::crypto::ring::default_provider().install_default();
-        let mut request = reqwest::Client::new().request(method, format!("{}{path}", self.url));
+        let client =
+            agent_catalog::build_client(Vec::new(), reqwest::Client::builder).map_err(unreachable)?;
+        let mut request = client.request(method, format!("{}{path}", self.url));
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }

@@ -210,8 +210,8 @@ fn catalog(arguments: &CatalogArguments, file: &ConfigFile) -> Result<CatalogOpt
         options.custom_agents.insert(id, spec);
     }
     options.mock_command = Some(CommandSpec {
-        // The supervisor that executes this link is this very binary, also after the file was replaced.
-        command: "/proc/self/exe".into(),
+        // The supervisor that executes this is this very binary, also after the file was replaced.
+        command: process_supervisor::own_program().to_owned(),
         args: vec!["mock-agent".to_owned()],
         ..CommandSpec::default()
     });
