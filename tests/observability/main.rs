@@ -11,4 +11,7 @@
 #[path = "../contract/harness/mod.rs"]
 mod harness;
 
+mod documentation;
+mod exposition;
 mod limits;
+mod metrics;

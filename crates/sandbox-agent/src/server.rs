@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use acp_http_adapter::Bridge;
 use agent_catalog::{Catalog, CatalogError};
+use http_edge::Edge;
 use http_edge::serve::serve;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -107,13 +108,9 @@ impl Running {
         let catalog = Catalog::new(settings.catalog)?;
         let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
         let services = Services { bridge: bridge.clone(), catalog, files, configuration, limits };
-        let serving = tokio::spawn(serve(
-            listener,
-            crate::routes::all(services),
-            Arc::new(settings.exposure),
-            stop.clone(),
-            SHUTDOWN_LIMIT + DRAIN,
-        ));
+        let (router, measures) = crate::routes::all(services);
+        let edge = Edge::new(router, settings.exposure).measured(measures);
+        let serving = tokio::spawn(serve(listener, edge, stop.clone(), SHUTDOWN_LIMIT + DRAIN));
         Ok(Self { address, bridge, stop, serving })
     }
 

@@ -46,6 +46,7 @@ async fn root() -> Json<Value> {
             "instances": "/v1/acp",
             "instance": "/v1/acp/{server_id}",
             "inspector": "/ui/",
+            "metrics": "/metrics",
         },
     }))
 }
