@@ -31,8 +31,9 @@ test-ts: ui
 	cargo build -p sandbox-agent
 	$(NPM) run typecheck
 	$(NPM) run lint
-	$(NPM) test
 	sh scripts/chromium.sh
+	sh scripts/postgres.sh
+	$(NPM) test
 	$(NPM) run test:browser
 
 lint:
