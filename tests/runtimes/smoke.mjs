@@ -89,8 +89,23 @@ async function embedded() {
   );
 }
 
+/** Kept by `node:sqlite`, which older versions of Node.js do not have. */
+async function sqlite() {
+  const { sqliteStore } = await import("sandbox-agent/sqlite");
+  const store = sqliteStore({ path: "sessions.db" });
+  const client = new SandboxAgentClient({ baseUrl, token, agent: "mock", store });
+  const session = await client.newSession();
+  await client.prompt(session.id, "echo kept");
+  await client.dispose();
+  report.sqlite = JSON.stringify(await store.listEvents(session.id)).includes("kept");
+  await store.close();
+}
+
 await transport();
 await sdk();
 await embedded();
+await sqlite().catch((error) => {
+  report.sqlite = error.code ?? error.message;
+});
 // Nothing is left that would keep the runtime: it ends by itself.
 console.log(JSON.stringify(report));

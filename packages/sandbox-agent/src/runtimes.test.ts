@@ -27,11 +27,11 @@ beforeAll(() => {
 }, 180_000);
 
 it.each([
-  ["the newest Node.js", process.execPath, []],
-  ["the machine's Node.js", machinesNode(), []],
-  ["Deno", installed("deno"), ["run", "--allow-all", "--node-modules-dir=manual"]],
-  ["Bun", installed("bun"), []],
-])("works in %s", async (_, runtime, args) => {
+  ["the newest Node.js", process.execPath, [], true],
+  ["the machine's Node.js", machinesNode(), [], expect.anything()],
+  ["Deno", installed("deno"), ["run", "--allow-all", "--node-modules-dir=manual"], true],
+  ["Bun", installed("bun"), [], true],
+])("works in %s", async (_, runtime, args, sqlite) => {
   const folder = await temporaryFolder();
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   copyFileSync(join(RUNTIMES, "smoke.mjs"), join(folder, "smoke.mjs"));
@@ -56,6 +56,7 @@ it.each([
     openedBy: "replayed",
     embedded: "from a server of its own",
     stopped: "gone",
+    sqlite,
   });
   // Every chunk once, over all the cuts.
   expect(report.chunks).toBeGreaterThanOrEqual(10);
