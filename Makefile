@@ -31,9 +31,8 @@ test-ts: ui
 	cargo build -p sandbox-agent
 	$(NPM) run typecheck
 	$(NPM) run lint
-	sh scripts/chromium.sh
-	sh scripts/postgres.sh
 	$(NPM) test
+	sh scripts/chromium.sh
 	$(NPM) run test:browser
 
 lint:
@@ -46,8 +45,7 @@ fmt:
 # Ratios against what is possible on this machine, all sides in one run. Close everything else first.
 bench: build
 	cargo build --release -p bench
-	sh bench/setup.sh
-	./target/release/bench run $(ARGS)
+	./target/release/bench run ./target/release/sandbox-agent
 
 clean:
 	cargo clean

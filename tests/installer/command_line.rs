@@ -77,7 +77,7 @@ fn installing_all_goes_on_after_one_that_fails_and_says_how_many_did() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry()).without_runtimes();
     let finished = machine.run(&["install", "--all"]);
-    assert_eq!(finished.code, Some(1));
+    assert_eq!(finished.code, Some(6));
     assert!(finished.output.contains("fake installed\n"), "{}", finished.output);
     assert!(finished.output.contains("mock is installed\n"), "{}", finished.output);
     assert!(finished.errors.contains("gemini: Node.js"), "{}", finished.errors);

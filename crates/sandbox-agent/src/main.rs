@@ -4,7 +4,6 @@
 mod cli;
 mod launcher;
 mod logs;
-mod process_measures;
 mod routes;
 mod server;
 mod settings;

@@ -87,11 +87,6 @@ pub(crate) enum Newest {
 }
 
 impl Conversation {
-    /// How many messages of the user there are, of the agent in the user's name included.
-    pub(crate) fn user_messages(&self) -> usize {
-        self.entries.iter().filter(|entry| matches!(entry, Entry::User(_))).count()
-    }
-
     pub(crate) fn newest(&self) -> Newest {
         let mut results = Vec::new();
         for entry in self.entries.iter().rev() {

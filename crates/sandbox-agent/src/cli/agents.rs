@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
-use super::CliError;
-use super::output::{Format, ask_registry, print_json};
+use super::error::CliError;
+use super::output::{Format, ask_registry, print_json, print_line};
 use crate::settings::{CatalogArguments, catalog_options};
 
 #[derive(Debug, Args)]
@@ -56,9 +56,15 @@ enum AgentsCommand {
     },
 }
 
+impl AgentsArguments {
+    pub(super) const fn format(&self) -> Format {
+        Format::of(self.json)
+    }
+}
+
 pub(super) async fn run(arguments: AgentsArguments) -> Result<(), CliError> {
     let catalog = Catalog::new(catalog_options(&arguments.catalog)?)?;
-    let format = Format::of(arguments.json);
+    let format = arguments.format();
     match arguments.command.unwrap_or(AgentsCommand::List) {
         AgentsCommand::List => list(&catalog, format).await,
         AgentsCommand::Show { id, probe: false } => print_json(&catalog.agent(&id).await?),
@@ -67,14 +73,14 @@ pub(super) async fn run(arguments: AgentsArguments) -> Result<(), CliError> {
             let lock = catalog.write_lock(&output).await?;
             match format {
                 Format::Json => print_json(&lock),
-                Format::Text => say(&format!("wrote {}", output.display())),
+                Format::Text => print_line(format!("wrote {}", output.display())),
             }
         }
         AgentsCommand::Bundle { ids, output } => {
             let summary = catalog.bundle(&ids, &output).await?;
             match format {
                 Format::Json => print_json(&summary),
-                Format::Text => say(&format!(
+                Format::Text => print_line(format!(
                     "packed {} into {}: {} files, {} bytes",
                     names(&summary),
                     output.display(),
@@ -87,7 +93,7 @@ pub(super) async fn run(arguments: AgentsArguments) -> Result<(), CliError> {
             let summary = catalog.unbundle(&file).await?;
             match format {
                 Format::Json => print_json(&summary),
-                Format::Text => say(&format!("restored {}: {} files", names(&summary), summary.files)),
+                Format::Text => print_line(format!("restored {}: {} files", names(&summary), summary.files)),
             }
         }
     }
@@ -101,7 +107,7 @@ async fn list(catalog: &Catalog, format: Format) -> Result<(), CliError> {
     }
     let width = agents.iter().map(|info| info.id.len()).max().unwrap_or(0);
     for info in &agents {
-        println!("{:width$}  {}", info.id, describe(info));
+        print_line(format!("{:width$}  {}", info.id, describe(info)))?;
     }
     Ok(())
 }
@@ -119,11 +125,6 @@ fn describe(info: &AgentInfo) -> String {
 
 fn names(summary: &BundleSummary) -> String {
     summary.agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn say(text: &str) -> Result<(), CliError> {
-    println!("{text}");
-    Ok(())
 }
 
 /// An enum's name as it stands in JSON.

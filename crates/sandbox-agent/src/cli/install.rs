@@ -4,8 +4,8 @@ use agent_catalog::{Catalog, CatalogError, InstallOutcome, InstallRequest};
 use clap::Args;
 use serde_json::json;
 
-use super::CliError;
-use super::output::{Format, ask_registry, install_with_progress, print_json};
+use super::error::CliError;
+use super::output::{Format, ask_registry, install_with_progress, print_json, print_line};
 use crate::settings::{CatalogArguments, catalog_options};
 
 /// Which agents, and which versions of them.
@@ -24,6 +24,12 @@ pub(super) struct InstallArguments {
     json: bool,
     #[command(flatten)]
     catalog: CatalogArguments,
+}
+
+impl InstallArguments {
+    pub(super) const fn format(&self) -> Format {
+        Format::of(self.json)
+    }
 }
 
 /// The parts of an install request.
@@ -49,7 +55,7 @@ impl From<VersionArguments> for InstallRequest {
 
 pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
     let catalog = Catalog::new(catalog_options(&arguments.catalog)?)?;
-    let format = Format::of(arguments.json);
+    let format = arguments.format();
     let request = InstallRequest::from(arguments.version);
     let Some(agent) = arguments.agent else { return install_all(&catalog, &request, format).await };
     let outcome = install_with_progress(&catalog, &agent, request).await;
@@ -59,10 +65,7 @@ pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
     }
     match format {
         Format::Json => print_json(&outcome?),
-        Format::Text => {
-            show(&agent, &outcome?);
-            Ok(())
-        }
+        Format::Text => show(&agent, &outcome?),
     }
 }
 
@@ -75,7 +78,7 @@ async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format
         match install_with_progress(catalog, &info.id, request.clone()).await {
             Ok(outcome) => {
                 if format == Format::Text {
-                    show(&info.id, &outcome);
+                    show(&info.id, &outcome)?;
                 }
                 installed.insert(info.id.clone(), json!(outcome));
             }
@@ -94,12 +97,13 @@ async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format
     Ok(())
 }
 
-fn show(agent: &str, outcome: &InstallOutcome) {
+fn show(agent: &str, outcome: &InstallOutcome) -> Result<(), CliError> {
     let verb = if outcome.already_installed { "is installed" } else { "installed" };
-    println!("{agent} {verb}");
+    print_line(format!("{agent} {verb}"))?;
     for artifact in &outcome.artifacts {
         let version = artifact.version.as_deref().unwrap_or("-");
         let (kind, source) = (super::agents::word(&artifact.kind), super::agents::word(&artifact.source));
-        println!("  {kind}  {version}  from {source}  {}", artifact.path.display());
+        print_line(format!("  {kind}  {version}  from {source}  {}", artifact.path.display()))?;
     }
+    Ok(())
 }

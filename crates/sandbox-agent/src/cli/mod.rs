@@ -1,24 +1,35 @@
 //! The command line: one file a command.
 //!
-//! Exit codes: 0 done, 1 failed, 2 the command line was wrong, 130 interrupted.
+//! `exit` has the exit codes, `error` what is said when something fails. Results go to standard output, everything
+//! else to standard error.
 
+mod acp;
 mod agents;
 mod api;
+mod client;
+mod error;
+mod exit;
+mod input;
 mod install;
 mod model;
+mod nearest;
 mod output;
+mod prompt;
+mod style;
 
 use std::process::ExitCode;
 
-use agent_catalog::CatalogError;
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
+use self::error::CliError;
+use self::exit::Exit;
+use self::output::Format;
 use crate::settings::ServerArguments;
 
 /// Puts any ACP agent process behind HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "sandbox-agent", version, about, arg_required_else_help = true)]
+#[command(name = "sandbox-agent", version, about, arg_required_else_help = true, after_help = exit::table())]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -28,10 +39,14 @@ struct Arguments {
 enum Command {
     /// Start the server
     Server(Box<ServerArguments>),
+    /// Say something to an agent and see what it does
+    Prompt(Box<prompt::PromptArguments>),
     /// Install agents here, without a server
     Install(install::InstallArguments),
     /// See, lock, pack and unpack the agents of this machine
     Agents(agents::AgentsArguments),
+    /// List instances, send messages to them, see what they say, end them
+    Acp(acp::AcpArguments),
     /// Call the endpoints of a running server
     Api(api::ApiArguments),
     /// Start a scripted model: real agents, free and offline
@@ -40,51 +55,37 @@ enum Command {
     MockAgent,
 }
 
+impl Command {
+    /// How it prints, failures included.
+    const fn format(&self) -> Format {
+        match self {
+            Self::Prompt(arguments) => arguments.format(),
+            Self::Install(arguments) => arguments.format(),
+            Self::Agents(arguments) => arguments.format(),
+            Self::Acp(arguments) => arguments.format(),
+            Self::Server(_) | Self::Api(_) | Self::Model(_) | Self::MockAgent => Format::Text,
+        }
+    }
+}
+
 /// Runs what the command line asks for.
 pub(crate) fn run() -> ExitCode {
-    match Arguments::parse().command {
-        Command::Server(arguments) => report(crate::server::run(&arguments)),
-        Command::Install(arguments) => finish(in_runtime(install::run(arguments))),
-        Command::Agents(arguments) => finish(in_runtime(agents::run(arguments))),
-        Command::Api(arguments) => finish(in_runtime(api::run(arguments))),
-        Command::Model(arguments) => finish(in_runtime(model::run(arguments))),
-        Command::MockAgent => report(mock_agent::run()),
-    }
+    let command = Arguments::parse().command;
+    let format = command.format();
+    let result = match command {
+        Command::Server(arguments) => crate::server::run(&arguments).map_err(CliError::from),
+        Command::Prompt(arguments) => prompt::run(&arguments),
+        Command::Install(arguments) => in_runtime(install::run(arguments)),
+        Command::Agents(arguments) => in_runtime(agents::run(arguments)),
+        Command::Acp(arguments) => in_runtime(acp::run(arguments)),
+        Command::Api(arguments) => in_runtime(api::run(arguments)),
+        Command::Model(arguments) => in_runtime(model::run(arguments)),
+        Command::MockAgent => mock_agent::run().map_err(|error| CliError::AgentFailed(error.to_string())),
+    };
+    report(result, format).into()
 }
 
-/// Why a command failed.
-#[derive(Debug, thiserror::Error)]
-enum CliError {
-    #[error("{0}")]
-    Settings(#[from] crate::settings::SettingsError),
-    #[error("{}", explain(.0))]
-    Catalog(#[from] CatalogError),
-    #[error("{failed} of {total} agents could not be installed")]
-    SomeFailed { failed: usize, total: usize },
-    #[error(
-        "cannot reach {url}: {reason}; is the server running? start it with `sandbox-agent server`, or name it with --url"
-    )]
-    Unreachable { url: String, reason: String },
-    #[error("the server answered {status}: {detail}")]
-    Refused { status: u16, detail: String },
-    #[error("interrupted")]
-    Interrupted,
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-}
-
-/// The reason, with what a person at a terminal needs to go on.
-fn explain(error: &CatalogError) -> String {
-    match (error, error.output_tail()) {
-        (CatalogError::UnknownAgent { .. }, _) => {
-            format!("{error}; `sandbox-agent agents list` shows those there are")
-        }
-        (_, Some(tail)) => format!("{error}\n{tail}"),
-        (_, None) => error.to_string(),
-    }
-}
-
-/// Commands other than the server need no more than one thread.
+/// Commands other than the server and the prompt need no more than one thread.
 ///
 /// A signal ends the command by ending the runtime: the tools of an install run in process groups of their own, which
 /// a terminal's interrupt does not reach, and are killed when their task is dropped.
@@ -100,21 +101,18 @@ fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), Cl
     })
 }
 
-fn finish(result: Result<(), CliError>) -> ExitCode {
-    let interrupted = matches!(result, Err(CliError::Interrupted));
-    let code = report(result);
-    // What a shell makes of a program that Ctrl-C has ended.
-    if interrupted { ExitCode::from(130) } else { code }
-}
-
-fn report<E: std::error::Error>(result: Result<(), E>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("sandbox-agent: {error}");
-            ExitCode::FAILURE
-        }
-    }
+/// Says what went wrong, but for output that nobody reads any more: its reader knows.
+fn report(result: Result<(), CliError>, format: Format) -> Exit {
+    let Err(error) = result else { return Exit::Done };
+    let exit = error.exit();
+    let text = match format {
+        _ if exit == Exit::OutputClosed => return exit,
+        Format::Text => format!("sandbox-agent: {error}\n"),
+        Format::Json => format!("{}\n", error.to_json()),
+    };
+    // Nobody may read this either.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+    exit
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use clap::Args;
 use scripted_model::ModelError;
-use scripted_model::recipes::{Recipe, Variable, recipes};
+use scripted_model::recipes::{Recipe, recipes};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::CliError;
+use super::error::CliError;
 
 /// Where the model listens.
 #[derive(Debug, Args)]
@@ -52,10 +52,10 @@ fn introduction(url: &str) -> String {
 
 fn described(recipe: &Recipe) -> String {
     let mut text = format!("# {}\n", recipe.agent);
-    for Variable { name, value } in &recipe.environment {
+    for (name, value) in &recipe.environment {
         text += &format!("export {name}={value}\n");
     }
-    for file in &recipe.files {
+    if let Some(file) = &recipe.file {
         text += &format!("# and in {}:\n{}\n", file.path, indented(file.content.trim_end()));
     }
     text

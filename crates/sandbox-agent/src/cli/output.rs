@@ -6,7 +6,7 @@ use std::time::Duration;
 use agent_catalog::{Catalog, InstallOutcome, InstallRequest, InstallState};
 use serde::Serialize;
 
-use super::CliError;
+use super::error::CliError;
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,21 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;
     Ok(())
+}
+
+/// Prints bytes as they are, with a line end behind them if they have none; nothing where there are none.
+pub(super) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)?;
+    if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+        out.write_all(b"\n")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Prints a line.
+pub(super) fn print_line(text: impl std::fmt::Display) -> Result<(), CliError> {
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
 /// Asks the registry, so that its agents are known, and says so when it cannot be asked.
@@ -66,7 +81,7 @@ pub(super) async fn install_with_progress(
 }
 
 /// One line on a terminal that changes in place; on anything else, a line when the text's beginning changes.
-struct StatusLine {
+pub(super) struct StatusLine {
     terminal: bool,
     frame: usize,
     last: String,
@@ -75,14 +90,14 @@ struct StatusLine {
 impl StatusLine {
     const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { terminal: std::io::stderr().is_terminal(), frame: 0, last: String::new() }
     }
 
-    fn show(&mut self, text: &str) {
+    pub(super) fn show(&mut self, text: &str) {
         if self.terminal {
-            self.frame = (self.frame + 1) % Self::FRAMES.len();
-            eprint!("\r\x1b[2K{} {text}", Self::FRAMES[self.frame]);
+            self.frame += 1;
+            eprint!("\r\x1b[2K{} {text}", Self::FRAMES[self.frame % Self::FRAMES.len()]);
             return;
         }
         // Without the running seconds, so that a log file gets a line a step.
@@ -93,8 +108,8 @@ impl StatusLine {
         }
     }
 
-    fn clear(&self) {
-        if self.terminal {
+    pub(super) fn clear(&self) {
+        if self.terminal && self.frame > 0 {
             eprint!("\r\x1b[2K");
         }
     }

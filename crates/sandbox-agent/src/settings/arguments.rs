@@ -21,7 +21,7 @@ pub(crate) enum LogFormat {
 }
 
 /// Options of the server. Flag, else environment, else config file, else default.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServerArguments {
     /// Address or name to listen on [default: 127.0.0.1]
     #[arg(long, env = "SANDBOX_AGENT_HOST")]
@@ -53,16 +53,12 @@ pub(crate) struct ServerArguments {
     /// How to log [default: text]
     #[arg(long, env = "SANDBOX_AGENT_LOG_FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
-    /// Stop when standard input ends, however that comes about: for programs that have a server of their own
-    // No variable: it would reach the servers that agents start.
-    #[arg(long)]
-    pub(crate) stop_with_stdin: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }
 
 /// Where agents come from. Shared by the server and the commands that work without one.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Agents")]
 pub(crate) struct CatalogArguments {
     /// Config file [default: $XDG_CONFIG_HOME/sandbox-agent/config.toml]
@@ -83,7 +79,7 @@ pub(crate) struct CatalogArguments {
 }
 
 /// Which files are served.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Files")]
 pub(crate) struct FileArguments {
     /// Where relative paths of files and configuration start [default: the directory the server was started in]

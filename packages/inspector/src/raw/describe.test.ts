@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { createPairs } from "../journal/pairs.ts";
 import { chunk, lines, prompt, turnEnd } from "../journal/testing.ts";
-import { sizeText } from "../text/size.ts";
-import { describe, exportLines, fits, sizeOf } from "./describe.ts";
+import { describe, exportLines, fits, sizeOf, sizeText } from "./describe.ts";
 
 const journal = lines([
   prompt("1", "héllo"),

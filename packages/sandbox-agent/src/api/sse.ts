@@ -1,7 +1,5 @@
 /** Server-sent events of one response, for streams that are not resumed. */
 
-import { arrived } from "../http.ts";
-
 /** One event. */
 export interface SseEvent {
   readonly type: string;
@@ -16,7 +14,7 @@ export async function* sseEvents(response: Response, signal?: AbortSignal): Asyn
   let event = { type: "message", data: [] as string[] };
   try {
     for (;;) {
-      const { done, value } = await arrived(reader.read(), signal);
+      const { done, value } = await reader.read();
       if (done) return;
       const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";

@@ -8,7 +8,6 @@ mod attachment;
 mod change;
 mod conditions;
 mod describe;
-mod measures;
 mod pack;
 mod problem;
 mod range;
@@ -30,7 +29,6 @@ use sandbox_fs::{FileService, UserPath};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::measures::FileMeasures;
 use self::problem::to_problem;
 use crate::settings::FileSettings;
 
@@ -45,7 +43,6 @@ pub(crate) struct Files {
     max_upload_bytes: Option<u64>,
     max_upload_entries: Option<u64>,
     archives: Arc<Semaphore>,
-    measures: Arc<FileMeasures>,
     /// Ends the streams that would not end by themselves.
     stop: CancellationToken,
 }
@@ -61,7 +58,6 @@ impl Files {
             max_upload_bytes: settings.max_upload_bytes,
             max_upload_entries: settings.max_upload_entries,
             archives: Arc::new(Semaphore::new(ARCHIVES_AT_ONCE)),
-            measures: Arc::default(),
             stop,
         })
     }
@@ -69,11 +65,6 @@ impl Files {
     /// Where relative paths start.
     pub(crate) fn workspace(&self) -> &Path {
         self.service.workspace()
-    }
-
-    /// Writes down what is counted of files.
-    pub(crate) fn expose(&self, text: &mut ::measures::Exposition) {
-        self.measures.expose(text);
     }
 }
 

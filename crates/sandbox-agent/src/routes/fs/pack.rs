@@ -1,7 +1,6 @@
 //! `GET /v1/fs/download-batch`: a directory as an archive, packed while it is sent.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -13,7 +12,6 @@ use http_edge::{Code, Problem, Query, negotiate, query};
 use sandbox_fs::{ArchiveBuilder, ArchiveFormat};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::measures::FileMeasures;
 use super::problem::to_problem;
 use super::{Files, attachment, path_or_workspace};
 use crate::routes::blocking::blocking;
@@ -41,7 +39,7 @@ pub(super) async fn pack(State(files): State<Files>, request: Request) -> Result
     if request.method() != Method::HEAD {
         // Never closed, so this only ever waits.
         let turn = files.archives.acquire_owned().await.ok();
-        *response.body_mut() = stream_of(builder, format, turn, files.measures);
+        *response.body_mut() = stream_of(builder, format, turn);
     }
     Ok(response)
 }
@@ -72,12 +70,7 @@ fn kind_of(
     })
 }
 
-fn stream_of(
-    builder: ArchiveBuilder,
-    format: ArchiveFormat,
-    turn: Option<OwnedSemaphorePermit>,
-    measures: Arc<FileMeasures>,
-) -> Body {
+fn stream_of(builder: ArchiveBuilder, format: ArchiveFormat, turn: Option<OwnedSemaphorePermit>) -> Body {
     let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
     tokio::task::spawn_blocking(move || {
         let _turn = turn;
@@ -92,10 +85,9 @@ fn stream_of(
             }
         }
     });
-    Body::from_stream(stream::unfold((pieces, measures), |(mut pieces, measures)| async move {
+    Body::from_stream(stream::unfold(pieces, |mut pieces| async move {
         let piece = pieces.recv().await?;
-        measures.packed.add(piece.as_ref().map_or(0, |piece| piece.len() as u64));
-        Some((piece, (pieces, measures)))
+        Some((piece, pieces))
     }))
 }
 

@@ -1,0 +1,19 @@
+//! What a command is given to send: text as it stands, `@FILE`, or `-` for standard input.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::error::CliError;
+
+/// The bytes that an argument stands for.
+pub(super) fn read(argument: &str) -> Result<Vec<u8>, CliError> {
+    if argument == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    match argument.strip_prefix('@') {
+        Some(file) => std::fs::read(file).map_err(|error| CliError::local(Path::new(file), &error)),
+        None => Ok(argument.as_bytes().to_vec()),
+    }
+}

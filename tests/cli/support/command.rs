@@ -1,0 +1,228 @@
+//! A place of the test's own to run the command line in, with its own home and its own mark on every process.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::harness::server::BINARY;
+use crate::harness::{Server, eventually};
+
+/// How long a command may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MARK: &str = "CLI_TEST_MARK";
+
+/// Where commands run.
+pub(crate) struct Place {
+    folder: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("cli-").tempdir().expect("a folder can be made");
+        let place = Self { folder, variables: Vec::new() };
+        let home = place.path("home").display().to_string();
+        std::fs::create_dir(&home).expect("a folder can be made");
+        let registry = place.file("registry.json", r#"{"version":"1","agents":[]}"#);
+        let mark = place.folder().display().to_string();
+        place
+            .with("HOME", &home)
+            .with("XDG_CONFIG_HOME", &format!("{home}/config"))
+            .with("XDG_DATA_HOME", &format!("{home}/data"))
+            .with("XDG_CACHE_HOME", &format!("{home}/cache"))
+            .with("SANDBOX_AGENT_ACP_REGISTRY_URL", &format!("file://{}", registry.display()))
+            .with("TERM", "xterm")
+            .with("NO_COLOR", "")
+            .with(MARK, &mark)
+    }
+
+    /// A place from which commands go to this server.
+    pub(crate) fn of(server: &Server) -> Self {
+        Self::new().with("SANDBOX_AGENT_URL", &format!("http://127.0.0.1:{}", server.port))
+    }
+
+    /// The same place with a variable set; an empty one counts as not set.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder().join(name)
+    }
+
+    /// A file in the folder.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("folders can be made");
+        std::fs::write(&path, content).expect("files can be written");
+        path
+    }
+
+    /// The product with these arguments, started through another program.
+    pub(crate) fn command_under(&self, program: &[&str], arguments: &[&str]) -> Command {
+        let mut command = Command::new(program[0]);
+        command.args(&program[1..]).arg(BINARY);
+        self.prepare(command, arguments)
+    }
+
+    fn prepare(&self, mut command: Command, arguments: &[&str]) -> Command {
+        for (name, _) in std::env::vars_os() {
+            // A setting of whoever runs the tests must not change them.
+            if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
+                command.env_remove(name);
+            }
+        }
+        command.args(arguments).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.current_dir(self.folder()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end. It has no terminal, also where the tests have one.
+    #[track_caller]
+    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
+        self.begin(arguments).end()
+    }
+
+    /// The same with something to read.
+    #[track_caller]
+    pub(crate) fn run_with_input(&self, input: impl AsRef<[u8]>, arguments: &[&str]) -> Finished {
+        let file = self.file("input", input);
+        let mut command = self.command_under(&["setsid", "--wait"], arguments);
+        command.stdin(File::open(file).expect("it was just written"));
+        self.spawn(command).end()
+    }
+
+    /// Starts a command, without a terminal.
+    pub(crate) fn begin(&self, arguments: &[&str]) -> Running {
+        self.spawn(self.command_under(&["setsid", "--wait"], arguments))
+    }
+
+    fn spawn(&self, mut command: Command) -> Running {
+        let outputs = tempfile::tempdir_in(self.folder()).expect("a folder can be made");
+        let file = |name: &str| File::create(outputs.path().join(name)).expect("a file can be made");
+        command.stdout(file("out")).stderr(file("err"));
+        Running { child: command.spawn().expect("the product starts"), outputs }
+    }
+
+    /// The processes that were started here and are still there.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
+        let mark = format!("{MARK}={}", self.folder().display());
+        let entries = std::fs::read_dir("/proc").expect("there is a /proc").flatten();
+        entries
+            .filter(|entry| {
+                let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+                environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+            })
+            .map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default())
+            .collect()
+    }
+
+    /// Demands that nothing that was started here is left.
+    #[track_caller]
+    pub(crate) fn expect_nothing_left(&self) {
+        assert_eq!(self.leftovers(), Vec::<String>::new());
+    }
+
+    /// The same, where it may take a moment.
+    #[track_caller]
+    pub(crate) fn wait_until_nothing_left(&self) {
+        eventually("every process is gone", || self.leftovers().is_empty().then_some(()));
+    }
+}
+
+/// A command under way.
+pub(crate) struct Running {
+    child: Child,
+    outputs: TempDir,
+}
+
+impl Running {
+    /// What it has printed so far.
+    pub(crate) fn output(&self) -> String {
+        self.read("out")
+    }
+
+    /// What it has said on standard error so far.
+    pub(crate) fn errors(&self) -> String {
+        self.read("err")
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Finished {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return Finished { code: status.code(), output: self.output(), errors: self.errors() };
+            }
+            assert!(Instant::now() < deadline, "it did not end within {PATIENCE:?}: {}", self.errors());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn read(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.outputs.path().join(name)).expect("it is there");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// None when a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) output: String,
+    pub(crate) errors: String,
+}
+
+impl Finished {
+    /// Demands this exit code.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}\n{}", self.output, self.errors);
+        self
+    }
+
+    /// Demands that it did what it was told.
+    #[track_caller]
+    pub(crate) fn done(self) -> Self {
+        self.exits(0)
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.output).unwrap_or_else(|error| panic!("{error}: {}", self.output))
+    }
+
+    /// The output as lines of JSON.
+    #[track_caller]
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
+        let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        self.output.lines().map(parse).collect()
+    }
+
+    /// Demands that it said this on standard error.
+    #[track_caller]
+    pub(crate) fn says(self, words: &str) -> Self {
+        assert!(self.errors.contains(words), "`{words}` is not in: {}", self.errors);
+        self
+    }
+}

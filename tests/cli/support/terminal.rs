@@ -1,0 +1,106 @@
+//! A command on a terminal of its own: what a person would see, and keys to press.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::Place;
+use crate::harness::eventually;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal with a command on it.
+pub(crate) struct Terminal {
+    child: Child,
+    keyboard: File,
+    screen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    /// Starts a command on a new terminal, which is its controlling terminal as well.
+    pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
+        Self::start_with_output(place, arguments, None)
+    }
+
+    /// The same with standard output elsewhere.
+    pub(crate) fn start_with_output(place: &Place, arguments: &[&str], output: Option<File>) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let side = || {
+            let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+            Stdio::from(rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap())
+        };
+        let mut command = place.command_under(&["setsid", "--ctty"], arguments);
+        command.stdin(side()).stderr(side());
+        command.stdout(output.map_or_else(side, Stdio::from));
+        let child = command.spawn().unwrap();
+        // The command's side is open in the command alone, so that its end is seen here.
+        drop(command);
+        let keyboard = File::from(master);
+        let mut display = keyboard.try_clone().unwrap();
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let shown = Arc::clone(&screen);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = display.read(&mut bytes) {
+                shown.lock().unwrap().extend_from_slice(&bytes[..count]);
+            }
+        });
+        Self { child, keyboard, screen }
+    }
+
+    /// Everything that was shown so far, with Unix line ends.
+    pub(crate) fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().unwrap()).replace("\r\n", "\n")
+    }
+
+    /// Waits until this is shown.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, words: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.screen().contains(words) {
+            assert!(Instant::now() < deadline, "`{words}` was not shown: {}", self.screen());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn press_ctrl_c(&mut self) {
+        self.press("\x03");
+    }
+
+    /// Waits for the command's end: its exit code and all that was shown.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let status = eventually(&format!("the command ends; it shows {}", self.screen()), || {
+            self.child.try_wait().unwrap()
+        });
+        // What it wrote last may still be on its way.
+        let mut before = self.screen();
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            let now = self.screen();
+            if now == before {
+                return (status.code(), now);
+            }
+            before = now;
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
