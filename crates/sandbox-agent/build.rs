@@ -1,4 +1,4 @@
-//! Lays out the files of the inspector for embedding, each compressed.
+//! Lays out the files of the inspector and the API document for embedding, each compressed.
 //!
 //! The inspector is built by npm, and `cargo build` must work without it: then a page that says how to build it takes
 //! its place. This never runs npm.
@@ -19,12 +19,17 @@ fn main() -> io::Result<()> {
     let _ = fs::create_dir(&built);
     let chosen = if built.join("index.html").is_file() { &built } else { &fallback };
 
-    let embedded = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("inspector");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    let document = here.join("../../docs/openapi.json");
+    compress(&document, &out.join("openapi.json.gz"))
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", document.display())))?;
+
+    let embedded = out.join("inspector");
     match fs::remove_dir_all(&embedded) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => compress_all(chosen, &embedded)?,
     }
-    for watched in [built.as_path(), fallback.as_path(), Path::new("build.rs")] {
+    for watched in [built.as_path(), fallback.as_path(), document.as_path(), Path::new("build.rs")] {
         println!("cargo:rerun-if-changed={}", watched.display());
     }
     println!("cargo:rustc-env=INSPECTOR_FILES={}", embedded.display());
@@ -40,10 +45,15 @@ fn compress_all(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             compress_all(&entry.path(), &target)?;
         } else {
-            let mut encoder = GzEncoder::new(File::create(target)?, Compression::best());
-            io::copy(&mut File::open(entry.path())?, &mut encoder)?;
-            encoder.finish()?;
+            compress(&entry.path(), &target)?;
         }
     }
+    Ok(())
+}
+
+fn compress(from: &Path, to: &Path) -> io::Result<()> {
+    let mut encoder = GzEncoder::new(File::create(to)?, Compression::best());
+    io::copy(&mut File::open(from)?, &mut encoder)?;
+    encoder.finish()?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Router;
+use http_edge::Routes;
 
 use crate::instance::Summary;
 use crate::launcher::Launcher;
@@ -24,7 +24,7 @@ impl Bridge {
     }
 
     /// `/v1/acp` and `/v1/acp/{server_id}`.
-    pub fn routes(&self) -> Router {
+    pub fn routes(&self) -> Routes {
         crate::http::routes(Arc::clone(&self.0))
     }
 

@@ -2,7 +2,8 @@
 
 use http_edge::{Code, Problem};
 use process_supervisor::Exit;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Why there is no process any more.
 #[derive(Debug, Clone)]
@@ -17,6 +18,42 @@ pub(crate) enum EndCause {
     NotStarted(Problem),
 }
 
+/// How an agent's process ended: `code`, `signal` or `error` says it.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExitReport {
+    /// Its exit code, when it ended by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub code: Option<i32>,
+    /// The name of the signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub signal: Option<String>,
+    /// Why there was no process, or that the server ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub error: Option<ExitReason>,
+    /// What went wrong when it could not be installed or started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Problem>)]
+    pub problem: Option<Problem>,
+    /// The end of what it wrote to its standard error.
+    pub stderr_tail: String,
+}
+
+/// See [`ExitReport::error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitReason {
+    /// The agent could not be installed.
+    InstallFailed,
+    /// The agent could not be started.
+    SpawnFailed,
+    /// The instance was closed, or the server stops.
+    Closed,
+}
+
 /// The end of a process with its last words.
 #[derive(Debug, Clone)]
 pub(crate) struct ExitRecord {
@@ -28,24 +65,25 @@ pub(crate) struct ExitRecord {
 
 impl ExitRecord {
     /// What the `exit` event and the instance list say.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut fields = Map::new();
+    pub(crate) fn report(&self) -> ExitReport {
+        let mut report = ExitReport { stderr_tail: self.stderr_tail.clone(), ..ExitReport::default() };
         match &self.cause {
-            EndCause::Exited(exit) => insert_exit(*exit, |name, value| {
-                fields.insert(name.to_owned(), value);
-            }),
-            EndCause::Closed | EndCause::Stopping => {
-                fields.insert("error".to_owned(), json!("closed"));
-            }
+            EndCause::Exited(exit) => (report.code, report.signal) = code_or_signal(*exit),
+            EndCause::Closed | EndCause::Stopping => report.error = Some(ExitReason::Closed),
             EndCause::NotStarted(problem) => {
-                let error =
-                    if problem.code() == Code::SpawnFailed { "spawn_failed" } else { "install_failed" };
-                fields.insert("error".to_owned(), json!(error));
-                fields.insert("problem".to_owned(), json!(problem));
+                let did_install = problem.code() == Code::SpawnFailed;
+                report.error =
+                    Some(if did_install { ExitReason::SpawnFailed } else { ExitReason::InstallFailed });
+                report.problem = Some(problem.clone());
             }
         }
-        fields.insert("stderrTail".to_owned(), json!(self.stderr_tail));
-        Value::Object(fields)
+        report
+    }
+
+    /// The same as JSON.
+    pub(crate) fn to_json(&self) -> String {
+        // Text and numbers only: nothing here can fail to serialise.
+        serde_json::to_string(&self.report()).unwrap_or_default()
     }
 
     /// What a client is told whose request this end left without an answer.
@@ -56,11 +94,11 @@ impl ExitRecord {
                     "the agent ended by {exit} without answering; its last words are in stderrTail. \
                      POST a request with ?agent= to start it again"
                 );
-                let mut problem = Problem::new(Code::AgentExited, detail);
-                insert_exit(*exit, |name, value| {
-                    let name = if name == "code" { "exitCode" } else { name };
-                    problem = problem.clone().with(name, value);
-                });
+                let problem = Problem::new(Code::AgentExited, detail);
+                let problem = match code_or_signal(*exit) {
+                    (Some(code), _) => problem.with("exitCode", code),
+                    (None, signal) => problem.with("signal", signal.unwrap_or_default()),
+                };
                 problem.with("stderrTail", self.stderr_tail.as_str())
             }
             EndCause::Closed => Problem::new(
@@ -79,11 +117,11 @@ impl ExitRecord {
     }
 }
 
-fn insert_exit(exit: Exit, mut insert: impl FnMut(&'static str, Value)) {
+fn code_or_signal(exit: Exit) -> (Option<i32>, Option<String>) {
     match exit {
-        Exit::Code(code) => insert("code", json!(code)),
-        Exit::Signal(number) => insert("signal", json!(Exit::signal_name(number))),
-        Exit::Unknown => insert("signal", json!("unknown")),
+        Exit::Code(code) => (Some(code), None),
+        Exit::Signal(number) => (None, Some(Exit::signal_name(number).to_string())),
+        Exit::Unknown => (None, Some("unknown".to_owned())),
     }
 }
 
@@ -98,12 +136,12 @@ mod tests {
     #[test]
     fn the_event_tells_code_signal_or_error() {
         let code = record(EndCause::Exited(Exit::Code(3)));
-        assert_eq!(code.to_json(), json!({"code":3,"stderrTail":"last words"}));
+        assert_eq!(code.to_json(), r#"{"code":3,"stderrTail":"last words"}"#);
         let signal = record(EndCause::Exited(Exit::Signal(9)));
-        assert_eq!(signal.to_json()["signal"], "SIGKILL");
-        assert_eq!(record(EndCause::Closed).to_json()["error"], "closed");
+        assert_eq!(signal.report().signal.unwrap(), "SIGKILL");
+        assert_eq!(record(EndCause::Closed).to_json(), r#"{"error":"closed","stderrTail":"last words"}"#);
         let missing = Problem::new(Code::AgentNotInstalled, "install it");
-        assert_eq!(record(EndCause::NotStarted(missing)).to_json()["error"], "install_failed");
+        assert_eq!(record(EndCause::NotStarted(missing)).report().error, Some(ExitReason::InstallFailed));
     }
 
     #[test]

@@ -79,7 +79,7 @@ async fn run_until_told(arguments: Arguments) -> std::io::Result<()> {
     let bridge = Bridge::new(Limits::default(), Arc::new(OneAgent(spec)));
     let exposure = Exposure { token: None, loopback_only: true, origins: Vec::new() };
     let stop = CancellationToken::new();
-    let router = with_fallbacks(bridge.routes());
+    let router = with_fallbacks(bridge.routes().into_router());
     let serving = tokio::spawn(serve(listener, router, Arc::new(exposure), stop.clone(), DRAIN * 8));
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
 use http_edge::{Code, Problem};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
 ///
@@ -48,6 +51,18 @@ impl<S: Send + Sync> FromRequestParts<S> for ServerId {
         Self::parse(text.as_deref().unwrap_or_default())
     }
 }
+
+impl PartialSchema for ServerId {
+    fn schema() -> RefOr<Schema> {
+        let text = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some("^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"))
+            .description(Some("1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit."));
+        RefOr::T(Schema::Object(text.build()))
+    }
+}
+
+impl ToSchema for ServerId {}
 
 impl fmt::Display for ServerId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

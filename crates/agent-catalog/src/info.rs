@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::error::InstallStep;
 use crate::manifest::CapabilityFacts;
@@ -15,7 +16,7 @@ use crate::progress::InstallState;
 use crate::record::{ArtifactKind, Source, Verification};
 
 /// One agent.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInfo {
     /// Its id.
@@ -26,18 +27,23 @@ pub struct AgentInfo {
     pub installed: bool,
     /// The version in use.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub version: Option<String>,
     /// Where it is: a version's directory, or a custom agent's program.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<String>)]
     pub path: Option<PathBuf>,
     /// Where it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub source: Option<Source>,
     /// Set for an agent that the ACP registry does not list.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub non_registry: Option<bool>,
     /// What starting it once has shown.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub verified: Option<Verification>,
     /// Whether any of the credentials it looks for is there.
     pub credentials_available: bool,
@@ -45,36 +51,42 @@ pub struct AgentInfo {
     pub capabilities: AgentCapabilities,
     /// The models it offers, from a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<HashMap<String, Value>>)]
     pub models: Option<Value>,
     /// The modes it offers, from a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<HashMap<String, Value>>)]
     pub modes: Option<Value>,
     /// The options it offers, from a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Vec<HashMap<String, Value>>>)]
     pub config_options: Option<Value>,
     /// Why a probe could not open a session.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub config_error: Option<String>,
     /// Whether instances of it run; filled in by whoever runs them.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub server_status: Option<ServerStatus>,
     /// How to install it and how far that is.
     pub install: InstallInfo,
 }
 
 /// Whether instances of an agent run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerStatus {
     /// `running` or `stopped`.
     pub status: ServerState,
     /// How long the oldest instance has been running.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub uptime_ms: Option<u64>,
 }
 
 /// See [`ServerStatus::status`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerState {
     /// At least one instance runs.
@@ -84,7 +96,7 @@ pub enum ServerState {
 }
 
 /// How to install an agent and how far that is.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallInfo {
     /// The command to type.
@@ -93,24 +105,29 @@ pub struct InstallInfo {
     pub state: InstallState,
     /// The step under way or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub step: Option<InstallStep>,
     /// What the step works on.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub detail: Option<String>,
     /// How long it has been running, or ran.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub elapsed_ms: Option<u64>,
     /// Why the last attempt failed, or why verification did.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub error: Option<String>,
 }
 
 /// The body of an install request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstallRequest {
     /// Install again even when it is there.
     #[serde(deserialize_with = "null_is_false")]
+    #[schema(value_type = Option<bool>)]
     pub reinstall: bool,
     /// The native agent's version.
     pub agent_version: Option<String>,
@@ -123,7 +140,7 @@ fn null_is_false<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bo
 }
 
 /// The answer to an install request. Snake case here is the contract's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct InstallOutcome {
     /// Whether there was nothing to do.
     pub already_installed: bool,
@@ -132,21 +149,23 @@ pub struct InstallOutcome {
 }
 
 /// One installed thing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct InstallArtifact {
     /// What it is.
     pub kind: ArtifactKind,
     /// Where it is.
+    #[schema(value_type = String)]
     pub path: PathBuf,
     /// Its version, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub version: Option<String>,
     /// Where it came from.
     pub source: Source,
 }
 
 /// What an agent can do, as the published client's types list it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, clippy::struct_excessive_bools, reason = "a wire format: the names say it all")]
 pub struct AgentCapabilities {

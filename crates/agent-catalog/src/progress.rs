@@ -9,7 +9,7 @@ use crate::agent_id::AgentId;
 use crate::error::InstallStep;
 
 /// Whether an agent is being installed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallState {
     /// Nobody has installed it yet.

@@ -14,7 +14,7 @@ use crate::host::HostEnvironment;
 use crate::launch::{LaunchCommand, VersionLease};
 
 /// Where an installed thing came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The ACP registry, fresh or cached.
@@ -28,7 +28,7 @@ pub enum Source {
 }
 
 /// What an artifact is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
     /// The program that speaks ACP.
@@ -40,7 +40,7 @@ pub enum ArtifactKind {
 }
 
 /// What starting the agent once has shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
     /// It answered.

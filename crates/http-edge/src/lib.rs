@@ -2,18 +2,22 @@
 //!
 //! - [`codes`]: the closed list of error codes. Documentation is made from it.
 //! - [`problem`]: RFC 9457 problem documents, the only shape in which an error leaves the server.
+//! - [`document`]: problems as the API document describes them; runs in tests only.
 //! - [`exposure`]: who may talk to the server: bearer token, host names, origins, CORS.
 //! - [`negotiate`]: `Accept` and `Content-Type`.
 //! - [`query`]: query strings, with errors that name the parameter.
+//! - [`routes`]: a router that remembers what it was given.
 //! - [`serve`]: accepting connections and letting go of them.
 //! - [`sse`]: the frame around a stream of server-sent events.
 
 pub mod codes;
+pub mod document;
 pub mod exposure;
 pub mod negotiate;
 pub mod problem;
 pub mod query;
 mod request_id;
+pub mod routes;
 pub mod serve;
 pub mod sse;
 
@@ -21,3 +25,4 @@ pub use codes::Code;
 pub use exposure::{Exposure, ExposureError, Origin, Token};
 pub use problem::Problem;
 pub use query::Query;
+pub use routes::{Route, Routes};

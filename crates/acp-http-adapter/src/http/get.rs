@@ -5,15 +5,49 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use http_edge::{Code, Problem, Query, negotiate, query};
+use http_edge::{Code, Problem, Query, negotiate, problems, query};
 
 use crate::instance::{Instance, Phase};
 use crate::registry::Registry;
 use crate::server_id::ServerId;
 use crate::stream::{JournalCursor, JournalFeed, MessageCursor, MessageFeed, Replay, View, respond};
 
-/// Streams what the agent says, or both directions with `?view=journal`.
-pub(super) async fn stream(
+problems!(pub(crate) StreamProblems:
+    InvalidServerId, InvalidParameter, InvalidCursor, UnknownServer, NotAcceptable, InstanceClosing);
+
+/// Streams what the agent says
+///
+/// Server-sent events. `message` carries a JSON-RPC message of the agent and has its number as `id`; `gap`, `unparsed`,
+/// `answered`, `failed` and `exit` are told beside them and are no messages. `exit` ends the stream. With
+/// `view=journal` the messages of clients are there as well, as `sent`, and every `id` is a journal number, `j` first.
+/// A comment comes every 15 seconds. Any number of readers each get everything.
+#[utoipa::path(
+    get,
+    path = "/v1/acp/{server_id}",
+    operation_id = "streamInstance",
+    tag = "instances",
+    params(
+        ("server_id" = ServerId, Path, description = "The client's own name for the instance."),
+        ("view" = inline(Option<View>), Query, description = "What to stream: the agent's messages, or both directions."),
+        ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
+        ("Last-Event-ID" = Option<String>, Header, nullable = false, description = "The `id` of the last event seen: a number, or `j` and a number with `view=journal`."),
+    ),
+    responses(
+        (status = 200, description = "The events, until the agent ends.", content_type = "text/event-stream", body = String),
+        (status = 204, description = "The agent has ended and the reader has seen all of it."),
+        StreamProblems
+    ),
+    extensions(("x-events" = json!({
+        "message": {"$ref": "#/components/schemas/JsonRpcMessage"},
+        "sent": {"$ref": "#/components/schemas/JsonRpcMessage"},
+        "gap": {"$ref": "#/components/schemas/GapEvent"},
+        "unparsed": {"$ref": "#/components/schemas/UnparsedEvent"},
+        "answered": {"$ref": "#/components/schemas/AnsweredEvent"},
+        "failed": {"$ref": "#/components/schemas/FailedEvent"},
+        "exit": {"$ref": "#/components/schemas/ExitReport"},
+    })))
+)]
+pub(crate) async fn stream(
     State(registry): State<Arc<Registry>>,
     server_id: ServerId,
     request: Request,

@@ -5,15 +5,53 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
-use http_edge::{Code, Problem, Query, negotiate};
+use http_edge::{Code, Problem, Query, negotiate, problems};
 
 use super::get::{replay_of, view_of};
+use crate::instance::InstanceList;
 use crate::registry::Registry;
 use crate::server_id::ServerId;
-use crate::stream::{ManyFeed, Selection, respond};
+use crate::stream::{ManyFeed, Replay, Selection, View, respond};
 
-/// The list, or with `Accept: text/event-stream` everything that happens.
-pub(super) async fn list(
+problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCursor, NotAcceptable, Internal);
+
+/// Lists the instances, or streams many of them
+///
+/// With `Accept: text/event-stream` it streams the events of many instances on one connection: first `instances`, the
+/// list as it is now, then every event of each with the instance's id, and `opened` and `closed` as instances come and
+/// go. Every `id` is a journal number, one cursor for all.
+#[utoipa::path(
+    get,
+    path = "/v1/acp",
+    operation_id = "listInstances",
+    tag = "instances",
+    params(
+        ("server" = Option<Vec<ServerId>>, Query, style = Form, explode, description = "Stream these instances only; may be repeated."),
+        ("view" = inline(Option<View>), Query, description = "What to stream: the agents' messages, or both directions."),
+        ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
+        ("Last-Event-ID" = Option<String>, Header, nullable = false, description = "The `id` of the last event seen on this stream: `j` and a number."),
+    ),
+    responses(
+        (status = 200, description = "The list, or the stream.", content(
+            (InstanceList = "application/json"),
+            (String = "text/event-stream")
+        )),
+        ListProblems
+    ),
+    extensions(("x-events" = json!({
+        "instances": {"$ref": "#/components/schemas/InstanceList"},
+        "opened": {"$ref": "#/components/schemas/InstanceChange"},
+        "closed": {"$ref": "#/components/schemas/InstanceChange"},
+        "gap": {"$ref": "#/components/schemas/GapEvent"},
+        "message": {"$ref": "#/components/schemas/InstanceEvent"},
+        "sent": {"$ref": "#/components/schemas/InstanceEvent"},
+        "unparsed": {"$ref": "#/components/schemas/InstanceEvent"},
+        "answered": {"$ref": "#/components/schemas/InstanceEvent"},
+        "failed": {"$ref": "#/components/schemas/InstanceEvent"},
+        "exit": {"$ref": "#/components/schemas/InstanceEvent"},
+    })))
+)]
+pub(crate) async fn list(
     State(registry): State<Arc<Registry>>,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -21,9 +59,9 @@ pub(super) async fn list(
         return stream(registry, &request);
     }
     negotiate::require_accept(request.headers(), "application/json")?;
-    let list = serde_json::to_string(&registry.summaries())
+    let list = serde_json::to_string(&InstanceList { servers: registry.summaries() })
         .map_err(|error| Problem::new(Code::Internal, format!("cannot write the list: {error}")))?;
-    let mut response = Response::new(format!(r#"{{"servers":{list}}}"#).into());
+    let mut response = Response::new(list.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)

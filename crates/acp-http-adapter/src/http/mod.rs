@@ -1,23 +1,24 @@
 //! The HTTP endpoints of the bridge: `/v1/acp` and `/v1/acp/{server_id}`.
 
 mod body;
-mod delete;
-mod get;
-mod list;
-mod post;
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod post;
 mod prefer;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::routing::get;
+use http_edge::Routes;
 
 use crate::registry::Registry;
 
 /// The routes, without fallbacks.
-pub(crate) fn routes(registry: Arc<Registry>) -> Router {
-    Router::new()
-        .route("/v1/acp", get(list::list))
-        .route("/v1/acp/{server_id}", get(get::stream).post(post::post).delete(delete::delete))
+pub(crate) fn routes(registry: Arc<Registry>) -> Routes {
+    Routes::new()
+        .get("/v1/acp", list::list)
+        .get("/v1/acp/{server_id}", get::stream)
+        .post("/v1/acp/{server_id}", post::post)
+        .delete("/v1/acp/{server_id}", delete::delete)
         .with_state(registry)
 }

@@ -8,10 +8,11 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use http_edge::{Code, Problem, Query, negotiate};
+use http_edge::{Code, Problem, Query, negotiate, problems};
 
 use super::body;
 use super::prefer::{PREFERENCE_APPLIED, Preferences};
+use crate::document::{JsonRpcMessage, JsonRpcResponse};
 use crate::envelope::Envelope;
 use crate::idempotency::IdempotencyKey;
 use crate::instance::{Admission, Incoming, Instance};
@@ -20,8 +21,39 @@ use crate::registry::{Arriving, Registry};
 use crate::request_id::RequestId;
 use crate::server_id::ServerId;
 
-/// Takes one message; answers with the agent's answer when there is one to wait for.
-pub(super) async fn post(
+problems!(pub(crate) PostProblems:
+    InvalidServerId, InvalidJson, InvalidEnvelope, InvalidParameter, InvalidHeader, AgentRequired, UnknownAgent,
+    VersionUnavailable, NotAcceptable, AgentMismatch, DuplicateRequestId, AlreadyAnswered, InstanceClosing,
+    AgentNotInstalled, OutcomeGone, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused, TooManyPending,
+    TooManyInstances, Internal, AgentExited, SpawnFailed, WriteFailed, InstallFailed, RuntimeMissing, InstanceClosed,
+    AgentNotReading, MemoryBudgetExhausted, ServerStopping, RequestTimeout, NoSpace);
+
+/// Sends one message to the agent
+///
+/// The first message to a server id names the agent, which is installed when it is missing, and started. A request is
+/// answered with the agent's answer, as the agent wrote it; what needs no answer is 202 once it stands in line. The
+/// answer also comes on the stream.
+#[utoipa::path(
+    post,
+    path = "/v1/acp/{server_id}",
+    operation_id = "postMessage",
+    tag = "instances",
+    params(
+        ("server_id" = ServerId, Path, description = "The client's own name for the instance."),
+        ("agent" = Option<String>, Query, description = "The agent to start. Required for the first message; must be the bound agent later."),
+        ("Prefer" = Option<String>, Header, nullable = false, description = "RFC 7240: `respond-async` answers at once, the answer comes on the stream; `wait=N` waits at most N seconds."),
+        ("Idempotency-Key" = Option<String>, Header, nullable = false, min_length = 1, max_length = 255, description = "A repeat with the same key is not sent to the agent again and gets the first one's outcome."),
+    ),
+    request_body(content = JsonRpcMessage, content_type = "application/json", description = "One JSON-RPC 2.0 message, no batch."),
+    responses(
+        (status = 200, description = "The agent's answer; a JSON-RPC error is one as well.", content_type = "application/json", body = JsonRpcResponse),
+        (status = 202, description = "Taken. Nothing is waited for.", headers(
+            ("Preference-Applied" = String, description = "Which preferences decided."),
+        )),
+        PostProblems
+    )
+)]
+pub(crate) async fn post(
     State(registry): State<Arc<Registry>>,
     server_id: ServerId,
     request: Request,

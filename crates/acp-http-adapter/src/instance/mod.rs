@@ -14,14 +14,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
 
 pub(crate) use self::lifecycle::{CloseReason, start};
 pub(crate) use self::state::{Admission, Incoming, Phase, State};
 use crate::clock::now_ms;
+use crate::document::JsonRpcId;
+use crate::exit_record::ExitReport;
 use crate::log::EventLog;
 use crate::server_id::ServerId;
 use crate::shared::Shared;
@@ -110,10 +112,10 @@ impl Instance {
     pub(crate) fn summary(&self) -> Summary {
         let state = self.lock();
         let (status, exit) = match &state.phase {
-            Phase::Starting => ("starting", None),
-            Phase::Running => ("running", None),
-            Phase::Closing => ("closing", None),
-            Phase::Exited(record) | Phase::Gone(record) => ("exited", Some(record.to_json())),
+            Phase::Starting => (InstanceStatus::Starting, None),
+            Phase::Running => (InstanceStatus::Running, None),
+            Phase::Closing => (InstanceStatus::Closing, None),
+            Phase::Exited(record) | Phase::Gone(record) => (InstanceStatus::Exited, Some(record.report())),
         };
         let awaiting = state.awaited.iter().map(|(id, event)| AwaitingSummary {
             id: RawValue::from_string(id.as_json().to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned()),
@@ -158,17 +160,40 @@ impl Drop for ReaderGuard {
     }
 }
 
+/// All instances.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct InstanceList {
+    /// One for each server id.
+    pub(crate) servers: Vec<Summary>,
+}
+
+/// How far an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InstanceStatus {
+    /// Its agent is being installed or started.
+    Starting,
+    /// Its agent runs.
+    Running,
+    /// Its agent is being ended.
+    Closing,
+    /// Its agent has ended; what it said can still be read.
+    Exited,
+}
+
 /// One instance as the list shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Instance)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// The id the client chose.
     pub server_id: String,
     /// The agent it is bound to.
     pub agent: String,
-    /// `starting`, `running`, `closing` or `exited`.
-    pub status: &'static str,
+    /// How far it is.
+    pub status: InstanceStatus,
     /// The agent's process id while it runs.
+    #[schema(required = true)]
     pub pid: Option<u32>,
     /// When the instance was made, in milliseconds since 1970.
     pub created_at_ms: u64,
@@ -184,13 +209,16 @@ pub struct Summary {
     pub readers: usize,
     /// How the process ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit: Option<Value>,
+    #[schema(nullable = false)]
+    pub exit: Option<ExitReport>,
 }
 
 /// An unanswered request of the agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AwaitedRequest)]
 pub struct AwaitingSummary {
     /// Its JSON-RPC id.
+    #[schema(value_type = JsonRpcId)]
     pub id: Box<RawValue>,
     /// The event that it was.
     pub event: u64,

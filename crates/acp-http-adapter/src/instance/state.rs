@@ -401,8 +401,7 @@ impl State {
         self.pid = None;
         self.input_failure = None;
         let settlements = self.fail_all(&record.to_problem());
-        let (event, _) =
-            self.log.append_one(EventKind::Exit, record.to_json().to_string().as_bytes(), now_ms());
+        let (event, _) = self.log.append_one(EventKind::Exit, record.to_json().as_bytes(), now_ms());
         record.event = event;
         self.settle_account();
         self.phase = match then {

@@ -2,15 +2,18 @@
 
 use http::HeaderMap;
 use http_edge::{Code, Problem};
+use utoipa::ToSchema;
 
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// How much of the past a reader without a cursor wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "lowercase")]
 pub(crate) enum Replay {
     /// All that is held.
     All,
     /// Nothing: start at the newest.
+    #[schema(rename = "none")]
     Nothing,
 }
 

@@ -7,10 +7,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use utoipa::ToSchema;
+
 use super::feed::{Feed, Pull};
 use super::journal::{lost, merged};
 use super::{JournalCursor, Replay};
-use crate::instance::{Instance, Phase, State};
+use crate::instance::{Instance, InstanceList, Phase, State};
 use crate::log::{Entry, EventKind, Framer};
 use crate::registry::{Change, ChangeKind, Registry};
 use crate::server_id::ServerId;
@@ -39,7 +41,8 @@ impl Selection {
 }
 
 /// Which events are meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "lowercase")]
 pub(crate) enum View {
     /// What agents say.
     Messages,
@@ -105,8 +108,8 @@ impl ManyFeed {
             .filter(|instance| self.selection.has(&instance.id))
             .map(|instance| instance.summary())
             .collect();
-        let list = serde_json::to_string(&summaries).unwrap_or_default();
-        framer.push_plain("instances", None, format!(r#"{{"servers":{list}}}"#).as_bytes());
+        let list = serde_json::to_string(&InstanceList { servers: summaries }).unwrap_or_default();
+        framer.push_plain("instances", None, list.as_bytes());
         if self.owed && self.seen > self.registry.shared.newest_journal() {
             // A cursor from another life of the server, with its clock ahead of this one's.
             framer.push_plain("gap", None, format!(r#"{{"after":{},"next":0}}"#, self.seen).as_bytes());

@@ -1,14 +1,13 @@
 //! `/v1/agents`: which agents there are, how they are, and installing them.
 
-use acp_http_adapter::{Bridge, Summary};
+use acp_http_adapter::{Bridge, InstanceStatus, Summary};
 use agent_catalog::{
     AgentInfo, Catalog, CatalogError, InstallOutcome, InstallRequest, ServerState, ServerStatus,
 };
+use axum::Json;
 use axum::extract::{FromRequestParts, Path, Request, State};
-use axum::routing::{get, post};
-use axum::{Json, Router};
 use http::request::Parts;
-use http_edge::{Code, Problem, Query, negotiate};
+use http_edge::{Code, Problem, Query, Routes, negotiate};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,19 +22,33 @@ struct Agents {
     bridge: Bridge,
 }
 
-pub(super) fn routes(catalog: Catalog, bridge: Bridge) -> Router {
-    Router::new()
-        .route("/v1/agents", get(list))
-        .route("/v1/agents/{agent}", get(show))
-        .route("/v1/agents/{agent}/install", post(install))
+pub(super) fn routes(catalog: Catalog, bridge: Bridge) -> Routes {
+    Routes::new()
+        .get("/v1/agents", list)
+        .get("/v1/agents/{agent}", show)
+        .post("/v1/agents/{agent}/install", install)
         .with_state(Agents { catalog, bridge })
 }
 
+/// All agents.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 struct AgentList {
+    /// Those of the catalog, of the configuration and of the registry.
     agents: Vec<AgentInfo>,
 }
 
+/// Lists the agents
+///
+/// Everything that can be run or installed. What a probe has found is there when it is known.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/agents",
+    operation_id = "listAgents",
+    tag = "agents",
+    params(("config" = Option<bool>, Query, description = "Start every installed agent once to learn its models, modes and options.")),
+    responses((status = 200, description = "The agents.", body = AgentList), problems::List)
+))]
 async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<AgentList>, Problem> {
     let probe = Query::of(request.uri()).switch("config")?;
     let mut found = agents.catalog.agents().await;
@@ -52,6 +65,18 @@ async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<Age
     Ok(Json(AgentList { agents: found }))
 }
 
+/// Describes one agent
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/agents/{agent}",
+    operation_id = "getAgent",
+    tag = "agents",
+    params(
+        ("agent" = String, Path, description = "The agent's id."),
+        ("config" = Option<bool>, Query, description = "Start the agent once to learn its models, modes and options.")
+    ),
+    responses((status = 200, description = "The agent.", body = AgentInfo), problems::Show)
+))]
 async fn show(
     State(agents): State<Agents>,
     id: AgentName,
@@ -67,6 +92,19 @@ async fn show(
     Ok(Json(info))
 }
 
+/// Installs an agent
+///
+/// Runs to its end whether or not the client stays. Installing what is there does nothing unless `reinstall` is set or
+/// another version is asked for.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/install",
+    operation_id = "installAgent",
+    tag = "agents",
+    params(("agent" = String, Path, description = "The agent's id.")),
+    request_body(content = InstallRequest, content_type = "application/json", description = "May be left out."),
+    responses((status = 200, description = "It is installed.", body = InstallOutcome), problems::Install)
+))]
 async fn install(
     State(agents): State<Agents>,
     id: AgentName,
@@ -115,7 +153,7 @@ impl Agents {
         let is_of = |name: &str| self.catalog.canonical(name).is_ok_and(|id| id.as_str() == info.id);
         let oldest = running
             .iter()
-            .filter(|instance| instance.status == "running" && is_of(&instance.agent))
+            .filter(|instance| instance.status == InstanceStatus::Running && is_of(&instance.agent))
             .map(|instance| instance.created_at_ms)
             .min();
         ServerStatus {
@@ -137,4 +175,36 @@ impl<S: Send + Sync> FromRequestParts<S> for AgentName {
             Err(_) => Err(Problem::new(Code::AgentNotFound, "the agent's name in the path is not UTF-8")),
         }
     }
+}
+
+#[cfg(test)]
+pub(super) mod document {
+    use super::*;
+
+    #[derive(utoipa::OpenApi)]
+    #[openapi(paths(list, show, install), modifiers(&BodyIsOptional))]
+    pub(in crate::routes) struct Document;
+
+    struct BodyIsOptional;
+
+    impl utoipa::Modify for BodyIsOptional {
+        fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+            let item = document.paths.paths.get_mut("/v1/agents/{agent}/install").unwrap();
+            match item.post.as_mut().unwrap().request_body.as_mut().unwrap() {
+                utoipa::openapi::RefOr::T(body) => body.required = Some(utoipa::openapi::Required::False),
+                utoipa::openapi::RefOr::Ref(_) => unreachable!("it is described in place"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod problems {
+    use http_edge::problems;
+
+    problems!(pub(super) List: InvalidParameter, UnknownAgent, InstallFailed, RuntimeMissing, NoSpace);
+    problems!(pub(super) Show: InvalidParameter, AgentNotFound, AgentNotInstalled, InstallFailed, RuntimeMissing, NoSpace);
+    problems!(pub(super) Install:
+        InvalidJson, VersionUnavailable, AgentNotFound, PayloadTooLarge, UnsupportedMediaType, InstallFailed,
+        RuntimeMissing, NoSpace);
 }

@@ -3,43 +3,120 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use axum::routing::get;
-use axum::{Json, Router};
-use serde_json::{Value, json};
+use axum::Json;
+use http_edge::Routes;
+use serde::Serialize;
 
 /// The version of the product.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-pub(super) fn routes() -> Router {
+pub(super) fn routes() -> Routes {
     LazyLock::force(&STARTED);
-    Router::new()
-        .route("/", get(root))
-        .route("/healthz", get(alive))
-        .route("/readyz", get(alive))
-        .route("/v1/health", get(health))
+    Routes::new().get("/", root).get("/healthz", alive).get("/readyz", ready).get("/v1/health", health)
 }
 
-async fn root() -> Json<Value> {
-    Json(json!({
-        "name": "sandbox-agent",
-        "version": VERSION,
-        "links": {
-            "health": "/v1/health",
-            "agents": "/v1/agents",
-            "instances": "/v1/acp",
-            "instance": "/v1/acp/{server_id}",
-            "inspector": "/ui/",
-        },
-    }))
+/// What this is and where to go from here.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ServerInfo))]
+struct Root {
+    name: &'static str,
+    version: &'static str,
+    links: Links,
 }
 
-async fn health() -> Json<Value> {
-    let uptime = u64::try_from(STARTED.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Json(json!({"status": "ok", "version": VERSION, "uptimeMs": uptime}))
+/// Where things are.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ServerLinks))]
+struct Links {
+    health: &'static str,
+    agents: &'static str,
+    instances: &'static str,
+    instance: &'static str,
+    openapi: &'static str,
+    inspector: &'static str,
 }
 
+/// Says what this is and where to go from here
+#[cfg_attr(test, utoipa::path(
+    get, path = "/", operation_id = "getRoot", tag = "server", security(()),
+    responses((status = 200, description = "The server's name, version and links.", body = Root), document::Open)
+))]
+async fn root() -> Json<Root> {
+    let links = Links {
+        health: "/v1/health",
+        agents: "/v1/agents",
+        instances: "/v1/acp",
+        instance: "/v1/acp/{server_id}",
+        openapi: "/v1/openapi.json",
+        inspector: "/ui/",
+    };
+    Json(Root { name: "sandbox-agent", version: VERSION, links })
+}
+
+/// How the server is.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+struct Health {
+    status: Status,
+    version: &'static str,
+    /// For how long it has been running, in milliseconds.
+    uptime_ms: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = HealthStatus))]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+}
+
+/// Says how the server is
+#[cfg_attr(test, utoipa::path(
+    get, path = "/v1/health", operation_id = "getHealth", tag = "server",
+    responses((status = 200, description = "It is well.", body = Health), document::Protected)
+))]
+async fn health() -> Json<Health> {
+    let uptime_ms = u64::try_from(STARTED.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Json(Health { status: Status::Ok, version: VERSION, uptime_ms })
+}
+
+/// Answers while the process lives
+#[cfg_attr(test, utoipa::path(
+    get, path = "/healthz", operation_id = "getLiveness", tag = "server", security(()),
+    responses((status = 200, description = "`ok`", content_type = "text/plain", body = String), document::Open)
+))]
 async fn alive() -> &'static str {
     "ok"
+}
+
+/// Answers when the server takes requests
+#[cfg_attr(test, utoipa::path(
+    get, path = "/readyz", operation_id = "getReadiness", tag = "server", security(()),
+    responses((status = 200, description = "`ok`", content_type = "text/plain", body = String), document::Open)
+))]
+async fn ready() -> &'static str {
+    "ok"
+}
+
+#[cfg(test)]
+pub(super) mod document {
+    use http_edge::document::{ResponseMap, open};
+
+    #[derive(utoipa::OpenApi)]
+    #[openapi(paths(super::root, super::health, super::alive, super::ready))]
+    pub(in crate::routes) struct Document;
+
+    http_edge::problems!(pub(in crate::routes) Protected:);
+
+    /// The problems of what needs no token.
+    pub(in crate::routes) struct Open;
+
+    impl utoipa::IntoResponses for Open {
+        fn responses() -> ResponseMap {
+            open(&[])
+        }
+    }
 }

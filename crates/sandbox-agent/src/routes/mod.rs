@@ -2,9 +2,13 @@
 
 mod agents;
 mod blocking;
+mod compressed;
 mod config;
+#[cfg(test)]
+mod document;
 mod fs;
 mod health;
+mod openapi;
 mod removed;
 mod ui;
 mod upload;
@@ -12,6 +16,7 @@ mod upload;
 use acp_http_adapter::Bridge;
 use agent_catalog::Catalog;
 use axum::Router;
+use http_edge::Routes;
 use http_edge::serve::with_fallbacks;
 
 pub(crate) use self::config::Configuration;
@@ -29,15 +34,19 @@ pub(crate) struct Services {
 
 /// All routes, with problems for whatever is not one.
 pub(crate) fn all(services: Services) -> Router {
+    with_fallbacks(listed(services).into_router())
+}
+
+/// All routes, as the API document must have them.
+fn listed(services: Services) -> Routes {
     let Services { bridge, catalog, files, configuration } = services;
-    with_fallbacks(
-        Router::new()
-            .merge(health::routes())
-            .merge(removed::routes())
-            .merge(ui::routes())
-            .merge(bridge.routes())
-            .merge(agents::routes(catalog, bridge))
-            .merge(fs::routes(files))
-            .merge(config::routes(configuration)),
-    )
+    Routes::new()
+        .merge(health::routes())
+        .merge(openapi::routes())
+        .merge(removed::routes())
+        .merge(ui::routes())
+        .merge(bridge.routes())
+        .merge(agents::routes(catalog, bridge))
+        .merge(fs::routes(files))
+        .merge(config::routes(configuration))
 }

@@ -1,32 +1,79 @@
 //! Endpoints of older designs, which say what replaced them.
 
-use axum::Router;
 use axum::extract::Request;
-use axum::routing::any;
-use http_edge::{Code, Problem};
+use http_edge::{Code, Problem, Routes};
 
-pub(super) fn routes() -> Router {
-    let acp = "/v1/acp/{server_id}";
-    let sessions = "session/list and session/load over /v1/acp/{server_id}";
-    let agent = "GET /v1/agents/{agent}";
-    [
-        ("/v1/rpc", acp),
-        ("/v1/sessions", sessions),
-        ("/v1/sessions/", sessions),
-        ("/v1/sessions/{*rest}", sessions),
-        ("/v1/agents/{agent}/models", agent),
-        ("/v1/agents/{agent}/modes", agent),
-    ]
-    .into_iter()
-    .fold(Router::new(), |router, (path, replacement)| {
-        router.route(
-            path,
-            any(move |request: Request| async move { removed(request.uri().path(), replacement) }),
-        )
+const SESSIONS: &str = "session/list and session/load over /v1/acp/{server_id}";
+const AGENT: &str = "GET /v1/agents/{agent}";
+
+/// What was removed, and what replaced it.
+const REMOVED: [(&str, &str); 6] = [
+    ("/v1/rpc", "/v1/acp/{server_id}"),
+    ("/v1/sessions", SESSIONS),
+    ("/v1/sessions/", SESSIONS),
+    ("/v1/sessions/{*rest}", SESSIONS),
+    ("/v1/agents/{agent}/models", AGENT),
+    ("/v1/agents/{agent}/modes", AGENT),
+];
+
+pub(super) fn routes() -> Routes {
+    REMOVED.into_iter().fold(Routes::new(), |routes, (path, replacement)| {
+        routes.any(path, move |request: Request| async move { removed(request.uri().path(), replacement) })
     })
 }
 
 fn removed(path: &str, replacement: &str) -> Problem {
     Problem::new(Code::Removed, format!("{path} was removed; use {replacement}"))
         .with("replacement", replacement)
+}
+
+#[cfg(test)]
+pub(super) mod document {
+    use http_edge::document::{self, utoipa};
+    use utoipa::openapi::extensions::ExtensionsBuilder;
+    use utoipa::openapi::path::{
+        HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn, PathItem, PathsBuilder,
+    };
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    use utoipa::openapi::{Deprecated, OpenApi, OpenApiBuilder, Required, ResponsesBuilder};
+
+    use super::{Code, REMOVED};
+
+    /// One operation a path stands for all its methods, as `x-any-method` says.
+    pub(in crate::routes) fn document() -> OpenApi {
+        let paths = REMOVED.into_iter().fold(PathsBuilder::new(), |paths, (path, replacement)| {
+            let path = path.replace("{*", "{");
+            let responses =
+                ResponsesBuilder::new().responses_from_iter(document::protected(&[Code::Removed]));
+            let mut operation = OperationBuilder::new()
+                .operation_id(Some(format!("removed{}", name(&path))))
+                .summary(Some(format!("Was removed; use {replacement}")))
+                .description(Some("Every method gets the same answer."))
+                .deprecated(Some(Deprecated::True))
+                .tag("removed")
+                .responses(responses.build())
+                .extensions(Some(ExtensionsBuilder::new().add("x-any-method", true).build()));
+            if let Some((_, parameter)) = path.split_once('{') {
+                let name = parameter.split('}').next().unwrap_or_default();
+                let text = ObjectBuilder::new().schema_type(Type::String);
+                operation = operation.parameter(
+                    ParameterBuilder::new()
+                        .name(name)
+                        .parameter_in(ParameterIn::Path)
+                        .required(Required::True)
+                        .schema(Some(text)),
+                );
+            }
+            paths.path(path, PathItem::new(HttpMethod::Get, operation))
+        });
+        OpenApiBuilder::new().paths(paths).build()
+    }
+
+    /// `/v1/sessions/{rest}` is `SessionsRest`, `/v1/sessions/` is `SessionsSlash`.
+    fn name(path: &str) -> String {
+        let words = path.trim_start_matches("/v1").split(['/', '{', '}']).filter(|word| !word.is_empty());
+        let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+        let name: String = words.map(capital).collect();
+        if path.ends_with('/') { name + "Slash" } else { name }
+    }
 }

@@ -3,17 +3,15 @@
 //! They need no token, since they hold no secret: everything the page shows it asks of `/v1` like any other client.
 //! Nothing here knows what the page does.
 
-use std::io::Read;
-
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::response::IntoResponse;
-use axum::routing::get;
-use flate2::read::GzDecoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use http_edge::{Code, Problem};
+use http_edge::{Code, Problem, Routes};
 use rust_embed::{EmbeddedFile, RustEmbed};
+
+use super::compressed;
 
 /// The built inspector, or the page that says how to build it; `build.rs` decides and compresses.
 #[derive(RustEmbed)]
@@ -26,19 +24,53 @@ const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self'; i
     media-src data: blob:; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-pub(super) fn routes() -> Router {
-    Router::new()
-        .route("/ui", get(to_folder))
-        .route("/ui/", get(async |headers: HeaderMap| serve("index.html", &headers)))
-        .route(
-            "/ui/{*path}",
-            get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers)),
-        )
+pub(super) fn routes() -> Routes {
+    Routes::new().get("/ui", to_folder).get("/ui/", page).get("/ui/{*path}", file)
 }
 
-/// Relative, so that it holds behind a path prefix that this server does not know of.
+/// Leads to the inspector
+#[cfg_attr(test, utoipa::path(
+    get, path = "/ui", operation_id = "findInspector", tag = "inspector", security(()),
+    responses(
+        (status = 308, description = "It is at `ui/`.", headers(("Location" = String, description = "Relative."))),
+        super::health::document::Open
+    )
+))]
 async fn to_folder() -> impl IntoResponse {
+    // Relative, so that it holds behind a path prefix that this server does not know of.
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "ui/"), (header::CACHE_CONTROL, "no-cache")])
+}
+
+/// Sends the inspector's page
+#[cfg_attr(test, utoipa::path(
+    get, path = "/ui/", operation_id = "getInspector", tag = "inspector", security(()),
+    params(("If-None-Match" = Option<String>, Header, nullable = false, description = "The version that the client has.")),
+    responses(
+        (status = 200, description = "The page.", content_type = "text/html", body = String),
+        (status = 304, description = "The client has it."),
+        super::health::document::Open
+    )
+))]
+async fn page(headers: HeaderMap) -> Response<Body> {
+    serve("index.html", &headers)
+}
+
+/// Sends a file of the inspector
+#[cfg_attr(test, utoipa::path(
+    get, path = "/ui/{path}", operation_id = "getInspectorFile", tag = "inspector", security(()),
+    params(
+        ("path" = String, Path, description = "The file; may have slashes in it."),
+        ("If-None-Match" = Option<String>, Header, nullable = false, description = "The version that the client has."),
+    ),
+    responses(
+        (status = 200, description = "The file, by its own type.", content_type = "*/*", body = String),
+        (status = 304, description = "The client has it."),
+        document::FileProblems
+    )
+))]
+async fn file(path: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response<Body> {
+    // What cannot be decoded names no file.
+    path.map_or_else(|_| serve("", &headers), |Path(path)| serve(&path, &headers))
 }
 
 fn serve(path: &str, asked: &HeaderMap) -> Response<Body> {
@@ -47,8 +79,11 @@ fn serve(path: &str, asked: &HeaderMap) -> Response<Body> {
         return Problem::new(Code::NotFound, detail).into_response();
     };
     let tag = tag_of(&file);
-    let mut response =
-        if is_known(asked, &tag) { StatusCode::NOT_MODIFIED.into_response() } else { body_of(file, asked) };
+    let mut response = if is_known(asked, &tag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        compressed::respond(file.data, asked)
+    };
     let headers = response.headers_mut();
     headers.insert(header::ETAG, tag);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type(path)));
@@ -58,33 +93,6 @@ fn serve(path: &str, asked: &HeaderMap) -> Response<Body> {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
-}
-
-fn body_of(file: EmbeddedFile, asked: &HeaderMap) -> Response<Body> {
-    if accepts_gzip(asked) {
-        let body = match file.data {
-            std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
-            std::borrow::Cow::Owned(bytes) => Body::from(bytes),
-        };
-        return ([(header::CONTENT_ENCODING, "gzip")], body).into_response();
-    }
-    let mut plain = Vec::new();
-    match GzDecoder::new(file.data.as_ref()).read_to_end(&mut plain) {
-        Ok(_) => Body::from(plain).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "an embedded file cannot be unpacked");
-            Problem::new(Code::Internal, "the server made a mistake; its log has the rest").into_response()
-        }
-    }
-}
-
-fn accepts_gzip(asked: &HeaderMap) -> bool {
-    let accepted = asked.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("");
-    accepted.split(',').any(|coding| {
-        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = parameters.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
-        name.trim().eq_ignore_ascii_case("gzip") && !refused
-    })
 }
 
 fn tag_of(file: &EmbeddedFile) -> HeaderValue {
@@ -110,6 +118,24 @@ fn media_type(path: &str) -> &'static str {
         Some("svg") => "image/svg+xml",
         Some("json") => "application/json",
         _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+pub(super) mod document {
+    use http_edge::Code;
+    use http_edge::document::{ResponseMap, open};
+
+    #[derive(utoipa::OpenApi)]
+    #[openapi(paths(super::to_folder, super::page, super::file))]
+    pub(in crate::routes) struct Document;
+
+    pub(super) struct FileProblems;
+
+    impl utoipa::IntoResponses for FileProblems {
+        fn responses() -> ResponseMap {
+            open(&[Code::NotFound])
+        }
     }
 }
 

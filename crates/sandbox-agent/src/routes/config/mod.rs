@@ -2,17 +2,17 @@
 //!
 //! Both are the same routes over two kinds of entry. Storage only: nothing here is given to an agent.
 
+#[cfg(test)]
+pub(super) mod document;
 mod problem;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use http::{HeaderValue, StatusCode, Uri, header};
-use http_edge::{Code, Problem, Query, negotiate};
+use http_edge::{Code, Problem, Query, Routes, negotiate};
 use sandbox_config::{
     Collection, ConfigStore, Directory, Entry, EntryName, MAX_ENTRY_BYTES, McpEntry, SkillsEntry,
 };
@@ -43,6 +43,8 @@ impl Configuration {
 trait Kind: Entry {
     /// Where it is served.
     const PATH: &'static str;
+    /// Where all of a directory are listed.
+    const ENTRIES_PATH: &'static str;
     /// The parameter that names an entry.
     const NAME: &'static str;
 
@@ -51,6 +53,7 @@ trait Kind: Entry {
 
 impl Kind for McpEntry {
     const PATH: &'static str = "/v1/config/mcp";
+    const ENTRIES_PATH: &'static str = "/v1/config/mcp/entries";
     const NAME: &'static str = "mcpName";
 
     fn collection(store: &ConfigStore) -> Collection<'_, Self> {
@@ -60,6 +63,7 @@ impl Kind for McpEntry {
 
 impl Kind for SkillsEntry {
     const PATH: &'static str = "/v1/config/skills";
+    const ENTRIES_PATH: &'static str = "/v1/config/skills/entries";
     const NAME: &'static str = "skillName";
 
     fn collection(store: &ConfigStore) -> Collection<'_, Self> {
@@ -67,15 +71,17 @@ impl Kind for SkillsEntry {
     }
 }
 
-pub(super) fn routes(configuration: Configuration) -> Router {
-    let router = Router::new().merge(routes_of::<McpEntry>()).merge(routes_of::<SkillsEntry>());
-    router.with_state(configuration)
+pub(super) fn routes(configuration: Configuration) -> Routes {
+    let routes = Routes::new().merge(routes_of::<McpEntry>()).merge(routes_of::<SkillsEntry>());
+    routes.with_state(configuration)
 }
 
-fn routes_of<K: Kind>() -> Router<Configuration> {
-    Router::new()
-        .route(K::PATH, get(read::<K>).put(store::<K>).delete(remove::<K>))
-        .route(&format!("{}/entries", K::PATH), get(list::<K>))
+fn routes_of<K: Kind>() -> Routes<Configuration> {
+    Routes::new()
+        .get(K::PATH, read::<K>)
+        .put(K::PATH, store::<K>)
+        .delete(K::PATH, remove::<K>)
+        .get(K::ENTRIES_PATH, list::<K>)
 }
 
 async fn read<K: Kind>(
@@ -85,7 +91,7 @@ async fn read<K: Kind>(
     let (directory, name) = address::<K>(&configuration, request.uri())?;
     let missing = Problem::new(
         Code::ConfigNotFound,
-        format!("{} has no entry {name}; GET {}/entries lists those it has", directory.as_str(), K::PATH),
+        format!("{} has no entry {name}; GET {} lists those it has", directory.as_str(), K::ENTRIES_PATH),
     );
     let found = blocking(move || K::collection(&configuration.store).get(&directory, &name)).await?;
     let entry = found.map_err(|error| to_problem(&error, K::NAME))?.ok_or(missing)?;

@@ -10,33 +10,87 @@ use http_edge::{Code, Problem, Query, query};
 use sandbox_fs::{ContinuationToken, Depth, EntriesRequest, Entry, Metadata, Page};
 use serde::{Serialize, Serializer};
 
+#[cfg(test)]
+use super::document::Looking;
 use super::problem::to_problem;
 use super::{Files, path_or_workspace, required_path, shown};
 use crate::routes::blocking::blocking;
 
 /// One line of a listing.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FileEntry))]
 #[serde(rename_all = "camelCase")]
 struct EntryLine {
     name: String,
     path: String,
-    entry_type: &'static str,
+    entry_type: EntryType,
+    /// In bytes.
     size: u64,
+    /// When its content last changed.
+    #[cfg_attr(test, schema(format = DateTime))]
     modified: String,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+enum EntryType {
+    File,
+    Directory,
+    Symlink,
+    Other,
+}
+
+impl From<sandbox_fs::EntryType> for EntryType {
+    fn from(kind: sandbox_fs::EntryType) -> Self {
+        match kind {
+            sandbox_fs::EntryType::File => Self::File,
+            sandbox_fs::EntryType::Directory => Self::Directory,
+            sandbox_fs::EntryType::Symlink => Self::Symlink,
+            sandbox_fs::EntryType::Other => Self::Other,
+        }
+    }
 }
 
 /// What is told about one entry.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FileStat))]
 #[serde(rename_all = "camelCase")]
 struct Description {
     path: String,
-    entry_type: &'static str,
+    entry_type: EntryType,
+    /// In bytes.
     size: u64,
+    /// When its content last changed.
+    #[cfg_attr(test, schema(format = DateTime))]
     modified: String,
+    /// The permission bits, as octal text.
+    #[cfg_attr(test, schema(pattern = "^[0-7]{4,}$"))]
     mode: String,
 }
 
-/// Lists a directory.
+/// Lists a directory
+///
+/// Sorted by name. With `limit` the answer is a page, and `Link` has the address of the next one while there is more.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/fs/entries",
+    operation_id = "listEntries",
+    tag = "files",
+    params(
+        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("recursive" = Option<bool>, Query, description = "List all below it as well."),
+        ("limit" = Option<u64>, Query, minimum = 1, description = "The most entries of one page."),
+        ("after" = Option<String>, Query, description = "Where the page before ended, out of its `Link`."),
+    ),
+    responses(
+        (status = 200, description = "The entries.", content_type = "application/json", body = Vec<EntryLine>, headers(
+            ("Link" = String, description = "The next page, as `<address>; rel=\"next\"`."),
+        )),
+        Looking
+    )
+))]
 pub(super) async fn entries(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let parameters = Query::of(request.uri());
     let path = path_or_workspace(request.uri())?;
@@ -61,7 +115,17 @@ pub(super) async fn entries(State(files): State<Files>, request: Request) -> Res
     Ok(response)
 }
 
-/// Describes one entry; for a symbolic link, the link itself.
+/// Describes one entry
+///
+/// For a symbolic link, the link itself.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/fs/stat",
+    operation_id = "statEntry",
+    tag = "files",
+    params(("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace.")),
+    responses((status = 200, description = "The entry.", body = Description), Looking)
+))]
 pub(super) async fn stat(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let path = required_path(request.uri())?;
     let service = files.service.clone();
@@ -69,7 +133,7 @@ pub(super) async fn stat(State(files): State<Files>, request: Request) -> Result
     let Metadata { entry_type, size, modified, .. } = &metadata;
     let description = Description {
         path: shown(&path),
-        entry_type: entry_type.as_str(),
+        entry_type: (*entry_type).into(),
         size: *size,
         modified: modified.to_string(),
         mode: metadata.mode_text(),
@@ -95,7 +159,7 @@ fn line(entry: &Entry) -> EntryLine {
     EntryLine {
         name: entry.name.to_string_lossy().into_owned(),
         path: shown(&entry.path),
-        entry_type: entry.metadata.entry_type.as_str(),
+        entry_type: entry.metadata.entry_type.into(),
         size: entry.metadata.size,
         modified: entry.metadata.modified.to_string(),
     }

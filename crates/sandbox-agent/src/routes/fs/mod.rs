@@ -8,6 +8,8 @@ mod attachment;
 mod change;
 mod conditions;
 mod describe;
+#[cfg(test)]
+pub(super) mod document;
 mod pack;
 mod problem;
 mod range;
@@ -21,10 +23,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::routing::{delete, get, post};
 use http::Uri;
-use http_edge::{Problem, Query};
+use http_edge::{Problem, Query, Routes};
 use sandbox_fs::{FileService, UserPath};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -68,17 +68,19 @@ impl Files {
     }
 }
 
-pub(super) fn routes(files: Files) -> Router {
-    Router::new()
-        .route("/v1/fs/entries", get(describe::entries))
-        .route("/v1/fs/stat", get(describe::stat))
-        .route("/v1/fs/file", get(read::read).put(write::write))
-        .route("/v1/fs/entry", delete(change::remove))
-        .route("/v1/fs/mkdir", post(change::make_directory))
-        .route("/v1/fs/move", post(change::move_entry))
-        .route("/v1/fs/upload-batch", post(unpack::unpack))
-        .route("/v1/fs/download-batch", get(pack::pack))
-        .route("/v1/fs/watch", get(watch::watch))
+pub(super) fn routes(files: Files) -> Routes {
+    Routes::new()
+        .get("/v1/fs/entries", describe::entries)
+        .get("/v1/fs/stat", describe::stat)
+        .get("/v1/fs/file", read::read)
+        .head("/v1/fs/file", read::head)
+        .put("/v1/fs/file", write::write)
+        .delete("/v1/fs/entry", change::remove)
+        .post("/v1/fs/mkdir", change::make_directory)
+        .post("/v1/fs/move", change::move_entry)
+        .post("/v1/fs/upload-batch", unpack::unpack)
+        .get("/v1/fs/download-batch", pack::pack)
+        .get("/v1/fs/watch", watch::watch)
         .with_state(files)
 }
 

@@ -12,6 +12,8 @@ use http_edge::{Code, Problem, Query, negotiate, query};
 use sandbox_fs::{ArchiveBuilder, ArchiveFormat};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
+#[cfg(test)]
+use super::document::{ArchiveName as Format, Bytes as FileBytes, Packing};
 use super::problem::to_problem;
 use super::{Files, attachment, path_or_workspace};
 use crate::routes::blocking::blocking;
@@ -26,7 +28,27 @@ const KINDS: [(ArchiveFormat, &str, &str); 3] = [
     (ArchiveFormat::TarZstd, "application/zstd", "tar.zst"),
 ];
 
-/// Sends a directory.
+/// Sends a directory as an archive
+///
+/// Packed while it is sent. `format` decides, else `Accept`, else it is a plain tar.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/fs/download-batch",
+    operation_id = "downloadBatch",
+    tag = "files",
+    params(
+        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("format" = inline(Option<Format>), Query, description = "How to pack it."),
+    ),
+    responses(
+        (status = 200, description = "The archive.", content(
+            (FileBytes = "application/x-tar"),
+            (FileBytes = "application/gzip"),
+            (FileBytes = "application/zstd")
+        ), headers(("Content-Disposition" = String, description = "Always an attachment."))),
+        Packing
+    )
+))]
 pub(super) async fn pack(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let parameters = Query::of(request.uri());
     let path = path_or_workspace(request.uri())?;

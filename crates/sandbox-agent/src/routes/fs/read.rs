@@ -14,12 +14,47 @@ use http_edge::{Code, Problem};
 use sandbox_fs::{FileReader, Length, RangeReader};
 
 use super::conditions::{self, Verdict, Version};
+#[cfg(test)]
+use super::document::{Bytes as FileBytes, Reading};
 use super::problem::to_problem;
 use super::range::Wanted;
 use super::{Files, attachment, range, required_path, shown};
 use crate::routes::blocking::blocking;
 
-/// Sends a file, or the part of it that was asked for.
+/// Sends a file
+///
+/// The whole, or the part that was asked for. Several parts that do not touch are answered with the whole.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/fs/file",
+    operation_id = "readFile",
+    tag = "files",
+    params(
+        ("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace."),
+        ("If-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions of which it must be one."),
+        ("If-None-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions that the client has."),
+        ("If-Modified-Since" = Option<String>, Header, nullable = false, description = "The date of the version that the client has."),
+        ("Range" = Option<String>, Header, nullable = false, description = "The part to send, as `bytes=0-99`."),
+        ("If-Range" = Option<String>, Header, nullable = false, description = "Send the part only of this version, else the whole."),
+    ),
+    responses(
+        (status = 200, description = "The file.", content_type = "application/octet-stream", body = inline(FileBytes), headers(
+            ("ETag" = String, description = "The version."),
+            ("Last-Modified" = String, description = "The date of the version."),
+            ("Accept-Ranges" = String, description = "`bytes`, or `none` where the system makes up the content."),
+            ("Content-Disposition" = String, description = "Always an attachment."),
+        )),
+        (status = 206, description = "The part.", content_type = "application/octet-stream", body = inline(FileBytes), headers(
+            ("ETag" = String, description = "The version."),
+            ("Last-Modified" = String, description = "The date of the version."),
+            ("Accept-Ranges" = String, description = "`bytes`, or `none` where the system makes up the content."),
+            ("Content-Disposition" = String, description = "Always an attachment."),
+            ("Content-Range" = String, description = "Which part it is, as `bytes 0-99/1234`."),
+        )),
+        (status = 304, description = "The client has it."),
+        Reading
+    )
+))]
 pub(super) async fn read(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let path = required_path(request.uri())?;
     let service = files.service.clone();
@@ -37,6 +72,35 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
             Ok(response)
         }
     }
+}
+
+/// Describes a file without sending it
+///
+/// The headers of a GET.
+#[cfg_attr(test, utoipa::path(
+    head,
+    path = "/v1/fs/file",
+    operation_id = "headFile",
+    tag = "files",
+    params(
+        ("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace."),
+        ("If-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions of which it must be one."),
+        ("If-None-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions that the client has."),
+        ("If-Modified-Since" = Option<String>, Header, nullable = false, description = "The date of the version that the client has."),
+    ),
+    responses(
+        (status = 200, description = "It is there.", headers(
+            ("ETag" = String, description = "The version."),
+            ("Last-Modified" = String, description = "The date of the version."),
+            ("Accept-Ranges" = String, description = "`bytes`, or `none` where the system makes up the content."),
+            ("Content-Disposition" = String, description = "Always an attachment."),
+        )),
+        (status = 304, description = "The client has it."),
+        Reading
+    )
+))]
+pub(super) async fn head(files: State<Files>, request: Request) -> Result<Response, Problem> {
+    read(files, request).await
 }
 
 fn send_known(method: &Method, asked: &HeaderMap, file: FileReader, size: u64) -> Result<Response, Problem> {

@@ -11,6 +11,8 @@ use sandbox_fs::{ArchiveFormat, ArchiveLimits, Extracted, UserPath};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+#[cfg(test)]
+use super::document::{Bytes as FileBytes, Unpacking};
 use super::problem::to_problem;
 use super::{Files, path_or_workspace, shown};
 use crate::routes::blocking::{detached, interrupted};
@@ -21,13 +23,36 @@ const PIECES_AHEAD: usize = 2;
 
 /// What was unpacked.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = UnpackedArchive))]
 pub(super) struct Unpacked {
+    /// The first 1024 of them.
     paths: Vec<String>,
+    /// Whether there are more.
     truncated: bool,
+    /// How many there are.
     count: u64,
 }
 
-/// Unpacks an archive into a directory.
+/// Unpacks an archive into a directory
+///
+/// A tar, plain or packed with gzip or zstd. It is checked whole before anything becomes visible, and one bad entry
+/// refuses all of it. What is there and not in the archive stays.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/v1/fs/upload-batch",
+    operation_id = "uploadBatch",
+    tag = "files",
+    params(
+        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("Content-Encoding" = Option<String>, Header, nullable = false, description = "`gzip` or `zstd` around a plain tar."),
+    ),
+    request_body(description = "The archive.", content(
+        (FileBytes = "application/x-tar"),
+        (FileBytes = "application/gzip"),
+        (FileBytes = "application/zstd")
+    )),
+    responses((status = 200, description = "It is unpacked.", body = Unpacked), Unpacking)
+))]
 pub(super) async fn unpack(State(files): State<Files>, request: Request) -> Result<Json<Unpacked>, Problem> {
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);

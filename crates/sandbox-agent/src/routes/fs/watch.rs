@@ -4,6 +4,7 @@
 //! of an `overflow` does. A slow reader slows nobody; what it is too slow for becomes one `overflow`.
 
 use std::convert::Infallible;
+use std::path::Path;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -14,10 +15,13 @@ use futures_util::stream;
 use http_edge::sse::{self, GREETING, HEARTBEAT};
 use http_edge::{Code, Problem, Query, negotiate};
 use sandbox_fs::{Change, Depth, WatchOptions, Watcher};
+use serde::Serialize;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(test)]
+use super::document::Watching;
 use super::problem::to_problem;
 use super::{Files, path_or_workspace, shown};
 use crate::routes::blocking::blocking;
@@ -28,7 +32,31 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Events between the watching thread and the connection.
 const EVENTS_AHEAD: usize = 64;
 
-/// Streams what changes in a directory, with all below it unless `recursive=false`.
+/// Streams what changes in a directory
+///
+/// Server-sent events without ids: `created`, `changed`, `removed`, `renamed`, and `overflow` when some were missed
+/// and the directory is to be listed again. Nothing is replayed. A comment comes every 15 seconds.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/fs/watch",
+    operation_id = "watchFiles",
+    tag = "files",
+    params(
+        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("recursive" = Option<bool>, Query, description = "Watch all below it as well, which is the default."),
+    ),
+    responses(
+        (status = 200, description = "The events, for as long as the client stays.", content_type = "text/event-stream", body = String),
+        Watching
+    ),
+    extensions(("x-events" = json!({
+        "created": {"$ref": "#/components/schemas/PathChange"},
+        "changed": {"$ref": "#/components/schemas/PathChange"},
+        "removed": {"$ref": "#/components/schemas/PathChange"},
+        "renamed": {"$ref": "#/components/schemas/Renaming"},
+        "overflow": {"$ref": "#/components/schemas/PathChange"},
+    })))
+))]
 pub(super) async fn watch(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     negotiate::require_accept(request.headers(), "text/event-stream")?;
     let query = Query::of(request.uri());
@@ -64,13 +92,29 @@ fn forward(mut watcher: Watcher, watched: &str, sender: &mpsc::Sender<Bytes>) {
     }
 }
 
+/// What happened to one path.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct PathChange {
+    path: String,
+}
+
+/// One path that became another.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Renaming {
+    from: String,
+    to: String,
+}
+
 fn event(change: &Change, watched: &str) -> Bytes {
+    let one = |path: &Path| json!(PathChange { path: shown(path) });
     let (name, data) = match change {
-        Change::Created(path) => ("created", json!({"path": shown(path)})),
-        Change::Changed(path) => ("changed", json!({"path": shown(path)})),
-        Change::Removed(path) => ("removed", json!({"path": shown(path)})),
-        Change::Renamed { from, to } => ("renamed", json!({"from": shown(from), "to": shown(to)})),
-        Change::Overflow => ("overflow", json!({"path": watched})),
+        Change::Created(path) => ("created", one(path)),
+        Change::Changed(path) => ("changed", one(path)),
+        Change::Removed(path) => ("removed", one(path)),
+        Change::Renamed { from, to } => ("renamed", json!(Renaming { from: shown(from), to: shown(to) })),
+        Change::Overflow => ("overflow", json!(PathChange { path: watched.to_owned() })),
     };
     // JSON escapes every line break, so the data is one line.
     format!("event: {name}\ndata: {data}\n\n").into()

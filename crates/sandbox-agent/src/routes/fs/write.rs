@@ -13,6 +13,8 @@ use http_edge::{Code, Problem};
 use sandbox_fs::{AtomicWriter, Atomicity, CHUNK_BYTES, FileService, UserPath, WriteOptions, WriteOutcome};
 use serde::Serialize;
 
+#[cfg(test)]
+use super::document::{Bytes as FileBytes, Writing};
 use super::problem::to_problem;
 use super::{Files, conditions, required_path, shown};
 use crate::routes::blocking::{blocking, detached};
@@ -20,16 +22,37 @@ use crate::routes::upload::{self, Upload};
 
 /// What was written.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = WrittenFile))]
 #[serde(rename_all = "camelCase")]
 struct Written {
     path: String,
     bytes_written: u64,
     /// Only said when the file could not be replaced in one step.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schema(nullable = false))]
     atomic: Option<bool>,
 }
 
-/// Stores the body under a name.
+/// Writes a file
+///
+/// All of it or nothing: the old file stays until the new one is complete. Parents are made. Where a file cannot be
+/// replaced in one step, it is written in place and the answer says so.
+#[cfg_attr(test, utoipa::path(
+    put,
+    path = "/v1/fs/file",
+    operation_id = "writeFile",
+    tag = "files",
+    params(
+        ("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace."),
+        ("If-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions of which the old file must be one."),
+        ("If-None-Match" = Option<String>, Header, nullable = false, description = "`*`: there must be no old file."),
+    ),
+    request_body(content = inline(FileBytes), content_type = "application/octet-stream", description = "The bytes, of any content type."),
+    responses(
+        (status = 200, description = "It is written.", body = Written, headers(("ETag" = String, description = "The version."))),
+        Writing
+    )
+))]
 pub(super) async fn write(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);

@@ -1,0 +1,220 @@
+//! The bridge as the API document describes it: what its events carry, and its operations in one piece.
+//!
+//! Nothing in here runs in a server; see `http_edge::document`. Messages and events are written as text, never built
+//! from these types, so a test holds them against what the server really sends.
+
+#![allow(dead_code, reason = "shapes to be described, never values")]
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{OpenApi, PartialSchema, ToSchema};
+
+use crate::exit_record::ExitReport;
+use crate::instance::{InstanceList, Summary};
+
+/// The operations of the bridge.
+#[derive(Debug, OpenApi)]
+#[openapi(
+    paths(
+        crate::http::list::list,
+        crate::http::get::stream,
+        crate::http::post::post,
+        crate::http::delete::delete
+    ),
+    components(schemas(
+        crate::server_id::ServerId,
+        JsonRpcMessage,
+        JsonRpcCall,
+        JsonRpcResponse,
+        JsonRpcSuccess,
+        JsonRpcFailure,
+        JsonRpcError,
+        JsonRpcVersion,
+        JsonRpcId,
+        GapEvent,
+        UnparsedEvent,
+        AnsweredEvent,
+        FailedEvent,
+        ExitReport,
+        Summary,
+        InstanceList,
+        InstanceEvent,
+        InstanceChange
+    ))
+)]
+pub struct BridgeDocument;
+
+/// A JSON-RPC id: a string, a number or null. `1` is not `"1"`.
+#[derive(Debug)]
+pub(crate) struct JsonRpcId;
+
+impl PartialSchema for JsonRpcId {
+    fn schema() -> RefOr<Schema> {
+        let kinds = [Type::String, Type::Number, Type::Null];
+        let object = ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::SchemaType::from_iter(kinds))
+            .description(Some("A JSON-RPC id. `1` is not `\"1\"`."));
+        RefOr::T(Schema::Object(object.build()))
+    }
+}
+
+impl ToSchema for JsonRpcId {}
+
+/// One JSON-RPC 2.0 message, in either direction. The server reads the envelope alone and passes the bytes on.
+#[derive(Debug)]
+pub(crate) struct JsonRpcMessage;
+
+impl PartialSchema for JsonRpcMessage {
+    fn schema() -> RefOr<Schema> {
+        let either = AnyOfBuilder::new()
+            .item(Ref::from_schema_name("JsonRpcCall"))
+            .item(Ref::from_schema_name("JsonRpcResponse"))
+            .description(Some(
+                "One JSON-RPC 2.0 message, in either direction. The server reads the envelope alone.",
+            ));
+        RefOr::T(Schema::from(either))
+    }
+}
+
+impl ToSchema for JsonRpcMessage {}
+
+/// The only version there is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) enum JsonRpcVersion {
+    /// The only version.
+    #[serde(rename = "2.0")]
+    Two,
+}
+
+/// A request when it has an `id`, else a notification.
+#[derive(Debug, ToSchema)]
+pub(crate) struct JsonRpcCall {
+    pub(crate) jsonrpc: JsonRpcVersion,
+    /// Somebody must answer a message that has one.
+    #[schema(required = false)]
+    pub(crate) id: JsonRpcId,
+    /// What is asked for.
+    pub(crate) method: String,
+    /// With what.
+    #[schema(required = false)]
+    pub(crate) params: Value,
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) struct JsonRpcResponse;
+
+impl PartialSchema for JsonRpcResponse {
+    fn schema() -> RefOr<Schema> {
+        let either = AnyOfBuilder::new()
+            .item(Ref::from_schema_name("JsonRpcSuccess"))
+            .item(Ref::from_schema_name("JsonRpcFailure"))
+            .description(Some("The answer to a request."));
+        RefOr::T(Schema::from(either))
+    }
+}
+
+impl ToSchema for JsonRpcResponse {}
+
+/// An answer with a result.
+#[derive(Debug, ToSchema)]
+pub(crate) struct JsonRpcSuccess {
+    pub(crate) jsonrpc: JsonRpcVersion,
+    /// The id of the request.
+    pub(crate) id: JsonRpcId,
+    /// What came of it.
+    pub(crate) result: Value,
+}
+
+/// An answer with an error.
+#[derive(Debug, ToSchema)]
+pub(crate) struct JsonRpcFailure {
+    pub(crate) jsonrpc: JsonRpcVersion,
+    /// The id of the request; null when it could not be read.
+    pub(crate) id: JsonRpcId,
+    /// Why nothing came of it.
+    pub(crate) error: JsonRpcError,
+}
+
+/// Why a request failed, in the words of whoever answered it.
+#[derive(Debug, ToSchema)]
+pub(crate) struct JsonRpcError {
+    /// The kind of error.
+    pub(crate) code: i64,
+    /// One sentence.
+    pub(crate) message: String,
+    /// Anything more.
+    #[schema(required = false)]
+    pub(crate) data: Value,
+}
+
+/// `event: gap`: messages that this reader was owed are gone.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GapEvent {
+    /// The instance, on the stream of many.
+    #[schema(required = false, nullable = false)]
+    pub(crate) server_id: Option<String>,
+    /// The last number that the reader has.
+    pub(crate) after: u64,
+    /// The next number that there is; 0 when there is none yet.
+    pub(crate) next: u64,
+}
+
+/// `event: unparsed`: a line of the agent that is no JSON-RPC message.
+#[derive(Debug, ToSchema)]
+pub(crate) struct UnparsedEvent {
+    /// Its first 200 characters.
+    pub(crate) line: String,
+    /// What is wrong with it.
+    pub(crate) error: String,
+    /// How long it was.
+    pub(crate) bytes: u64,
+}
+
+/// `event: answered`: somebody answered a request of the agent.
+#[derive(Debug, ToSchema)]
+pub(crate) struct AnsweredEvent {
+    /// The id of the agent's request.
+    pub(crate) id: JsonRpcId,
+    /// The event that the request was.
+    pub(crate) event: u64,
+}
+
+/// `event: failed`: a request that was not waited for will get no answer.
+#[derive(Debug, ToSchema)]
+pub(crate) struct FailedEvent {
+    /// The id of the request.
+    pub(crate) id: JsonRpcId,
+    /// Why.
+    #[schema(value_type = http_edge::Problem)]
+    pub(crate) problem: http_edge::Problem,
+}
+
+/// An event of one instance, on the stream of many.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InstanceEvent {
+    /// The instance.
+    pub(crate) server_id: String,
+    /// The number of the event on the instance's own stream, where it has one.
+    #[schema(required = false, nullable = false)]
+    pub(crate) event: Option<u64>,
+    /// When it happened, in milliseconds since 1970. Missing for a request that was kept aside.
+    #[schema(required = false, nullable = false)]
+    pub(crate) at_ms: Option<u64>,
+    /// What the instance's own stream says.
+    pub(crate) data: Value,
+}
+
+/// `event: opened` and `event: closed`, on the stream of many.
+#[derive(Debug, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InstanceChange {
+    /// The instance.
+    pub(crate) server_id: String,
+    /// Its agent.
+    pub(crate) agent: String,
+}

@@ -1,0 +1,185 @@
+//! Problems as the API document describes them.
+//!
+//! Nothing in here runs in a server. The document is made from the code by a test, the server sends the file that the
+//! test checks, and so the linker finds no use for this and leaves it out of the binary.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use utoipa;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::{Code, Problem};
+
+/// What every path can answer before its handler is asked.
+const AT_THE_DOOR: [Code; 2] = [Code::ForbiddenHost, Code::ForbiddenOrigin];
+
+/// Names a set of problems for the `responses(...)` of an operation that needs the token. What the door says (401, 403)
+/// is part of every set.
+#[macro_export]
+macro_rules! problems {
+    ($visibility:vis $name:ident: $($code:ident),* $(,)?) => {
+        #[doc = concat!("The problems of ", stringify!($name), ".")]
+        $visibility struct $name;
+
+        impl $crate::document::utoipa::IntoResponses for $name {
+            fn responses() -> $crate::document::ResponseMap {
+                $crate::document::protected(&[$($crate::Code::$code),*])
+            }
+        }
+    };
+}
+
+/// Responses by their status.
+pub type ResponseMap = BTreeMap<String, RefOr<Response>>;
+
+/// The problems of an operation that needs the token.
+#[must_use]
+pub fn protected(codes: &[Code]) -> ResponseMap {
+    by_status(codes.iter().copied().chain([Code::Unauthorized]).chain(AT_THE_DOOR))
+}
+
+/// The problems of an operation that does not.
+#[must_use]
+pub fn open(codes: &[Code]) -> ResponseMap {
+    by_status(codes.iter().copied().chain(AT_THE_DOOR))
+}
+
+fn by_status(codes: impl Iterator<Item = Code>) -> ResponseMap {
+    let mut grouped: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
+    for code in codes {
+        let group = grouped.entry(code.status().as_u16()).or_default();
+        if !group.contains(&code) {
+            group.push(code);
+        }
+    }
+    let shared = |codes: &[Code]| Ref::from_response_name(name_of(codes)).into();
+    let described = |status, codes: &[Code]| {
+        if codes.len() > SHARED_CODES { response(status, codes).into() } else { shared(codes) }
+    };
+    grouped.into_iter().map(|(status, codes)| (status.to_string(), described(status, &codes))).collect()
+}
+
+/// Up to so many codes a response is shared under a name; a longer list belongs to one operation alone.
+const SHARED_CODES: usize = 4;
+
+fn name_of(codes: &[Code]) -> String {
+    codes.iter().map(|code| format!("{code:?}")).collect::<Vec<_>>().join("_")
+}
+
+/// Adds the responses that operations refer to. To be called on the whole document.
+pub fn add_shared(document: &mut OpenApi) {
+    let items = document.paths.paths.values();
+    let operations = items
+        .flat_map(|item| [&item.get, &item.head, &item.put, &item.post, &item.delete].into_iter().flatten());
+    let names: BTreeSet<String> = operations
+        .flat_map(|operation| operation.responses.responses.values())
+        .filter_map(|response| match response {
+            RefOr::Ref(reference) => reference.ref_location.rsplit('/').next().map(str::to_owned),
+            RefOr::T(_) => None,
+        })
+        .collect();
+    let components = document.components.get_or_insert_default();
+    for name in names {
+        let named = |word: &str| Code::ALL.iter().copied().find(|code| format!("{code:?}") == word);
+        let codes: Vec<Code> = name.split('_').filter_map(named).collect();
+        if let Some(code) = codes.first() {
+            let response = response(code.status().as_u16(), &codes);
+            components.responses.insert(name, response.into());
+        }
+    }
+}
+
+fn response(status: u16, codes: &[Code]) -> Response {
+    let meaning = |code: &Code| format!("`{}`: {}", code.text(), code.meaning().trim());
+    let description = codes.iter().map(meaning).collect::<Vec<_>>().join("\n\n");
+    let narrowed = ObjectBuilder::new()
+        .property("type", types(codes))
+        .property("status", ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([status])))
+        .required("type")
+        .required("status");
+    let schema = AllOfBuilder::new().item(Ref::from_schema_name("Problem")).item(narrowed);
+    let content = ContentBuilder::new().schema(Some(Schema::from(schema))).build();
+    let builder =
+        ResponseBuilder::new().description(description).content("application/problem+json", content);
+    match status {
+        401 => builder.header("WWW-Authenticate", header(Type::String, "Always `Bearer`.")),
+        416 => {
+            builder.header("Content-Range", header(Type::String, "The size of the file, as `bytes */123`."))
+        }
+        429 | 503 => builder.header(
+            "Retry-After",
+            header(Type::Integer, "In how many seconds to try again, where that is known."),
+        ),
+        _ => builder,
+    }
+    .build()
+}
+
+fn header(kind: Type, description: &str) -> utoipa::openapi::header::Header {
+    HeaderBuilder::new()
+        .schema(Some(ObjectBuilder::new().schema_type(kind)))
+        .description(Some(description))
+        .build()
+}
+
+fn types(codes: &[Code]) -> ObjectBuilder {
+    let names = codes.iter().map(|code| format!("urn:sandbox-agent:error:{}", code.text()));
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names))
+}
+
+/// What problems carry beside the four members that all have: name, type, meaning.
+const EXTRAS: [(&str, Type, &str); 17] = [
+    ("agent", Type::String, "The agent that the problem is about."),
+    ("entry", Type::String, "The entry of the archive that was refused."),
+    ("exitCode", Type::Integer, "The exit code of the agent's process."),
+    ("field", Type::String, "The field of the body that is wrong."),
+    ("from", Type::String, "The entry that was to be moved."),
+    ("header", Type::String, "The header that is wrong."),
+    ("limit", Type::Integer, "The most that is taken: bytes or entries."),
+    ("outputTail", Type::String, "The end of what the failed step wrote."),
+    ("parameter", Type::String, "The query parameter that is wrong."),
+    ("path", Type::String, "The path that the problem is about."),
+    ("replacement", Type::String, "What to use instead of what was removed."),
+    ("runtime", Type::String, "The runtime that is missing."),
+    ("signal", Type::String, "The signal that ended the agent's process."),
+    ("size", Type::Integer, "The size of the file in bytes."),
+    ("stderrTail", Type::String, "The end of what the agent wrote to its standard error."),
+    ("step", Type::String, "The step of the install that failed."),
+    ("to", Type::String, "Where it was to be moved."),
+];
+
+impl PartialSchema for Problem {
+    fn schema() -> RefOr<Schema> {
+        let text = |description: &str| {
+            ObjectBuilder::new().schema_type(Type::String).description(Some(description.to_owned()))
+        };
+        let fixed = ObjectBuilder::new()
+            .description(Some("An RFC 9457 problem document: the shape of every 4xx and 5xx answer."))
+            .property("type", types(Code::ALL).description(Some("Which error it is. Match on this.")))
+            .property("title", text("The same words for every problem of this type."))
+            .property(
+                "status",
+                ObjectBuilder::new().schema_type(Type::Integer).description(Some("The HTTP status.")),
+            )
+            .property("detail", text("What happened this time and what to do about it."))
+            .required("type")
+            .required("title")
+            .required("status")
+            .required("detail");
+        let all = EXTRAS.into_iter().fold(fixed, |object, (name, kind, description)| {
+            let kind = SchemaType::Type(kind);
+            object.property(name, ObjectBuilder::new().schema_type(kind).description(Some(description)))
+        });
+        RefOr::T(Schema::Object(all.build()))
+    }
+}
+
+impl ToSchema for Problem {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("Problem")
+    }
+}
