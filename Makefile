@@ -31,8 +31,9 @@ test-ts: ui
 	cargo build -p sandbox-agent
 	$(NPM) run typecheck
 	$(NPM) run lint
-	$(NPM) test
 	sh scripts/chromium.sh
+	sh scripts/postgres.sh
+	$(NPM) test
 	$(NPM) run test:browser
 
 lint:
@@ -45,7 +46,8 @@ fmt:
 # Ratios against what is possible on this machine, all sides in one run. Close everything else first.
 bench: build
 	cargo build --release -p bench
-	./target/release/bench run ./target/release/sandbox-agent
+	sh bench/setup.sh
+	./target/release/bench run $(ARGS)
 
 clean:
 	cargo clean

@@ -1,16 +1,20 @@
 //! The agent that is put behind every side: as little work as a JSON-RPC agent can do.
 //!
-//! It answers every request with an empty result. A request whose method is `stream` makes it write events of
-//! 200 bytes for as many milliseconds as its id's thousands say, before it answers.
+//! It answers every request, with an empty result unless the method asks for more. A method is a word and, for
+//! some, a number behind a colon: `burst:1000` writes a thousand events and then answers.
 
-use std::io::{BufRead, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::Result;
 
 /// One event of the stream, as long as a typical text chunk. `@` is replaced by a running number.
-pub(crate) const EVENT: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"words words words words @@@@@@@@@@"}}}}"#;
+const EVENT: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"words words words words and more @@@@@@@@@@"}}}}"#;
+/// How long the agent takes to come up, in milliseconds.
+pub(crate) const DELAY: &str = "BENCH_AGENT_DELAY_MS";
+/// How long `think` takes.
+pub(crate) const THINKING: Duration = Duration::from_millis(10);
 
 /// Starts the agent as a process of its own, with both its pipes.
 pub(crate) fn start() -> Result<(Child, ChildStdin, ChildStdout)> {
@@ -20,10 +24,31 @@ pub(crate) fn start() -> Result<(Child, ChildStdin, ChildStdout)> {
     Ok((agent, stdin, stdout))
 }
 
+/// A request to the agent.
+pub(crate) fn request(id: u64, method: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{}}}}"#)
+}
+
+/// Now, in nanoseconds that other processes on this machine understand.
+pub(crate) fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The number behind a field's name.
+pub(crate) fn number_after(bytes: &[u8], field: &str) -> Option<u64> {
+    let start = memchr::memmem::find(bytes, field.as_bytes())? + field.len();
+    let digits =
+        &bytes[start..start + bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count()];
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
 /// Is the agent, on this process's own pipes.
 pub(crate) fn run() -> Result<()> {
-    let stdin = std::io::stdin().lock();
-    let mut input = std::io::BufReader::with_capacity(256 << 10, stdin);
+    if let Some(delay) = std::env::var(DELAY).ok().and_then(|text| text.parse().ok()) {
+        std::thread::sleep(Duration::from_millis(delay));
+    }
+    let mut input = BufReader::with_capacity(256 << 10, std::io::stdin().lock());
     let mut output = BufWriter::with_capacity(256 << 10, std::io::stdout().lock());
     let mut line = Vec::new();
     loop {
@@ -31,20 +56,7 @@ pub(crate) fn run() -> Result<()> {
         if input.read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        if let Some(id) = id_of(&line) {
-            if memchr::memmem::find(&line, br#""stream""#).is_some() {
-                let milliseconds =
-                    std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok()).unwrap_or(0) / 1000;
-                let count = stream(&mut output, Duration::from_millis(milliseconds))?;
-                write!(output, r#"{{"jsonrpc":"2.0","id":"#)?;
-                output.write_all(id)?;
-                writeln!(output, r#","result":{{"count":{count}}}}}"#)?;
-            } else {
-                output.write_all(br#"{"jsonrpc":"2.0","id":"#)?;
-                output.write_all(id)?;
-                output.write_all(b",\"result\":{}}\n")?;
-            }
-        }
+        answer(&line, &mut output)?;
         // What waits in the pipe is answered together.
         if input.buffer().is_empty() {
             output.flush()?;
@@ -52,23 +64,104 @@ pub(crate) fn run() -> Result<()> {
     }
 }
 
-fn id_of(line: &[u8]) -> Option<&[u8]> {
-    let start = memchr::memmem::find(line, br#""id":"#)? + 5;
-    let end = start + line[start..].iter().position(|byte| !byte.is_ascii_digit())?;
-    Some(&line[start..end])
+fn answer(line: &[u8], output: &mut impl Write) -> Result<()> {
+    // The envelope comes first; what a large message holds behind it is not searched.
+    let head = &line[..line.len().min(200)];
+    let Some(id) = number_after(head, r#""id":"#) else { return Ok(()) };
+    let method = word_after(head, br#""method":""#);
+    let (word, number) = method.split_once(':').unwrap_or((method, "0"));
+    let number: u64 = number.parse()?;
+    match word {
+        "stream" => {
+            let count = stream(output, Duration::from_millis(number))?;
+            writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"count":{count}}}}}"#)?;
+        }
+        "burst" => {
+            let mut event = Event::new();
+            for count in 0..number {
+                output.write_all(event.numbered(count))?;
+            }
+            writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"count":{number}}}}}"#)?;
+        }
+        "paced" => {
+            for _ in 0..number {
+                std::thread::sleep(Duration::from_millis(1));
+                stamp(output)?;
+                output.flush()?;
+            }
+            writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"count":{number}}}}}"#)?;
+        }
+        "think" => {
+            std::thread::sleep(THINKING);
+            stamp(output)?;
+            output.flush()?;
+            writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)?;
+        }
+        "large" => {
+            let text = "x".repeat(1_000_000);
+            for _ in 0..number {
+                writeln!(output, r#"{{"jsonrpc":"2.0","method":"large","params":{{"text":"{text}"}}}}"#)?;
+            }
+            writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"count":{number}}}}}"#)?;
+        }
+        "mirror" => {
+            write!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":"#)?;
+            let start = memchr::memmem::find(head, br#""params":"#).map_or(line.len(), |at| at + 9);
+            output.write_all(&line[start..])?;
+        }
+        _ => {
+            write!(output, r#"{{"jsonrpc":"2.0","id":"#)?;
+            write!(output, "{id}")?;
+            output.write_all(b",\"result\":{}}\n")?;
+        }
+    }
+    Ok(())
+}
+
+fn word_after<'a>(bytes: &'a [u8], before: &[u8]) -> &'a str {
+    let Some(at) = memchr::memmem::find(bytes, before) else { return "" };
+    let rest = &bytes[at + before.len()..];
+    let end = memchr::memchr(b'"', rest).unwrap_or(rest.len());
+    std::str::from_utf8(&rest[..end]).unwrap_or_default()
+}
+
+fn stamp(output: &mut impl Write) -> Result<()> {
+    let now = now_ns();
+    writeln!(output, r#"{{"jsonrpc":"2.0","method":"stamp","params":{{"at":{now}}}}}"#)?;
+    Ok(())
 }
 
 fn stream(output: &mut impl Write, duration: Duration) -> Result<u64> {
     let until = Instant::now() + duration;
-    let mut event = format!("{EVENT}\n").into_bytes();
-    let at = memchr::memmem::find(&event, b"@@@@@@@@@@").unwrap_or(0);
-    let mut count = 0;
+    let (mut event, mut count) = (Event::new(), 0);
     while Instant::now() < until {
         for _ in 0..256 {
-            event[at..at + 10].copy_from_slice(format!("{count:010}").as_bytes());
-            output.write_all(&event)?;
+            output.write_all(event.numbered(count))?;
             count += 1;
         }
     }
     Ok(count)
+}
+
+/// The event with a place for a number.
+struct Event {
+    line: Vec<u8>,
+    at: usize,
+}
+
+impl Event {
+    fn new() -> Self {
+        let line = format!("{EVENT}\n").into_bytes();
+        let at = memchr::memmem::find(&line, b"@@@@@@@@@@").unwrap_or(0);
+        Self { line, at }
+    }
+
+    fn numbered(&mut self, number: u64) -> &[u8] {
+        let mut rest = number;
+        for digit in self.line[self.at..self.at + 10].iter_mut().rev() {
+            *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            rest /= 10;
+        }
+        &self.line
+    }
 }

@@ -4,6 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::Result;
+use crate::servers::Server;
 
 /// One keep-alive connection.
 pub(crate) struct Connection {
@@ -21,19 +22,57 @@ impl Connection {
     /// Sends a request and reads the whole response; its body, when the status is 2xx.
     pub(crate) async fn send(&mut self, request: &[u8]) -> Result<Vec<u8>> {
         self.stream.write_all(request).await?;
-        loop {
-            if let Some((status, body, end)) = parse(&self.buffer) {
-                let answer = self.buffer[body..end].to_vec();
-                self.buffer.drain(..end);
-                if !(200..300).contains(&status) {
-                    return Err(format!("{status}: {}", String::from_utf8_lossy(&answer)).into());
-                }
-                return Ok(answer);
+        self.receive().await
+    }
+
+    /// Sends a piece of a request.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        Ok(self.stream.write_all(bytes).await?)
+    }
+
+    /// Reads a whole response.
+    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>> {
+        let head = loop {
+            if let Some(head) = Head::parse(&self.buffer) {
+                break head;
             }
-            if self.stream.read_buf(&mut self.buffer).await? == 0 {
-                return Err("the server closed the connection".into());
+            self.read_more().await?;
+        };
+        let end = head.body + head.length;
+        self.buffer.reserve(end.saturating_sub(self.buffer.len()));
+        while self.buffer.len() < end {
+            self.read_more().await?;
+        }
+        let body = self.buffer[head.body..end].to_vec();
+        self.buffer.drain(..end);
+        if !(200..300).contains(&head.status) {
+            return Err(format!("answered {}", head.status).into());
+        }
+        Ok(body)
+    }
+
+    /// Sends a request, reads its response and forgets the body; how long that was.
+    pub(crate) async fn download(&mut self, request: &[u8]) -> Result<usize> {
+        self.stream.write_all(request).await?;
+        let head = loop {
+            if let Some(head) = Head::parse(&self.buffer) {
+                break head;
+            }
+            self.read_more().await?;
+        };
+        if !(200..300).contains(&head.status) {
+            return Err(format!("answered {}", head.status).into());
+        }
+        let mut received = self.buffer.len() - head.body;
+        let mut scratch = vec![0; 256 << 10];
+        while received < head.length {
+            match self.stream.read(&mut scratch).await? {
+                0 => return Err("the server closed the connection".into()),
+                count => received += count,
             }
         }
+        self.buffer.clear();
+        Ok(received)
     }
 
     /// Sends a request and hands over the raw socket, for streams.
@@ -41,26 +80,40 @@ impl Connection {
         self.stream.write_all(request).await?;
         Ok(self.stream)
     }
+
+    async fn read_more(&mut self) -> Result<()> {
+        match self.stream.read_buf(&mut self.buffer).await? {
+            0 => Err("the server closed the connection".into()),
+            _ => Ok(()),
+        }
+    }
 }
 
-/// Status, start and end of the body, once all of it is there. Bodies have a length or do not exist.
-fn parse(bytes: &[u8]) -> Option<(u16, usize, usize)> {
-    let head = memchr::memmem::find(bytes, b"\r\n\r\n")?;
-    let status = std::str::from_utf8(bytes.get(9..12)?).ok()?.parse().ok()?;
-    let text = std::str::from_utf8(&bytes[..head]).ok()?;
-    let length = text
-        .split("\r\n")
-        .filter_map(|line| line.split_once(':'))
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        .and_then(|(_, value)| value.trim().parse().ok())
-        .unwrap_or(0);
-    let (body, end) = (head + 4, head + 4 + length);
-    (bytes.len() >= end).then_some((status, body, end))
+/// The first part of a response, once all of it is there. Bodies have a length or do not exist.
+struct Head {
+    status: u16,
+    body: usize,
+    length: usize,
+}
+
+impl Head {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let end = memchr::memmem::find(bytes, b"\r\n\r\n")?;
+        let status = std::str::from_utf8(bytes.get(9..12)?).ok()?.parse().ok()?;
+        let text = std::str::from_utf8(&bytes[..end]).ok()?;
+        let length = text
+            .split("\r\n")
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+            .and_then(|(_, value)| value.trim().parse().ok())
+            .unwrap_or(0);
+        Some(Self { status, body: end + 4, length })
+    }
 }
 
 /// A POST of a JSON body.
-pub(crate) fn post(path: &str, body: &str, token: Option<&str>) -> Vec<u8> {
-    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+pub(crate) fn post(server: &Server, path: &str, body: &str) -> Vec<u8> {
+    let authorization = authorization(server);
     format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{authorization}content-length: {}\r\n\r\n{body}",
         body.len()
@@ -69,8 +122,25 @@ pub(crate) fn post(path: &str, body: &str, token: Option<&str>) -> Vec<u8> {
 }
 
 /// A GET of a stream.
-pub(crate) fn get_stream(path: &str, token: Option<&str>) -> Vec<u8> {
-    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
-    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n{authorization}\r\n")
-        .into_bytes()
+pub(crate) fn get_stream(server: &Server, path: &str) -> Vec<u8> {
+    get(server, path, "accept: text/event-stream\r\n")
+}
+
+/// A GET with some headers of its own.
+pub(crate) fn get(server: &Server, path: &str, headers: &str) -> Vec<u8> {
+    let authorization = authorization(server);
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}{authorization}\r\n").into_bytes()
+}
+
+/// The head of an upload, to be followed by its body.
+pub(crate) fn upload(server: &Server, request: &str, media_type: &str, length: u64) -> Vec<u8> {
+    let authorization = authorization(server);
+    format!(
+        "{request} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media_type}\r\n{authorization}content-length: {length}\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+fn authorization(server: &Server) -> String {
+    server.token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default()
 }

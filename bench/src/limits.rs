@@ -1,22 +1,32 @@
-//! What is possible at all: a bare axum handler, and a program that frames lines and writes them to sockets.
+//! What is possible at all: bare axum handlers, and a program that frames lines and writes them to sockets.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 
 use axum::Router;
-use axum::routing::post;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path};
+use axum::routing::{get, post};
 
 use crate::{Result, agent};
 
-/// Answers every POST at once with a body like the agent's.
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+/// Answers every POST at once with a body like the agent's, or with its own body, and GETs with so many bytes.
 pub(crate) fn serve_http() -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         println!("listening on http://{}", listener.local_addr()?);
-        let answer = |_body: axum::body::Bytes| async {
-            ([("content-type", "application/json")], r#"{"jsonrpc":"2.0","id":1234567,"result":{}}"#)
-        };
-        axum::serve(listener, Router::new().route("/", post(answer))).await?;
+        let answer = |_body: Bytes| async { (JSON, r#"{"jsonrpc":"2.0","id":1234567,"result":{}}"#) };
+        let mirror = |body: Bytes| async { (JSON, body) };
+        let bytes = |Path(count): Path<usize>| async move { vec![b'x'; count] };
+        let routes = Router::new()
+            .route("/", post(answer))
+            .route("/mirror", post(mirror))
+            .route("/bytes/{count}", get(bytes))
+            .route("/healthz", get(async || "ok"))
+            .layer(DefaultBodyLimit::disable());
+        axum::serve(listener, routes).await?;
         Ok(())
     })
 }
@@ -24,7 +34,7 @@ pub(crate) fn serve_http() -> Result<()> {
 /// Waits for as many connections as told, starts the agent's stream, and writes the same event bytes to each.
 pub(crate) fn serve_stream(arguments: &[String]) -> Result<()> {
     let readers: usize = arguments.first().ok_or("how many readers?")?.parse()?;
-    let id: u64 = arguments.get(1).ok_or("which id?")?.parse()?;
+    let milliseconds: u64 = arguments.get(1).ok_or("how many milliseconds?")?.parse()?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("listening on http://{}", listener.local_addr()?);
     let mut sockets = Vec::new();
@@ -34,7 +44,7 @@ pub(crate) fn serve_stream(arguments: &[String]) -> Result<()> {
         sockets.push(socket);
     }
     let (mut agent, mut stdin, stdout) = agent::start()?;
-    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":{id},"method":"stream"}}"#)?;
+    writeln!(stdin, "{}", agent::request(1, &format!("stream:{milliseconds}")))?;
     let mut output = BufReader::with_capacity(256 << 10, stdout);
     let (mut read, mut partial, mut frames) = (vec![0; 256 << 10], Vec::new(), Vec::new());
     let mut number = 1_700_000_000_000_000_u64;

@@ -1,90 +1,80 @@
-//! The measurement: all sides in one run, interleaved, several rounds, medians with spread.
+//! The run: every measurement, or those that were named, one after the other.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Result;
-use crate::http::{Connection, post};
-use crate::requests;
-use crate::servers::Server;
-use crate::statistics::Spread;
-use crate::streams;
+use crate::context::{Context, Programs};
+use crate::measure;
+use crate::process;
+use crate::report::{Row, write_page};
 
 const ROUNDS: usize = 5;
-const PATH: &str = "/v1/acp/bench";
+/// No measurement takes longer than this; one that does has found something that hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
 
+/// `[--rounds N] [NAME...]`: everything, or what is named. Only a whole run writes the page.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let binary = arguments.first().map_or("target/release/sandbox-agent", String::as_str);
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(measure(binary))
-}
-
-async fn measure(binary: &str) -> Result<()> {
-    let scratch = std::env::temp_dir().join(format!("sandbox-agent-bench-{}", std::process::id()));
-    let ours = Server::ours(binary, &scratch.to_string_lossy())?;
-    let limit = Server::limit_http()?;
-    println!("| what | ratio, median (least to most) | ours | limit |");
-    println!("|---|---|---|---|");
-    let idle = ours.resident_kb()?;
-    open(&ours, PATH).await?;
-
-    let (mut ratios, mut own, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let time = Duration::from_secs(2);
-        let limit = requests::throughput(&limit, "/", 64, time).await?;
-        let us = requests::throughput(&ours, PATH, 64, time).await?;
-        ratios.push(us / limit);
-        own.push(us);
-        bare.push(limit);
-    }
-    row("requests a second, 64 at once, of bare axum", ratios, own, bare);
-
-    let (mut ratios, mut own, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let limit = requests::latency(&limit, "/", 5000).await? + requests::pipe_latency(5000)?;
-        let us = requests::latency(&ours, PATH, 5000).await?;
-        ratios.push(us / limit);
-        own.push(us);
-        bare.push(limit);
-    }
-    row("microseconds for one answer, of bare axum plus pipe", ratios, own, bare);
-
-    for readers in [1, 8] {
-        let (mut ratios, mut own, mut bare, mut lost) =
-            (Vec::new(), Vec::new(), Vec::new(), streams::Lost::default());
-        for _ in 0..ROUNDS {
-            let time = Duration::from_secs(2);
-            let server = Server::limit_stream(readers, 2_000_007)?;
-            let (limit, _) = streams::limit(&server, readers).await?;
-            drop(server);
-            let (us, missing) = streams::bridge(&ours, PATH, readers, time).await?;
-            ratios.push(us / limit);
-            own.push(us);
-            bare.push(limit);
-            lost += missing;
+    let (mut rounds, mut names) = (ROUNDS, Vec::new());
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--rounds" => rounds = words.next().ok_or("--rounds wants a number")?.parse()?,
+            name if measure::ALL.iter().any(|one| one.name == name) => names.push(name),
+            other => {
+                let all: Vec<_> = measure::ALL.iter().map(|one| one.name).collect();
+                return Err(format!("no measurement is called {other}; there are {}", all.join(", ")).into());
+            }
         }
-        let streams::Lost { missing, announced } = lost;
-        let what =
-            format!("events a second to {readers} readers; {missing} missing, {announced} announced by gaps");
-        row(&what, ratios, own, bare);
     }
-    let before = ours.resident_kb()?;
-    for number in 0..100 {
-        open(&ours, &format!("/v1/acp/idle-{number}")).await?;
+    process::allow_many_files();
+    let target = std::env::current_exe()?;
+    let target = target.ancestors().nth(2).ok_or("not in a target folder")?.to_owned();
+    let context = Context::new(programs(&target)?, &target, rounds)?;
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(measure_all(&context, &names))
+}
+
+async fn measure_all(context: &Context, names: &[&str]) -> Result<()> {
+    let mut rows: Vec<Row> = Vec::new();
+    print!("{}", Row::HEAD);
+    for measurement in measure::ALL.iter().filter(|one| names.is_empty() || names.contains(&one.name)) {
+        match tokio::time::timeout(PATIENCE, (measurement.measure)(context)).await {
+            Ok(Ok(measured)) => {
+                for row in measured {
+                    println!("{row}");
+                    rows.push(row);
+                }
+            }
+            Ok(Err(error)) => return Err(format!("{}: {error}", measurement.name).into()),
+            Err(_elapsed) => return Err(format!("{} takes too long", measurement.name).into()),
+        }
     }
-    let after = ours.resident_kb()?;
-    println!("| idle memory of the server, kB | - | {idle} | - |");
-    println!("| kB an idle instance | - | {} | - |", after.saturating_sub(before) / 100);
-    let _ = std::fs::remove_dir_all(scratch);
+    if names.is_empty() {
+        write_page(&Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md"), &rows, context.rounds)?;
+    }
     Ok(())
 }
 
-async fn open(server: &Server, path: &str) -> Result<()> {
-    let first =
-        post(&format!("{path}?agent=bench"), r#"{"jsonrpc":"2.0","id":1,"method":"echo"}"#, server.token);
-    Connection::open(&server.address).await?.send(&first).await?;
-    Ok(())
-}
-
-fn row(what: &str, ratios: Vec<f64>, ours: Vec<f64>, limit: Vec<f64>) {
-    let (ours, limit) = (Spread::of(ours).median, Spread::of(limit).median);
-    println!("| {what} | {} | {ours:.0} | {limit:.0} |", Spread::of(ratios));
+/// Where `bench/setup.sh` and the Makefile put things; a variable says otherwise.
+fn programs(target: &Path) -> Result<Programs> {
+    let find = |variable: &str, usual: PathBuf| -> Result<PathBuf> {
+        let path = std::env::var_os(variable).map_or(usual, PathBuf::from);
+        let found = path.canonicalize();
+        found.map_err(|error| {
+            format!("{}: {error}; run bench/setup.sh, or set {variable}", path.display()).into()
+        })
+    };
+    let architecture = std::env::consts::ARCH;
+    let npm_architecture = if architecture == "aarch64" { "arm64" } else { "x64" };
+    let peer =
+        format!("bench-peer/node_modules/@sandbox-agent/cli-linux-{npm_architecture}/bin/sandbox-agent");
+    Ok(Programs {
+        ours: find(
+            "BENCH_OURS",
+            target.join(format!("{architecture}-unknown-linux-musl/release/sandbox-agent")),
+        )?,
+        glibc: find("BENCH_GLIBC", target.join("release/sandbox-agent"))?,
+        peer: find("BENCH_PEER", target.join(peer))?,
+        nginx: find("BENCH_NGINX", PathBuf::from("/usr/sbin/nginx"))?,
+    })
 }

@@ -6,6 +6,8 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   plugins: [react()],
+  // The package names a module that is not in it.
+  resolve: { alias: { "@xterm/headless": "@xterm/headless/lib-headless/xterm-headless.mjs" } },
   build: {
     // Every file apart: a data: URL for a script or a style would be against the page's own policy.
     assetsInlineLimit: 0,

@@ -168,7 +168,11 @@ test("an earlier session is found and resumed", async () => {
   await browser.evaluate(`[...document.querySelectorAll("dialog li")]
     .find((row) => row.innerText.includes("mock-session-1")).querySelector("button").click()`);
   await browser.until(`!document.querySelector("dialog") && location.hash.endsWith("mock-session-1")`);
+  await browser.until("document.querySelector('.timeline .bubble')");
+  await browser.evaluate("document.querySelector('.timeline').scrollTop = 0");
   await browser.until("document.querySelector('.timeline .markdown table')");
+  await browser.press("To the newest");
+  await browser.until("!document.querySelector('.timeline .markdown table')");
 });
 
 test("an instance is ended", async () => {

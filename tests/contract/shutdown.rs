@@ -133,6 +133,13 @@ fn a_server_without_instances_stops_at_once() {
 }
 
 #[test]
+fn the_end_of_standard_input_stops_a_server_that_was_told_to_heed_it() {
+    // The harness gives servers an input that has ended already; the others in this file run with the same.
+    let mut server = Server::with().switch("--stop-with-stdin").start();
+    assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
+}
+
+#[test]
 fn sigterm_while_an_agent_is_being_installed_fails_who_waits_and_exits_0() {
     let depot = crate::harness::installs::Depot::open();
     let mut server = Server::with().registry(&depot.registry).start();

@@ -114,7 +114,7 @@ async fn the_journal_tells_what_was_asked_and_how_it_ended() {
     let model = Model::start().await;
     model.events(CHAT, &streamed("say one")).await;
     let request = model.wait_for_outcome("finished").await;
-    let expected = json!({"number": 1, "api": "openai-chat", "model": "m", "stream": true, "prompt": "say one",
+    let expected = json!({"number": 1, "api": "openai-chat", "model": "m", "stream": true, "prompt": "say one", "messages": 1,
         "script": "say", "attempt": 1, "tools": [], "outcome": "finished"});
     assert_eq!(request, expected);
 }

@@ -42,3 +42,15 @@ async fn the_front_page_says_what_there_is() {
     let about = model.get("/").await;
     assert_eq!(about["apis"].as_array().map(Vec::len), Some(4));
 }
+
+#[tokio::test]
+async fn the_recipes_name_the_address_that_the_client_used() {
+    let model = Model::start().await;
+    let recipes = model.get("/recipes").await["recipes"].clone();
+    let claude = recipes.as_array().unwrap().iter().find(|recipe| recipe["agent"] == "claude").unwrap();
+    let expected = serde_json::json!({"name": "ANTHROPIC_BASE_URL", "value": model.url});
+    assert_eq!(claude["environment"][0], expected);
+    let codex = recipes.as_array().unwrap().iter().find(|recipe| recipe["agent"] == "codex").unwrap();
+    assert_eq!(codex["files"][0]["path"], "~/.codex/config.toml");
+    assert!(codex["files"][0]["content"].as_str().unwrap().contains(&format!("{}/v1", model.url)));
+}

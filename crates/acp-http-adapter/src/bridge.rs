@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http_edge::Routes;
+use measures::Exposition;
 
 use crate::instance::Summary;
 use crate::launcher::Launcher;
@@ -34,10 +35,9 @@ impl Bridge {
         self.0.summaries()
     }
 
-    /// How much memory messages take now, over all instances.
-    #[must_use]
-    pub fn memory_used(&self) -> usize {
-        self.0.shared.budget.used()
+    /// Writes down what the bridge counts. Looks into every instance for a moment, as the list does.
+    pub fn expose(&self, text: &mut Exposition) {
+        crate::measures::expose(&self.0, text);
     }
 
     /// Fails what waits with 503, takes nothing more in, and ends every agent with all its processes.

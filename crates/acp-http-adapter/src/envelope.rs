@@ -3,6 +3,9 @@
 //! The bytes of a message are never rebuilt from a parsed form. This file refuses to look at a method's name, at
 //! params, at a result.
 
+#[path = "envelope_scan.rs"]
+mod scan;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -43,6 +46,13 @@ impl Envelope {
     /// [`EnvelopeError`] says what is missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, EnvelopeError> {
         let text = std::str::from_utf8(bytes).map_err(EnvelopeError::Encoding)?;
+        match scan::fields(text) {
+            Some(fields) => fields.into_envelope(),
+            None => Self::parse_slowly(text),
+        }
+    }
+
+    fn parse_slowly(text: &str) -> Result<Self, EnvelopeError> {
         let mut reader = serde_json::Deserializer::from_str(text);
         let fields = reader
             .deserialize_any(FieldsVisitor)

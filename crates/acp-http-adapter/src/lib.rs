@@ -23,6 +23,7 @@ mod instance;
 mod launcher;
 mod limits;
 mod log;
+mod measures;
 mod pending;
 mod registry;
 mod request_id;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use acp_http_adapter::{BoxFuture, Bridge, Launcher, Limits, Prepared};
 use clap::Parser;
 use http_edge::serve::{serve, with_fallbacks};
-use http_edge::{Code, Exposure, Problem};
+use http_edge::{Code, Edge, Exposure, Problem};
 use process_supervisor::LaunchSpec;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -79,8 +79,8 @@ async fn run_until_told(arguments: Arguments) -> std::io::Result<()> {
     let bridge = Bridge::new(Limits::default(), Arc::new(OneAgent(spec)));
     let exposure = Exposure { token: None, loopback_only: true, origins: Vec::new() };
     let stop = CancellationToken::new();
-    let router = with_fallbacks(bridge.routes().into_router());
-    let serving = tokio::spawn(serve(listener, router, Arc::new(exposure), stop.clone(), DRAIN * 8));
+    let edge = Edge::new(with_fallbacks(bridge.routes().into_router()), exposure);
+    let serving = tokio::spawn(serve(listener, edge, stop.clone(), DRAIN * 8));
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = terminate.recv() => {}

@@ -280,6 +280,7 @@ fn restart_if_wanted(instance: &Arc<Instance>, agent: Option<&str>, message: &Ar
     if matches!(state.phase, Phase::Exited(_)) && !repeat {
         state.restart();
         drop(state);
+        instance.shared.measures.agents.restarts.increment();
         tracing::info!(server_id = %instance.id, agent = %instance.agent, "starting the agent again");
         instance::start(instance);
     }

@@ -9,12 +9,14 @@ use crate::budget::MemoryBudget;
 use crate::clock::now_us;
 use crate::launcher::Launcher;
 use crate::limits::Limits;
+use crate::measures::BridgeMeasures;
 use crate::registry::Registry;
 
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) launcher: Arc<dyn Launcher>,
     pub(crate) budget: Arc<MemoryBudget>,
+    pub(crate) measures: BridgeMeasures,
     /// Numbers every event of every instance in one order. Starts at the time, so that it grows over restarts.
     pub(crate) journal: Arc<AtomicU64>,
     /// Wakes those who read many instances at once.
@@ -31,6 +33,7 @@ impl Shared {
             limits,
             launcher,
             budget,
+            measures: BridgeMeasures::default(),
             journal,
             changed: watch::Sender::new(()),
             registry: OnceLock::new(),

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::agent_id::AgentId;
 use crate::error::CatalogError;
 use crate::info::{InstallArtifact, InstallOutcome, InstallRequest};
+use crate::install_counts::InstallCounts;
 use crate::install_job::InstallJob;
 use crate::installs::Installs;
 use crate::launch::{CommandSpec, LaunchCommand, VersionLease};
@@ -128,6 +129,12 @@ impl Catalog {
             http: self.inner.http.clone(),
         };
         self.inner.installs.run(&id, &request, |progress| job.perform(progress)).await
+    }
+
+    /// How the installs of this process ended so far, lazy ones included.
+    #[must_use]
+    pub fn install_counts(&self) -> InstallCounts {
+        self.inner.installs.counts()
     }
 
     /// Watches how far an agent's install is, in this process.

@@ -4,13 +4,14 @@
 //! are kept out by the file lock that the work itself takes.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
 use crate::agent_id::AgentId;
 use crate::error::{CatalogError, InstallStep};
 use crate::info::{InstallOutcome, InstallRequest};
+use crate::install_counts::{InstallCounter, InstallCounts};
 use crate::progress::{InstallProgress, ProgressReporter};
 
 pub(crate) type InstallResult = Result<InstallOutcome, CatalogError>;
@@ -31,12 +32,18 @@ struct Running {
 #[derive(Debug, Default)]
 pub(crate) struct Installs {
     slots: Mutex<HashMap<AgentId, Slot>>,
+    counter: Arc<InstallCounter>,
 }
 
 impl Installs {
     /// Watches an agent's progress, now and over later installs.
     pub(crate) fn progress(&self, id: &AgentId) -> watch::Receiver<InstallProgress> {
         self.locked().entry(id.clone()).or_default().progress.subscribe()
+    }
+
+    /// How installs ended so far.
+    pub(crate) fn counts(&self) -> InstallCounts {
+        self.counter.read()
     }
 
     /// Waits with the running install of the same request, or starts `work`. An install with another request
@@ -84,8 +91,10 @@ impl Installs {
         if let Some(work) = work.take() {
             let progress = ProgressReporter::new(id.clone(), slot.progress.clone());
             let future = work(progress.clone());
+            let counter = Arc::clone(&self.counter);
             tokio::spawn(async move {
                 let result = future.await;
+                counter.count(&result);
                 progress.finish(result.as_ref().err().map(ToString::to_string));
                 // Nobody may be waiting any more.
                 let _receivers_gone = sender.send(Some(result));

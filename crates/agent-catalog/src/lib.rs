@@ -48,6 +48,7 @@ mod host;
 mod http;
 mod info;
 mod install;
+mod install_counts;
 mod install_job;
 mod installs;
 mod launch;
@@ -74,10 +75,12 @@ pub use distribution::{BinaryTarget, Distribution, PackageDistribution, PackageN
 pub use documentation::agents_markdown;
 pub use error::{CatalogError, InstallStep};
 pub use host::HostEnvironment;
+pub use http::build_client;
 pub use info::{
     AgentCapabilities, AgentInfo, InstallArtifact, InstallInfo, InstallOutcome, InstallRequest, ServerState,
     ServerStatus,
 };
+pub use install_counts::InstallCounts;
 pub use launch::{CommandSpec, LaunchCommand, VersionLease};
 pub use lockfile::{AgentsLock, LockedAgent, LockedArtifact, LockedRuntime};
 pub use manifest::{

@@ -6,23 +6,36 @@
 //! - [`exposure`]: who may talk to the server: bearer token, host names, origins, CORS.
 //! - [`negotiate`]: `Accept` and `Content-Type`.
 //! - [`query`]: query strings, with errors that name the parameter.
+//! - [`edge`]: what happens to every request, whatever its route.
+//! - [`measures`]: what is counted of connections and requests.
+//! - [`route_table`]: which route a path belongs to.
+//! - [`trace_context`]: the caller's place in a distributed trace.
 //! - [`routes`]: a router that remembers what it was given.
 //! - [`serve`]: accepting connections and letting go of them.
 //! - [`sse`]: the frame around a stream of server-sent events.
 
 pub mod codes;
+mod counted;
 pub mod document;
+pub mod edge;
 pub mod exposure;
+pub mod measures;
 pub mod negotiate;
 pub mod problem;
 pub mod query;
 mod request_id;
+pub mod route_table;
 pub mod routes;
 pub mod serve;
 pub mod sse;
+pub mod trace_context;
 
 pub use codes::Code;
+pub use edge::{Answered, Edge, RequestListener};
 pub use exposure::{Exposure, ExposureError, Origin, Token};
+pub use measures::EdgeMeasures;
 pub use problem::Problem;
 pub use query::Query;
+pub use route_table::RouteTable;
 pub use routes::{Route, Routes};
+pub use trace_context::TraceContext;

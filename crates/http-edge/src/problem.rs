@@ -92,10 +92,6 @@ impl Serialize for Problem {
     }
 }
 
-/// Marks a response as a problem, so that the log can tell which without parsing its body.
-#[derive(Debug, Clone, Copy)]
-pub struct ProblemCode(pub Code);
-
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.to_json()));
@@ -104,8 +100,9 @@ impl IntoResponse for Problem {
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response.extensions_mut().insert(ProblemCode(self.code()));
-        response.headers_mut().extend(self.0.headers);
+        response.headers_mut().extend(self.0.headers.iter().cloned());
+        // For the edge, which tells the log which problem it is and the client which request it was.
+        response.extensions_mut().insert(self);
         response
     }
 }

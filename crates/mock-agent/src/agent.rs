@@ -36,6 +36,23 @@ pub(crate) enum Login {
     Out,
 }
 
+/// What an older agent cannot do; see `MOCK_AGENT_WITHOUT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ability {
+    Load,
+    Resume,
+}
+
+impl Ability {
+    fn parse(name: &str) -> Option<Self> {
+        match name.trim() {
+            "load" => Some(Self::Load),
+            "resume" => Some(Self::Resume),
+            _ => None,
+        }
+    }
+}
+
 /// What one connection knows.
 #[derive(Debug, Default)]
 struct State {
@@ -50,16 +67,29 @@ pub(crate) struct Agent {
     state: Mutex<State>,
     file: StateFile,
     login_required: bool,
+    without: Vec<Ability>,
     pub(crate) flow: Arc<Flow>,
 }
 
 impl Agent {
-    /// An agent set up by `MOCK_AGENT_STATE` and `MOCK_AGENT_REQUIRE_AUTH`.
+    /// An agent set up by `MOCK_AGENT_STATE`, `MOCK_AGENT_REQUIRE_AUTH` and `MOCK_AGENT_WITHOUT`.
     pub(crate) fn from_environment(flow: Arc<Flow>) -> Result<Self, MockAgentError> {
         let file = StateFile::from_environment();
         let state = State { sessions: file.load()?, ..State::default() };
         let login_required = std::env::var_os("MOCK_AGENT_REQUIRE_AUTH").is_some_and(|value| value == "1");
-        Ok(Self { state: Mutex::new(state), file, login_required, flow })
+        let missing = std::env::var("MOCK_AGENT_WITHOUT").unwrap_or_default();
+        let without = missing.split(',').filter_map(Ability::parse).collect();
+        Ok(Self { state: Mutex::new(state), file, login_required, without, flow })
+    }
+
+    /// Whether it can do this.
+    pub(crate) fn offers(&self, ability: Ability) -> bool {
+        !self.without.contains(&ability)
+    }
+
+    /// Refuses with `-32601` what it cannot do.
+    pub(crate) fn require(&self, ability: Ability) -> Result<(), Error> {
+        if self.offers(ability) { Ok(()) } else { Err(Error::method_not_found()) }
     }
 
     /// Remembers what the client can do.

@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
 
-use crate::agent::{Agent, Login, ToClient};
+use crate::agent::{Ability, Agent, Login, ToClient};
 
 /// The only authentication method. It always succeeds.
 const LOGIN: &str = "mock-login";
@@ -22,7 +22,7 @@ pub(crate) fn initialize(
     _: &ToClient,
 ) -> Result<InitializeResponse, Error> {
     agent.meet(request.client_capabilities);
-    Ok(ourselves())
+    Ok(ourselves(agent))
 }
 
 /// `authenticate`
@@ -46,16 +46,16 @@ pub(crate) fn logout(agent: &Agent, _: LogoutRequest, _: &ToClient) -> Result<Lo
     Ok(LogoutResponse::new())
 }
 
-fn ourselves() -> InitializeResponse {
+fn ourselves(agent: &Agent) -> InitializeResponse {
     let session = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
-        .resume(SessionResumeCapabilities::new())
+        .resume(agent.offers(Ability::Resume).then(SessionResumeCapabilities::new))
         .close(SessionCloseCapabilities::new())
         .delete(SessionDeleteCapabilities::new())
         .fork(SessionForkCapabilities::new())
         .additional_directories(SessionAdditionalDirectoriesCapabilities::new());
     let capabilities = AgentCapabilities::new()
-        .load_session(true)
+        .load_session(agent.offers(Ability::Load))
         .prompt_capabilities(PromptCapabilities::new().image(true).audio(true).embedded_context(true))
         .mcp_capabilities(McpCapabilities::new().http(true).sse(true))
         .session_capabilities(session)

@@ -36,7 +36,7 @@ fn run() -> i32 {
     }
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_else(|| "sandbox-agent".into());
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(crate::program::own_program());
     command.arg0(name).args(arguments);
     // SAFETY: the closure runs in the forked child and makes one system call that is safe there. The signals that
     // are blocked here, to be waited for, are the program's own business again.

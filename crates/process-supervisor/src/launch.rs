@@ -151,14 +151,13 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     let ours = UnixStream::from_std(ours)?;
-    // Not `current_exe`: this link still works after the file was replaced by an upgrade.
-    let supervisor = Command::new("/proc/self/exe")
+    let supervisor = Command::new(crate::program::own_program())
         .arg0("sandbox-agent-supervisor")
         .arg(SUPERVISE_ARGUMENT)
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stdout(nowhere()?)
+        .stderr(nowhere()?)
         .spawn()?;
     let (agent_stdin, stdin) = new_pipe()?;
     let (stdout, agent_stdout) = new_pipe()?;
@@ -187,6 +186,15 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         control: Control(write),
         events: Events { lines, partial: Vec::new(), supervisor, agent: pid, exited: false, survivors: None },
     })
+}
+
+/// Where output goes that nobody reads: `/dev/null`, or a pipe without a reader in a root that has no devices. The
+/// supervisor says nothing, and does not mind a failing write if ever it should.
+fn nowhere() -> io::Result<Stdio> {
+    match std::fs::File::options().write(true).open("/dev/null") {
+        Ok(null) => Ok(null.into()),
+        Err(_) => Ok(new_pipe()?.1.into()),
+    }
 }
 
 /// A pipe whose ends no other process that this one starts inherits.

@@ -14,9 +14,11 @@
 //!
 //! What this crate refuses to do: look at a byte of what the agent says, or decide when an agent should end.
 
+mod children;
 mod exit;
 mod init;
 mod launch;
+mod program;
 mod supervise;
 mod tree;
 mod wire;
@@ -24,6 +26,7 @@ mod wire;
 pub use exit::Exit;
 pub use init::become_init_if_first_process;
 pub use launch::{Control, Events, LaunchError, Launched, TreeEvent, launch};
+pub use program::own_program;
 pub use wire::LaunchSpec;
 
 /// The argument that turns the binary into a supervisor. Not for people; it is not in the help.

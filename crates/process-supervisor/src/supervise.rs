@@ -36,8 +36,6 @@ pub(crate) fn run() -> ! {
 }
 
 struct Supervisor {
-    /// This process: the root whose descendants are the tree.
-    own: Pid,
     /// The agent's main process.
     agent: Pid,
     /// Whether the agent's main process has been reaped.
@@ -71,15 +69,8 @@ fn supervise() -> io::Result<()> {
         }
     };
     send(&Report::Started(agent.as_raw().unsigned_abs()));
-    let own = Pid::this();
-    let mut supervisor = Supervisor {
-        own,
-        agent,
-        agent_ended: false,
-        server_present: true,
-        kill_at: None,
-        killing_since: None,
-    };
+    let mut supervisor =
+        Supervisor { agent, agent_ended: false, server_present: true, kill_at: None, killing_since: None };
     supervisor.watch(&signals)
 }
 
@@ -92,9 +83,9 @@ impl Supervisor {
             }
             if self.kill_at.is_some_and(|at| at <= Instant::now()) {
                 let since = *self.killing_since.get_or_insert_with(Instant::now);
-                crate::tree::kill_all(self.own);
+                crate::tree::kill_all();
                 if since.elapsed() > KILL_PATIENCE {
-                    send(&Report::Stuck(crate::tree::descendants(self.own).len()));
+                    send(&Report::Stuck(crate::tree::descendants().len()));
                     return Ok(());
                 }
             }
@@ -152,7 +143,7 @@ impl Supervisor {
                 self.end_without_server();
             }
             Ok(count) => commands[..count].iter().for_each(|command| match *command {
-                TERMINATE => crate::tree::signal_all(self.own, Signal::SIGTERM),
+                TERMINATE => crate::tree::signal_all(Signal::SIGTERM),
                 KILL => self.kill_at = Some(Instant::now()),
                 _ => {}
             }),
@@ -165,7 +156,7 @@ impl Supervisor {
     }
 
     fn end_without_server(&mut self) {
-        crate::tree::signal_all(self.own, Signal::SIGTERM);
+        crate::tree::signal_all(Signal::SIGTERM);
         self.kill_no_later_than(GRACE_WITHOUT_SERVER);
     }
 
@@ -230,6 +221,9 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
 /// Closes what the server itself inherited from whoever started it (a shell's lock file, a terminal's pipe): an
 /// agent that outlives nothing must not hold it open either.
 fn close_inherited_descriptors() {
+    if close_all_at_once().is_ok() {
+        return;
+    }
     let Ok(listing) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> =
         listing.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -242,6 +236,15 @@ fn close_inherited_descriptors() {
             rustix::io::close(number);
         }
     }
+}
+
+/// One call for all of them, which needs no `/proc`; older kernels and some sandboxes refuse it.
+fn close_all_at_once() -> Result<(), Errno> {
+    let (first, last, flags) = (3_u32, u32::MAX, 0_u32);
+    // SAFETY: the call takes numbers only; and as above, nothing in this process owns a descriptor above standard error.
+    #[allow(unsafe_code)]
+    let closed = unsafe { nix::libc::syscall(nix::libc::SYS_close_range, first, last, flags) };
+    Errno::result(closed).map(drop)
 }
 
 fn receive_stdio() -> io::Result<[OwnedFd; 3]> {

@@ -1,16 +1,23 @@
 //! Finding and ending every descendant of this process.
 //!
 //! A process group misses whoever called `setsid`; the parent links in `/proc` miss nobody, because the
-//! supervisor is a subreaper and every orphan of the tree becomes its direct child.
+//! supervisor is a subreaper and every orphan of the tree becomes its direct child. Where there is no `/proc`, its
+//! children and the groups they are in are what is found at once, and the rest when it has lost its parents.
 
 use std::collections::HashSet;
 use std::fs;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getpgid, getpgrp};
 
-/// All descendants of `root`, not `root` itself.
-pub(crate) fn descendants(root: Pid) -> Vec<Pid> {
+use crate::children::own_children;
+
+/// All descendants of this process; without `/proc`, its children.
+pub(crate) fn descendants() -> Vec<Pid> {
+    if fs::metadata("/proc/self").is_ok() { read_descendants(Pid::this()) } else { own_children() }
+}
+
+fn read_descendants(root: Pid) -> Vec<Pid> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([root]);
     let mut open = vec![root];
@@ -31,20 +38,41 @@ pub(crate) fn descendants(root: Pid) -> Vec<Pid> {
 }
 
 /// Sends `signal` to every descendant there is now.
-pub(crate) fn signal_all(root: Pid, signal: Signal) {
-    for pid in descendants(root) {
+pub(crate) fn signal_all(signal: Signal) {
+    if fs::metadata("/proc/self").is_err() {
+        return signal_groups(&own_children(), signal);
+    }
+    for pid in descendants() {
         // It may have ended since it was found, or belong to another user: neither is ours to mend here.
         let _ = kill(pid, signal);
     }
 }
 
+/// Sends `signal` to these processes and all that share a group with one. The supervisor leads a session of its own, so
+/// every group below it, but for its own, has only descendants in it.
+fn signal_groups(children: &[Pid], signal: Signal) {
+    let own = getpgrp();
+    let group_of = |child: &Pid| getpgid(Some(*child)).ok().filter(|group| *group != own);
+    let groups: HashSet<Pid> = children.iter().filter_map(group_of).collect();
+    for group in groups {
+        let _ = killpg(group, signal);
+    }
+    for child in children.iter().filter(|child| group_of(child).is_none()) {
+        let _ = kill(*child, signal);
+    }
+}
+
 /// Kills every descendant. Stops them all first, so that none can fork behind the scan's back.
-pub(crate) fn kill_all(root: Pid) {
+pub(crate) fn kill_all() {
+    if fs::metadata("/proc/self").is_err() {
+        // Trying every number takes long enough as it is, and whoever slips through is found by the next call.
+        return signal_groups(&own_children(), Signal::SIGKILL);
+    }
     let mut stopped = HashSet::new();
     // Each pass finds what was forked before its parent stopped; a handful of passes reaches the end of any
     // chain, and whoever slips through is a child of the supervisor by the next call.
     for _ in 0..16 {
-        let fresh: Vec<Pid> = descendants(root).into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        let fresh: Vec<Pid> = descendants().into_iter().filter(|pid| stopped.insert(*pid)).collect();
         if fresh.is_empty() {
             break;
         }
@@ -52,7 +80,7 @@ pub(crate) fn kill_all(root: Pid) {
             let _ = kill(pid, Signal::SIGSTOP);
         }
     }
-    signal_all(root, Signal::SIGKILL);
+    signal_all(Signal::SIGKILL);
 }
 
 fn has_children_files(pid: Pid) -> bool {
@@ -105,7 +133,7 @@ mod tests {
     fn both_ways_of_looking_find_the_same_child() {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
-        assert!(descendants(Pid::this()).contains(&pid));
+        assert!(descendants().contains(&pid));
         assert!(parent_table().contains(&(pid, Pid::this())));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use acp_http_adapter::Bridge;
 use agent_catalog::{Catalog, CatalogError};
+use http_edge::Edge;
 use http_edge::serve::serve;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::launcher::CatalogLauncher;
 use crate::routes::{Configuration, Files, Services};
-use crate::settings::{ServerArguments, Settings, SettingsError};
+use crate::settings::{EffectiveLimits, ServerArguments, Settings, SettingsError};
 
 /// How long ending all agents may take; within the ten seconds that most orchestrators give.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
@@ -68,13 +70,17 @@ pub(crate) fn hide_from_agents() {
 async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     // First of all: whoever sees the server ready may tell it to stop.
     let told_to_stop = Signals::register()?;
+    let stop_with_stdin = settings.stop_with_stdin;
     let running = Running::start(settings).await?;
     // On standard output, for whoever started this to read the port from.
     // In one piece: a reader that has its line may close the pipe.
     announce(&mut io::stdout().lock(), running.address());
     tracing::info!(address = %running.address(), version = crate::routes::VERSION, "ready");
 
-    told_to_stop.wait().await;
+    tokio::select! {
+        () = told_to_stop.wait() => {}
+        () = standard_input_ends(), if stop_with_stdin => {}
+    }
     tracing::info!("stopping");
     running.stop().await;
     tracing::info!("stopped");
@@ -96,18 +102,15 @@ impl Running {
         let listener = listen(&settings.addresses).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
+        let limits = EffectiveLimits::of(&settings);
         let files = Files::open(&settings.files, stop.clone())?;
         let configuration = Configuration::open(&settings.catalog.data_dir, files.workspace())?;
         let catalog = Catalog::new(settings.catalog)?;
         let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
-        let services = Services { bridge: bridge.clone(), catalog, files, configuration };
-        let serving = tokio::spawn(serve(
-            listener,
-            crate::routes::all(services),
-            Arc::new(settings.exposure),
-            stop.clone(),
-            SHUTDOWN_LIMIT + DRAIN,
-        ));
+        let services = Services { bridge: bridge.clone(), catalog, files, configuration, limits };
+        let (router, measures) = crate::routes::all(services);
+        let edge = Edge::new(router, settings.exposure).measured(measures);
+        let serving = tokio::spawn(serve(listener, edge, stop.clone(), SHUTDOWN_LIMIT + DRAIN));
         Ok(Self { address, bridge, stop, serving })
     }
 
@@ -159,6 +162,17 @@ impl Signals {
             _ = self.interrupt.recv() => {}
         }
     }
+}
+
+/// Waits until whoever started the server has let go of its input: by closing it, or by ending in any way at all.
+async fn standard_input_ends() {
+    let (tell, told) = oneshot::channel();
+    // A thread that nobody waits for: a read that blocks would keep the runtime from ending.
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = tell.send(());
+    });
+    let _ = told.await;
 }
 
 #[cfg(test)]

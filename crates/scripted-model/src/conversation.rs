@@ -87,6 +87,11 @@ pub(crate) enum Newest {
 }
 
 impl Conversation {
+    /// How many messages of the user there are, of the agent in the user's name included.
+    pub(crate) fn user_messages(&self) -> usize {
+        self.entries.iter().filter(|entry| matches!(entry, Entry::User(_))).count()
+    }
+
     pub(crate) fn newest(&self) -> Newest {
         let mut results = Vec::new();
         for entry in self.entries.iter().rev() {

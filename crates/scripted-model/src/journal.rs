@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::conversation::{Conversation, Delivery, Entry, Newest};
+use crate::conversation::{Conversation, Delivery, Newest};
 
 const MOST_RECORDS: usize = 1000;
 const MOST_FINGERPRINTS: usize = 10_000;
@@ -24,6 +24,8 @@ pub(crate) struct Record {
     /// The newest prompt, in part; absent when tools have answered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
+    /// How many messages of the user the conversation holds: a session that was restored has its older ones.
+    messages: usize,
     script: &'static str,
     attempt: u32,
     tools: Vec<String>,
@@ -107,6 +109,7 @@ impl Journal {
             model: conversation.model.clone(),
             stream: conversation.delivery == Delivery::Streamed,
             prompt,
+            messages: conversation.user_messages(),
             script,
             attempt,
             tools: conversation.tools.iter().map(|tool| tool.name.clone()).collect(),
@@ -156,7 +159,6 @@ fn fingerprint(api: &str, conversation: &Conversation) -> u64 {
         // A result may hold a time of day; that the tools have answered is enough.
         Newest::Results(results) => results.len().hash(&mut hasher),
     }
-    let prompts = conversation.entries.iter().filter(|entry| matches!(entry, Entry::User(_)));
-    prompts.count().hash(&mut hasher);
+    conversation.user_messages().hash(&mut hasher);
     hasher.finish()
 }

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::answer::{self, Answer, Ending, Failure, Retry};
@@ -22,6 +22,7 @@ use crate::dialect::{CREATED, Dialect, MODEL};
 use crate::error::ModelError;
 use crate::journal::{Journal, Outcome};
 use crate::playback::{self, Reply};
+use crate::recipes::recipes;
 use crate::script::Script;
 
 /// Agents send their whole history, pictures included, with every request.
@@ -43,6 +44,7 @@ pub fn router() -> Router {
     let routes = Router::new()
         .route("/", get(about))
         .route("/requests", get(requests))
+        .route("/recipes", get(known_recipes))
         .route("/v1beta/models", get(gemini_models))
         .route("/v1beta/models/{call}", get(gemini_model).post(gemini))
         .merge(api.clone())
@@ -52,13 +54,23 @@ pub fn router() -> Router {
 }
 
 async fn about() -> Json<Value> {
-    Json(json!({"name": "scripted model", "requests": "/requests", "models": "/v1/models",
+    Json(
+        json!({"name": "scripted model", "requests": "/requests", "recipes": "/recipes", "models": "/v1/models",
         "apis": ["/v1/messages", "/v1/responses", "/v1/chat/completions",
-            "/v1beta/models/{model}:streamGenerateContent"]}))
+            "/v1beta/models/{model}:streamGenerateContent"]}),
+    )
 }
 
 async fn requests(State(journal): State<Arc<Journal>>) -> Json<Value> {
     Json(json!({"requests": journal.records()}))
+}
+
+/// The recipes with the address that the client knows the model by.
+async fn known_recipes(headers: HeaderMap) -> Response<Body> {
+    match headers.get(header::HOST).and_then(|host| host.to_str().ok()) {
+        Some(host) => Json(json!({"recipes": recipes(&format!("http://{host}"))})).into_response(),
+        None => StatusCode::BAD_REQUEST.into_response(),
+    }
 }
 
 async fn messages(State(journal): State<Arc<Journal>>, body: Received) -> Response<Body> {

@@ -1,7 +1,7 @@
 /** The official SDK's client on this transport, in one call. */
 
 import { type ClientConnection, client, type Stream } from "@agentclientprotocol/sdk";
-import type { AcpHttpOptions, AcpHttpStream } from "./options.ts";
+import type { AcpCloseOptions, AcpHttpOptions, AcpHttpStream } from "./options.ts";
 import { acpHttpStream } from "./stream.ts";
 
 /** Whatever can be connected to a `Stream`: the SDK's `client()`, stable or unstable. */
@@ -17,7 +17,7 @@ export interface AcpHttpClient<Connection = ClientConnection> {
   /** The transport below. */
   readonly transport: AcpHttpStream;
   /** Ends the agent: its process is gone when this resolves. */
-  close(): Promise<void>;
+  close(options?: AcpCloseOptions): Promise<void>;
   /** Ends this connection alone, once what was written is delivered. The agent works on. */
   detach(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function connectAcp(
   return {
     connection: app.connect(transport),
     transport,
-    close: () => transport.close(),
-    detach: () => transport.detach(),
+    close: transport.close,
+    detach: transport.detach,
   };
 }

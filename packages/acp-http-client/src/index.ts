@@ -17,7 +17,7 @@ export {
   transportErrorOf,
 } from "./errors.ts";
 export type { HttpOptions, TokenSource } from "./http.ts";
-export type { AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
+export type { AcpCloseOptions, AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
 export type { RetryOptions } from "./retry.ts";
 export { acpHttpStream } from "./stream.ts";
 export {

@@ -45,6 +45,14 @@ export interface AcpHttpOptions extends HttpOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How long `close()` tries. */
+export interface AcpCloseOptions {
+  /** After this long without reaching the server it gives up. As in {@link RetryOptions} unless told. */
+  readonly giveUpMs?: number;
+  /** Ends the attempt; `close()` is then rejected with its reason. */
+  readonly signal?: AbortSignal;
+}
+
 /** A `Stream` with two ways to end it. */
 export interface AcpHttpStream extends Stream {
   /** The cursor of the newest event heard; an option of the same name goes on from there. */
@@ -52,7 +60,7 @@ export interface AcpHttpStream extends Stream {
   /** Resolves with the reason when the connection has ended. Never rejects. */
   readonly ended: Promise<AcpTransportError>;
   /** Ends the agent: its process is gone when this resolves. */
-  close(): Promise<void>;
+  close(options?: AcpCloseOptions): Promise<void>;
   /** Ends this connection alone, once what was written is delivered. The agent works on. */
   detach(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { type AcpExit, AcpExitError, AcpHttpError, AcpTransportError, httpErrorO
 import { follow, type NumberedEvent, numberOf } from "./follow.ts";
 import { createHttp } from "./http.ts";
 import { createLedger, type Letter } from "./ledger.ts";
-import type { AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
+import type { AcpCloseOptions, AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
 import { createOutbox, post } from "./post.ts";
 import { createMessageQueue } from "./queue.ts";
 import { asTransportError, persist, sleep } from "./retry.ts";
@@ -266,13 +266,13 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     leave();
   };
 
-  const close = async (): Promise<void> => {
+  const close = async ({ signal: limit = NEVER, ...patience }: AcpCloseOptions = {}): Promise<void> => {
     end(new AcpTransportError("closed", "closed by this client"));
     const attempt = async (limit: AbortSignal): Promise<void> => {
       const response = await http(endpoint.url, { method: "DELETE", signal: limit });
       if (!response.ok) throw await httpErrorOf(response);
     };
-    await persist(retry, NEVER, attempt, ({ status }) => status < 500 && status !== 429);
+    await persist({ ...retry, ...patience }, limit, attempt, ({ status }) => status < 500 && status !== 429);
   };
 
   options.signal?.addEventListener("abort", leave, { once: true });

@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import "./style/base.css";
 import "./style/parts.css";
+import "./style/text.css";
 import "./style/layout.css";
 import "./style/chat.css";
 import "./style/raw.css";

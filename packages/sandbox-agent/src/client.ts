@@ -27,7 +27,7 @@ import { cancel, prompt } from "./client/turns.ts";
 import type { McpServerConfig } from "./convert/mcp.ts";
 import type { PermissionRequest } from "./convert/permissions.ts";
 import type { Answers, Question } from "./convert/questions.ts";
-import { NotFoundError } from "./errors.ts";
+import { ConnectionLostError, NotFoundError } from "./errors.ts";
 import type { SandboxEvent } from "./events.ts";
 import type { JsonObject } from "./json.ts";
 import type { Session, SessionInfo, TurnResult } from "./session.ts";
@@ -63,12 +63,16 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /**
    * Starts a server of its own on a free port with a random token, and connects to it. The server stops with the
-   * client: on {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when the process exits.
+   * client: on {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when the process ends in
+   * any way.
    */
   static async start(options: EmbeddedOptions): Promise<SandboxAgentClient> {
     const server = await startServer(options);
     const client = new SandboxAgentClient({ ...options, baseUrl: server.baseUrl, token: server.token });
     client.#server = server;
+    server.ended.then((how) => {
+      client.#core.serverGone(new ConnectionLostError(`this client's own server has ended (${how})`));
+    });
     if (options.autoConnect === false) return client;
     try {
       await client.#core.ready();
@@ -133,7 +137,7 @@ export class SandboxAgentClient implements AsyncDisposable {
    * agent; it then restores the session, by the agent's own means or by telling the agent the newest stored turns.
    */
   async resumeSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
-    return resumeSession(this.#core, await this.#core.recover({}), sessionId, options);
+    return resumeSession(this.#core, await this.#core.recover(), sessionId, options);
   }
 
   /** Copies a session. */

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { SandboxAgentClient } from "./client.ts";
-import { HttpError, SandboxAgentError } from "./errors.ts";
+import { ConnectionLostError, HttpError, SandboxAgentError } from "./errors.ts";
 import { temporaryFolder } from "./testing/folder.ts";
 import { BINARY } from "./testing/server.ts";
 import { until } from "./testing/until.ts";
@@ -18,6 +18,35 @@ const isUp = async (baseUrl: string): Promise<boolean> =>
 async function startOptions() {
   const workspace = await temporaryFolder();
   return { agent: "mock", binary: BINARY, workspace, args: ["--data-dir", `${workspace}/.data`] };
+}
+
+/** The process that was started in a folder. */
+function childIn(folder: string): number {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ");
+  return Number(children.find((pid) => readlinkSync(`/proc/${pid}/cwd`) === folder));
+}
+
+/** A program that starts a server, says where it is, and goes on as told. It has a process group of its own. */
+async function startProgram(then: string) {
+  const { workspace, args } = await startOptions();
+  const options = JSON.stringify({ agent: "mock", binary: BINARY, workspace, args });
+  const entry = fileURLToPath(new URL("./index.ts", import.meta.url));
+  const script = `
+    import { SandboxAgentClient } from ${JSON.stringify(entry)};
+    const client = await SandboxAgentClient.start(${options});
+    console.log(client.server.baseUrl);
+    ${then};`;
+  const program = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  onTestFinished(() => void program.kill("SIGKILL"));
+  let out = "";
+  program.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
+  const exited = once(program, "exit").then(([code, signal]: unknown[]) => ({ code, signal }));
+  return { pid: program.pid ?? 0, exited, said: () => out.trim() };
 }
 
 describe("embedded mode", () => {
@@ -68,25 +97,46 @@ describe("embedded mode", () => {
   it.each([
     ["exits", "process.exit(0)", { code: 0, signal: null }],
     ["is ended by a signal", "process.kill(process.pid, 'SIGTERM')", { code: null, signal: "SIGTERM" }],
+    ["is killed", "process.kill(process.pid, 'SIGKILL')", { code: null, signal: "SIGKILL" }],
+    ["crashes", "throw new Error('expected in this test')", { code: 1, signal: null }],
   ])("stops the server when the program %s without disposing of it", async (_, end, expected) => {
-    const { workspace, args } = await startOptions();
-    const script = `
-      import { SandboxAgentClient } from ${JSON.stringify(fileURLToPath(new URL("./index.ts", import.meta.url)))};
-      const client = await SandboxAgentClient.start({
-        agent: "mock", binary: ${JSON.stringify(BINARY)}, workspace: ${JSON.stringify(workspace)}, args: ${JSON.stringify(args)},
+    const program = await startProgram(end);
+    expect(await program.exited).toEqual(expected);
+    expect(program.said()).toMatch(/^http:\/\//);
+    await until("the server to be gone", async () => !(await isUp(program.said())));
+  });
+
+  it("leaves signals to a program that has plans for them", async () => {
+    const program = await startProgram(`
+      process.on("SIGINT", async () => {
+        const session = await client.newSession();
+        console.log((await client.prompt(session.id, "echo still here")).text);
+        await client.dispose();
+        process.exit(5);
       });
-      console.log(client.server.baseUrl);
-      ${end};`;
-    const program = spawn(process.execPath, ["--input-type=module", "-e", script], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    let out = "";
-    program.stdout.setEncoding("utf8").on("data", (text: string) => {
-      out += text;
-    });
-    const [code, signal] = (await once(program, "exit")) as [number | null, string | null];
-    expect({ code, signal }).toEqual(expected);
-    expect(out.trim()).toMatch(/^http:\/\//);
-    await until("the server to be gone", async () => !(await isUp(out.trim())));
+      console.log("ready");`);
+    await until("the program to be ready", () => program.said().includes("ready"));
+    // As a terminal does it: to all processes of the group.
+    process.kill(-program.pid, "SIGINT");
+    expect(await program.exited).toEqual({ code: 5, signal: null });
+    expect(program.said()).toContain("still here");
+  });
+
+  it("adds no listener to the process, however many servers there are", async () => {
+    const count = (): number[] => ["exit", "SIGINT", "SIGTERM"].map((name) => process.listenerCount(name));
+    const before = count();
+    await using _one = await SandboxAgentClient.start(await startOptions());
+    expect(count()).toEqual(before);
+  });
+
+  it("fails calls at once when its own server is killed", async () => {
+    const options = await startOptions();
+    await using client = await SandboxAgentClient.start(options);
+    const session = await client.newSession();
+    const turn = client.prompt(session.id, "forever").catch((error: unknown) => error);
+    process.kill(childIn(options.workspace), "SIGKILL");
+    expect(await turn).toMatchObject({ code: "connection_lost", message: /own server has ended \(SIGKILL\)/ });
+    expect(client.status).toBe("disconnected");
+    await expect(client.prompt(session.id, "hello")).rejects.toBeInstanceOf(ConnectionLostError);
   });
 });

@@ -1,10 +1,28 @@
 /** Plain HTTP calls to the server, with its token and its problems as errors. */
 
-import { HttpError, type Problem } from "./errors.ts";
+import { ConnectionLostError, HttpError, type Problem, SandboxAgentError } from "./errors.ts";
 import { isObject } from "./json.ts";
 
 /** A token, or where to get one. After a refusal the function is asked once more, with the token that was refused. */
 export type TokenSource = string | ((refused: string | undefined) => string | Promise<string>);
+
+/** The token in use; another one than the one that was refused. */
+export type Tokens = (refused?: string) => Promise<string | undefined>;
+
+/** Asks a source for its token, once for all who wait. */
+export function createTokens(source: TokenSource | undefined): Tokens {
+  let current: string | undefined;
+  let asking: Promise<string> | undefined;
+  return async (refused) => {
+    if (typeof source !== "function") return source;
+    if (current !== undefined && current !== refused) return current;
+    asking ??= Promise.resolve(source(refused)).finally(() => {
+      asking = undefined;
+    });
+    current = await asking;
+    return current;
+  };
+}
 
 /** How a client tries again after a failure that may pass. */
 export interface RetryOptions {
@@ -53,15 +71,8 @@ export interface Http {
 }
 
 /** Binds calls to a server. */
-export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOptions): Http {
+export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOptions, tokens: Tokens): Http {
   const root = baseUrl.replace(/\/+$/, "");
-  let current: string | undefined;
-
-  const bearer = async (refused?: string): Promise<string | undefined> => {
-    if (typeof token !== "function") return token;
-    if (current === undefined || current === refused) current = await token(refused);
-    return current;
-  };
 
   const request = async (path: string, call: HttpCall = {}): Promise<Response> => {
     // In a browser a path alone is enough.
@@ -71,27 +82,30 @@ export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOpt
     }
     const isStream = call.body instanceof ReadableStream;
     const attempt = (secret: string | undefined): Promise<Response> =>
-      // Called as a plain function: browsers refuse a `fetch` that is a method of something else.
-      (custom ?? globalThis.fetch)(url, {
-        method: call.method ?? "GET",
-        headers: {
-          ...headers,
-          ...(call.json !== undefined && { "Content-Type": "application/json" }),
-          ...call.headers,
-          ...(secret && { Authorization: `Bearer ${secret}` }),
-        },
-        ...(call.json !== undefined
-          ? { body: JSON.stringify(call.json) }
-          : call.body !== undefined && { body: call.body }),
-        ...(isStream && { duplex: "half" }),
-        ...(call.signal && { signal: call.signal }),
-      });
-    const secret = await bearer();
+      arrived(
+        // Called as a plain function: browsers refuse a `fetch` that is a method of something else.
+        (custom ?? globalThis.fetch)(url, {
+          method: call.method ?? "GET",
+          headers: {
+            ...headers,
+            ...(call.json !== undefined && { "Content-Type": "application/json" }),
+            ...call.headers,
+            ...(secret && { Authorization: `Bearer ${secret}` }),
+          },
+          ...(call.json !== undefined
+            ? { body: JSON.stringify(call.json) }
+            : call.body !== undefined && { body: call.body }),
+          ...(isStream && { duplex: "half" }),
+          ...(call.signal && { signal: call.signal }),
+        }),
+        call.signal,
+      );
+    const secret = await tokens();
     let response = await attempt(secret);
     // A body that is a stream is used up and cannot be sent again.
     if (response.status === 401 && typeof token === "function" && !isStream) {
       await response.body?.cancel();
-      response = await attempt(await bearer(secret));
+      response = await attempt(await tokens(secret));
     }
     if (!response.ok) throw await httpErrorOf(response);
     return response;
@@ -101,9 +115,32 @@ export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOpt
     request,
     async json<T>(path: string, call: HttpCall = {}): Promise<T> {
       const headers = { Accept: "application/json", ...call.headers };
-      return (await (await request(path, { ...call, headers })).json()) as T;
+      return jsonOf<T>(await request(path, { ...call, headers }), call.signal);
     },
   };
+}
+
+/** The JSON in an answer. */
+export async function jsonOf<T>(response: Response, signal?: AbortSignal): Promise<T> {
+  const text = await arrived(response.text(), signal);
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    const message = `${response.url} did not answer with JSON: is this the server's address?`;
+    throw new SandboxAgentError("not_understood", message, { cause: error });
+  }
+}
+
+/** What comes over the network. Where it does not come, the error is the caller's own abort or one of this package. */
+export async function arrived<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await coming;
+  } catch (error) {
+    signal?.throwIfAborted();
+    const { message, cause } = error instanceof Error ? error : new Error(String(error));
+    const why = cause instanceof Error && cause.message !== "" ? cause.message : message;
+    throw new ConnectionLostError(`the server cannot be reached: ${why}`, { cause: error });
+  }
 }
 
 /** Reads the error out of an answer that is not a success. */

@@ -21,7 +21,7 @@ export type {
   UploadResult,
   WriteOptions,
 } from "./api/files.ts";
-export type { Health } from "./api/health.ts";
+export type { Health, ServerLimits } from "./api/health.ts";
 export type { PackedFile } from "./api/tar.ts";
 export type { Abilities, AuthMethod, ConnectionInfo } from "./client/abilities.ts";
 export type { PermissionDecision, PermissionHandler, QuestionHandler, Reply } from "./client/asks.ts";

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentExitedError, ConnectionLostError, DetachedError, NotConnectedError } from "./errors.ts";
@@ -48,22 +49,75 @@ describe("an agent that dies", () => {
     expect(ofType(events, "session.started")).toMatchObject([{ how: "replayed", sessionId: "mine" }]);
     expect(ofType(events, "turn.started")[0]?.prompt).toEqual([{ type: "text", text: "and now?" }]);
   });
+});
 
-  it("restores by its own means where it can", async () => {
-    const server = await startTestServer({ env: { MOCK_AGENT_STATE: "state.json" } });
-    const client = testClient(server);
-    const { id } = await client.newSession({ directory: "/tmp" });
+describe("a session of an agent that has it still", () => {
+  /** A session with one turn, whose agent has died. */
+  async function interrupted(without: string) {
+    const env = { MOCK_AGENT_STATE: "state.json", MOCK_AGENT_WITHOUT: without };
+    const server = await startTestServer({ env });
+    /** What the agent is asked, in order. */
+    const asked: string[] = [];
+    const client = testClient(server, {
+      fetch: (input, init) => {
+        const { method = "" } = typeof init?.body === "string" ? (JSON.parse(init.body) as { method?: string }) : {};
+        if (method.startsWith("session/")) asked.push(method);
+        return fetch(input, init);
+      },
+    });
+    const { id } = await client.newSession({ directory: "/tmp", sessionId: "mine", mode: "plan", title: "Mine" });
     await client.prompt(id, "echo first");
     await client.prompt(id, "crash").catch(() => {});
-    await until("the connection to be lost", () => client.status === "disconnected");
-    const before = (await client.getEvents(id)).events.length;
-    expect(await client.resumeSession(id)).toMatchObject({ openedBy: "resumed" });
-    expect((await client.prompt(id, "echo second")).text).toBe("second");
-    const { events } = await client.getEvents(id);
-    const started = events.slice(before).map(({ event }) => event);
+    asked.length = 0;
+    return { client, id, server, asked, before: (await client.getEvents(id)).events.length };
+  }
+
+  it.each([
+    ["by session/resume where the agent offers both", "", "resumed", ["session/resume"]],
+    ["by session/resume where it offers nothing else", "load", "resumed", ["session/resume"]],
+    ["by session/load where it offers nothing else", "resume", "loaded", ["session/load"]],
+    ["by a replay where it offers neither", "load,resume", "replayed", ["session/new", "session/set_config_option"]],
+  ])("is restored %s", async (_, without, openedBy, methods) => {
+    const { client, id, asked, before } = await interrupted(without);
+    const session = await client.resumeSession(id);
+    expect(session).toMatchObject({ id: "mine", openedBy, ended: false, title: "Mine", eventCount: before });
+    expect(session).toMatchObject({ mode: "plan", warnings: [] });
+    expect(asked).toEqual(methods);
     // What was known is not told twice.
-    expect(JSON.stringify(started)).not.toContain("first");
+    const { text } = await client.prompt(id, "anything");
+    expect(text.includes("User: echo first")).toBe(openedBy === "replayed");
+    expect((await client.prompt(id, "echo second")).text).toBe("second");
+    const added = (await client.getEvents(id)).events.slice(before).map(({ event }) => event);
+    expect(added[0]).toMatchObject({ type: "session.started", how: openedBy });
+    const said = ofType(added, "item.completed").filter(({ item }) => item.role === "assistant");
+    expect(
+      said
+        .map(({ item }) => JSON.stringify(item.content))
+        .join()
+        .includes('"first"'),
+    ).toBe(false);
     expect(await client.resumeSession(id)).toMatchObject({ openedBy: "attached" });
+  });
+
+  it("that the agent has lost is restored by a replay, whatever it offers", async () => {
+    const { client, id, server, asked } = await interrupted("");
+    rmSync(join(server.folder, "state.json"));
+    expect(await client.resumeSession(id)).toMatchObject({ openedBy: "replayed" });
+    expect(asked.slice(0, 3)).toEqual(["session/resume", "session/load", "session/new"]);
+    expect((await client.prompt(id, "go on")).text).toContain("User: echo first");
+  });
+
+  it("is heard from its beginning by a client that has never seen it", async () => {
+    const { server } = await interrupted("resume");
+    const other = testClient(server, { serverId: "other" });
+    const events = collect(other);
+    expect(await other.resumeSession("mock-session-1", { directory: "/tmp" })).toMatchObject({ openedBy: "loaded" });
+    expect(
+      ofType(events, "item.completed")
+        .map(({ item }) => JSON.stringify(item.content))
+        .join(),
+    ).toContain("first");
+    expect((await other.getEvents("mock-session-1")).events.length).toBeGreaterThan(2);
   });
 });
 

@@ -170,7 +170,11 @@ impl Response {
     fn check_problem(&self) -> Value {
         let text = String::from_utf8_lossy(&self.body);
         assert_eq!(self.headers.get("content-type"), Some("application/problem+json"), "{text}");
-        let problem = self.json();
+        let mut problem = self.json();
+        // Another for each request, so whoever compares problems is better off without it.
+        let request_id = problem.as_object_mut().and_then(|members| members.remove("requestId"));
+        let header = self.headers.get("x-request-id");
+        assert!(header.is_some() && request_id.as_ref().and_then(Value::as_str) == header, "{text}");
         let kind = problem["type"].as_str().unwrap_or_default();
         let code = kind.strip_prefix("urn:sandbox-agent:error:").unwrap_or_default();
         assert!(!code.is_empty() && code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{text}");

@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::processes::{BE_DAEMON, START_DAEMON, start_daemon};
 use crate::{give_up, output, stay};
 
 /// What the command line asks for.
@@ -46,6 +47,11 @@ impl Flags {
                 "--slow-start" => flags.slow_start = Some(Duration::from_millis(number())),
                 "--exit-at-start" => flags.exit_at_start = Some(i32::try_from(number()).unwrap_or(1)),
                 DEAF => deaf = true,
+                START_DAEMON => start_daemon(),
+                BE_DAEMON => {
+                    let _ = rustix::process::setsid();
+                    stay()
+                }
                 other => give_up(&format!("unknown flag {other}")),
             }
         }

@@ -12,8 +12,12 @@ const LIFETIME_SECONDS: u32 = 300;
 
 /// Starts a process that leaves this one's session, environment and parent behind. Returns its id.
 ///
-/// `deaf` makes it ignore SIGTERM; `keepsStdout` makes it hold the agent's standard output open.
+/// `deaf` makes it ignore SIGTERM; `keepsStdout` makes it hold the agent's standard output open; `alone` does without
+/// any other program, for a root that has none.
 pub(crate) fn daemon(params: &Value) -> u32 {
+    if flag(params, "alone") {
+        return lone_daemon();
+    }
     let mut script = String::new();
     if flag(params, "deaf") {
         script.push_str("trap '' TERM; ");
@@ -35,6 +39,38 @@ pub(crate) fn daemon(params: &Value) -> u32 {
         (Some(Ok(_)), Ok(pid)) => pid,
         _ => give_up(&format!("the daemon did not tell its id: {line:?}")),
     }
+}
+
+/// The flag of the process between the agent and its daemon, which leaves at once.
+pub(crate) const START_DAEMON: &str = "--start-daemon";
+/// The flag of the daemon.
+pub(crate) const BE_DAEMON: &str = "--be-daemon";
+
+fn lone_daemon() -> u32 {
+    let told =
+        itself(START_DAEMON).output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    match told.map(|text| text.trim().parse()) {
+        Ok(Ok(pid)) => pid,
+        other => give_up(&format!("the daemon did not tell its id: {other:?}")),
+    }
+}
+
+/// Starts the daemon and tells its id, to leave it to whoever adopts it.
+pub(crate) fn start_daemon() -> ! {
+    match itself(BE_DAEMON).spawn() {
+        Ok(child) => {
+            println!("{}", child.id());
+            std::process::exit(0)
+        }
+        Err(error) => give_up(&format!("cannot start the daemon: {error}")),
+    }
+}
+
+/// This program with another flag. Pipes to nobody, since there may be no `/dev/null`.
+fn itself(flag: &str) -> Command {
+    let mut command = Command::new(std::env::args_os().next().unwrap_or_default());
+    command.arg(flag).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 /// Starts a child and never waits for it. Returns its id.

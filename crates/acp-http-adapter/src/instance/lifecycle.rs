@@ -201,6 +201,7 @@ impl Instance {
             }
             state.started(pid)
         };
+        self.shared.measures.agents.starts.increment();
         settlements.deliver();
         self.announce();
         true
@@ -226,6 +227,7 @@ impl Instance {
 
     fn end(&self, cause: EndCause, tail: &stderr::Tail, then: Then) {
         tracing::info!(server_id = %self.id, agent = %self.agent, ?cause, "agent ended");
+        self.shared.measures.agents.ended(&cause);
         let settlements = self.lock().end(cause, tail.text(), then);
         settlements.deliver();
         self.announce();

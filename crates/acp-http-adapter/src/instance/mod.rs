@@ -95,6 +95,13 @@ impl Instance {
         self.changed.subscribe()
     }
 
+    /// How much waits for the agent to read it.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        let room = self.shared.limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
+        // A closed instance has no room any more, and nothing waits for it.
+        if self.room.is_closed() { 0 } else { room.saturating_sub(self.room.available_permits()) }
+    }
+
     /// Counts a reader for as long as the guard lives.
     pub(crate) fn attach(self: &Arc<Self>) -> ReaderGuard {
         self.readers.fetch_add(1, Ordering::Relaxed);

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Instance;
 use super::state::QueuedLine;
+use crate::measures::PipeMeasures;
 
 /// As many lines as one system call takes.
 const LINES_PER_WRITE: usize = 64;
@@ -35,7 +36,7 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
             }
             continue;
         }
-        if let Err(error) = write_all(&mut pipe, &mut batch).await {
+        if let Err(error) = write_all(&mut pipe, &mut batch, &instance.shared.measures.pipes).await {
             tracing::debug!(server_id = %instance.id, %error, "the agent closed its input");
             input_failed(&instance, batch, &error).await;
             return;
@@ -43,7 +44,11 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
     }
 }
 
-async fn write_all(pipe: &mut pipe::Sender, batch: &mut VecDeque<QueuedLine>) -> io::Result<()> {
+async fn write_all(
+    pipe: &mut pipe::Sender,
+    batch: &mut VecDeque<QueuedLine>,
+    measures: &PipeMeasures,
+) -> io::Result<()> {
     // How much of the first line is written already.
     let mut offset = 0;
     while !batch.is_empty() {
@@ -59,6 +64,8 @@ async fn write_all(pipe: &mut pipe::Sender, batch: &mut VecDeque<QueuedLine>) ->
         if written == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
+        measures.stdin_bytes.add(written as u64);
+        let waiting = batch.len();
         offset += written;
         while let Some(line) = batch.front()
             && offset >= line.bytes.len()
@@ -67,6 +74,7 @@ async fn write_all(pipe: &mut pipe::Sender, batch: &mut VecDeque<QueuedLine>) ->
             // Dropping the line gives back its room and its memory.
             batch.pop_front();
         }
+        measures.messages_written.add((waiting - batch.len()) as u64);
     }
     Ok(())
 }

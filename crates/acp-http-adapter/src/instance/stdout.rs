@@ -55,6 +55,7 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.resize(READ_BYTES, 0);
         let count = pipe.try_read(scratch)?;
+        instance.shared.measures.pipes.stdout_bytes.add(count as u64);
         // In a statement of its own: the lock must be free again when the batch is handed over.
         let next_sequence = instance.lock().log.next_sequence;
         if let Some(batch) = lines.feed(&scratch[..count], next_sequence) {
@@ -70,13 +71,14 @@ struct Batch {
     framer: Framer,
     heard: Vec<Heard>,
     next_sequence: u64,
+    unparsed: u64,
 }
 
 impl Batch {
     fn new(next_sequence: u64, bytes: usize, lines: usize) -> Self {
         // One allocation of just the right size: what is wasted here is held for as long as the log holds it.
         let framer = Framer::with_capacity(bytes + lines * Framer::OVERHEAD);
-        Self { framer, heard: Vec::with_capacity(lines), next_sequence }
+        Self { framer, heard: Vec::with_capacity(lines), next_sequence, unparsed: 0 }
     }
 
     fn message(&mut self, line: &[u8], envelope: Envelope) {
@@ -91,9 +93,15 @@ impl Batch {
         let data = json!({"line": line, "error": error, "bytes": bytes}).to_string();
         let span = self.framer.push(EventKind::Unparsed, None, data.as_bytes());
         self.heard.push(Heard { kind: EventKind::Unparsed, span, envelope: None });
+        self.unparsed += 1;
     }
 
     fn hand_to(self, instance: &Instance) {
+        let pipes = &instance.shared.measures.pipes;
+        pipes.messages_heard.add(self.heard.len() as u64 - self.unparsed);
+        if self.unparsed > 0 {
+            pipes.lines_unparsed.add(self.unparsed);
+        }
         let chunk = self.framer.finish();
         let settlements = instance.lock().hear(&chunk, &self.heard);
         settlements.deliver();

@@ -8,7 +8,10 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use http_edge::sse::{self, GREETING, HEARTBEAT};
+use measures::Held;
 use tokio::sync::watch;
+
+use crate::measures::StreamMeasures;
 
 /// What a feed has to say now.
 #[derive(Debug)]
@@ -25,11 +28,15 @@ pub(crate) enum Pull {
 pub(crate) trait Feed: Send + 'static {
     /// The next frames. Never blocks, takes locks for moments only.
     fn pull(&mut self) -> Pull;
+
+    /// Where this kind of feed is counted.
+    fn measures(&self) -> &StreamMeasures;
 }
 
 /// Streams a feed. `changed` wakes it.
 pub(crate) fn respond(feed: impl Feed, changed: watch::Receiver<()>, heartbeat: Duration) -> Response {
-    let start = Streaming { feed, changed, heartbeat, greeted: false };
+    let open = feed.measures().open.hold();
+    let start = Streaming { feed, changed, heartbeat, greeted: false, _open: open };
     let frames = stream::unfold(start, |mut streaming| async move {
         let frame = streaming.next().await?;
         Some((Ok::<_, Infallible>(frame), streaming))
@@ -42,6 +49,7 @@ struct Streaming<F> {
     changed: watch::Receiver<()>,
     heartbeat: Duration,
     greeted: bool,
+    _open: Held,
 }
 
 impl<F: Feed> Streaming<F> {
@@ -54,7 +62,10 @@ impl<F: Feed> Streaming<F> {
             // Seen before looked at: a change while looking wakes the wait below.
             self.changed.mark_unchanged();
             match self.feed.pull() {
-                Pull::Data(frames) => return Some(frames),
+                Pull::Data(frames) => {
+                    self.feed.measures().bytes.add(frames.len() as u64);
+                    return Some(frames);
+                }
                 Pull::End => return None,
                 Pull::Wait => match tokio::time::timeout(self.heartbeat, self.changed.changed()).await {
                     Ok(Ok(())) => {}

@@ -14,6 +14,7 @@ use super::journal::{lost, merged};
 use super::{JournalCursor, Replay};
 use crate::instance::{Instance, InstanceList, Phase, State};
 use crate::log::{Entry, EventKind, Framer};
+use crate::measures::StreamMeasures;
 use crate::registry::{Change, ChangeKind, Registry};
 use crate::server_id::ServerId;
 
@@ -58,6 +59,8 @@ pub(crate) struct ManyFeed {
     view: View,
     /// Everything up to this number has been told.
     seen: u64,
+    /// The newest number of all when it came; what follows is live.
+    newest_at_start: u64,
     /// Whether the past was asked for from a cursor on, so that its loss must be told.
     owed: bool,
     started: bool,
@@ -86,7 +89,9 @@ impl ManyFeed {
             JournalCursor::Newest => (registry.shared.newest_journal(), false),
             JournalCursor::After(journal) => (journal, true),
         };
-        Self { registry, selection, view, seen, owed, started: false, known: 0, followed: Vec::new() }
+        let newest_at_start = registry.shared.newest_journal();
+        let followed = Vec::new();
+        Self { registry, selection, view, seen, newest_at_start, owed, started: false, known: 0, followed }
     }
 
     pub(crate) fn cursor_of(
@@ -113,6 +118,7 @@ impl ManyFeed {
         if self.owed && self.seen > self.registry.shared.newest_journal() {
             // A cursor from another life of the server, with its clock ahead of this one's.
             framer.push_plain("gap", None, format!(r#"{{"after":{},"next":0}}"#, self.seen).as_bytes());
+            self.measures().gaps.increment();
             self.seen = 0;
         }
     }
@@ -148,6 +154,7 @@ impl Feed for ManyFeed {
         self.follow_all();
         let (changes, some_forgotten) = self.registry.changes_after(self.seen);
         if some_forgotten && self.owed {
+            self.measures().gaps.increment();
             framer.push_plain(
                 "gap",
                 None,
@@ -161,9 +168,9 @@ impl Feed for ManyFeed {
             let state = instance.lock();
             // A loss is told to whoever was here or gave a cursor, not to whoever only just came.
             if self.owed && lost_to(&state, self.view) > self.seen {
-                push_gap(&mut framer, instance, &state, self.seen);
+                push_gap(&mut framer, instance, &state, self.seen, self.measures());
             } else if !self.owed && self.seen == 0 {
-                push_missed(&mut framer, instance, &state);
+                push_missed(&mut framer, instance, &state, self.measures());
             }
             limit = limit.min(collect(instance, &state, self.seen, self.view, newest, &mut told));
         }
@@ -177,14 +184,19 @@ impl Feed for ManyFeed {
         }
         told.retain(|one| one.journal <= limit);
         told.sort_by_key(|one| one.journal);
+        let (mut given, mut replayed) = (0, 0);
         for Told { journal, name, data } in &told {
             // A gap has no number of its own: a reader that is cut right behind it must hear it again.
             if *name == "gap" {
                 framer.push_plain(name, None, data);
+                self.measures().gaps.increment();
             } else {
                 framer.push_cursor(name, *journal, data);
+                given += 1;
+                replayed += u64::from(*journal <= self.newest_at_start);
             }
         }
+        self.measures().gave(given, replayed);
         self.seen = self.seen.max(limit);
         self.owed = true;
         let seen = self.seen;
@@ -202,6 +214,10 @@ impl Feed for ManyFeed {
         } else {
             Pull::Wait
         }
+    }
+
+    fn measures(&self) -> &StreamMeasures {
+        &self.registry.shared.measures.many
     }
 }
 
@@ -268,18 +284,20 @@ fn tell_missed(change: &Change, after: u64) -> Told {
     Told { journal: change.journal, name: "gap", data: data.into_bytes() }
 }
 
-fn push_gap(framer: &mut Framer, instance: &Instance, state: &State, after: u64) {
+fn push_gap(framer: &mut Framer, instance: &Instance, state: &State, after: u64, measures: &StreamMeasures) {
+    measures.gaps.increment();
     let next = merged(state, after).next().map_or(0, |entry| entry.journal);
     let data = format!(r#"{{"serverId":"{}","after":{after},"next":{next}}}"#, instance.id);
     framer.push_plain("gap", None, data.as_bytes());
-    push_missed(framer, instance, state);
+    push_missed(framer, instance, state, measures);
 }
 
-fn push_missed(framer: &mut Framer, instance: &Instance, state: &State) {
+fn push_missed(framer: &mut Framer, instance: &Instance, state: &State, measures: &StreamMeasures) {
     for (event, data) in state.awaited.missed(0) {
         let mut wrapped = format!(r#"{{"serverId":"{}","event":{event},"data":"#, instance.id).into_bytes();
         wrapped.extend_from_slice(data);
         wrapped.push(b'}');
         framer.push(EventKind::Message, None, &wrapped);
+        measures.gave(1, 1);
     }
 }

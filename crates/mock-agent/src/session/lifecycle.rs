@@ -17,7 +17,7 @@ use agent_client_protocol::v1::schema::{
 };
 
 use super::{Session, SessionNumber, Setting, Settings};
-use crate::agent::{Agent, ToClient};
+use crate::agent::{Ability, Agent, ToClient};
 use crate::extension::{SetModelRequest, SetModelResponse};
 use crate::methods::Opened;
 
@@ -82,6 +82,7 @@ pub(crate) fn load(
     request: LoadSessionRequest,
     client: &ToClient,
 ) -> Result<Opened<LoadSessionResponse>, Error> {
+    agent.require(Ability::Load)?;
     let (number, settings, history) = open(
         agent,
         Opening {
@@ -106,6 +107,7 @@ pub(crate) fn resume(
     request: ResumeSessionRequest,
     _: &ToClient,
 ) -> Result<Opened<ResumeSessionResponse>, Error> {
+    agent.require(Ability::Resume)?;
     let (number, settings, _) = open(
         agent,
         Opening {

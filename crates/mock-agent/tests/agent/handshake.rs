@@ -65,6 +65,30 @@ fn where_login_is_required_sessions_wait_for_it() {
 }
 
 #[test]
+fn what_it_is_to_be_without_is_neither_offered_nor_done() {
+    for (without, loads, resumes) in
+        [("load", false, true), ("resume", true, false), ("load,resume", false, false)]
+    {
+        let mut agent = Agent::start_with(|command| {
+            command.env("MOCK_AGENT_WITHOUT", without);
+        });
+        let capabilities = agent.initialize(&json!({}))["result"]["agentCapabilities"].clone();
+        assert_eq!(capabilities["loadSession"] == true, loads, "{without}: {capabilities}");
+        assert_eq!(
+            !capabilities["sessionCapabilities"]["resume"].is_null(),
+            resumes,
+            "{without}: {capabilities}"
+        );
+        let params = json!({"sessionId": "mock-session-9", "cwd": "/mock", "mcpServers": []});
+        for (method, offered) in [("session/load", loads), ("session/resume", resumes)] {
+            let code = agent.call(method, &params)["error"]["code"].clone();
+            let expected = if offered { -32002 } else { -32601 };
+            assert_eq!(code, expected, "{method} without {without}");
+        }
+    }
+}
+
+#[test]
 fn an_unknown_method_and_a_line_that_is_not_json_get_errors() {
     let mut agent = Agent::ready(&json!({}));
     assert_eq!(agent.call("mock/unknown", &json!({}))["error"]["code"], -32601);

@@ -72,7 +72,10 @@ impl Agent {
 
     pub(crate) fn start_with(set_up: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mock-agent"));
-        command.env_remove("MOCK_AGENT_STATE").env_remove("MOCK_AGENT_REQUIRE_AUTH");
+        command
+            .env_remove("MOCK_AGENT_STATE")
+            .env_remove("MOCK_AGENT_REQUIRE_AUTH")
+            .env_remove("MOCK_AGENT_WITHOUT");
         set_up(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

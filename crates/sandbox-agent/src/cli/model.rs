@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use clap::Args;
 use scripted_model::ModelError;
-use scripted_model::recipes::{Recipe, recipes};
+use scripted_model::recipes::{Recipe, Variable, recipes};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -52,10 +52,10 @@ fn introduction(url: &str) -> String {
 
 fn described(recipe: &Recipe) -> String {
     let mut text = format!("# {}\n", recipe.agent);
-    for (name, value) in &recipe.environment {
+    for Variable { name, value } in &recipe.environment {
         text += &format!("export {name}={value}\n");
     }
-    if let Some(file) = &recipe.file {
+    for file in &recipe.files {
         text += &format!("# and in {}:\n{}\n", file.path, indented(file.content.trim_end()));
     }
     text

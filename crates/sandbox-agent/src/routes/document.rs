@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use acp_http_adapter::{Bridge, BridgeDocument, Limits};
 use agent_catalog::{Catalog, CatalogOptions};
-use http_edge::Problem;
+use http_edge::{EdgeMeasures, Problem, RouteTable};
 use sandbox_fs::Root;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -16,9 +16,9 @@ use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{Configuration, Files, Services, agents, config, fs, health, openapi, removed, ui};
+use super::{Configuration, Files, Services, agents, config, fs, health, metrics, openapi, removed, ui};
 use crate::launcher::CatalogLauncher;
-use crate::settings::FileSettings;
+use crate::settings::{EffectiveLimits, FileSettings};
 
 /// What the parts have in common.
 #[derive(OpenApi)]
@@ -63,6 +63,7 @@ fn document() -> Document {
     for part in [
         health::document::Document::openapi(),
         openapi::Document::openapi(),
+        metrics::Document::openapi(),
         BridgeDocument::openapi(),
         agents::document::Document::openapi(),
         fs::document::Document::openapi(),
@@ -108,7 +109,9 @@ async fn every_route_is_in_the_document_and_nothing_else() {
     let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
     let catalog = Catalog::new(CatalogOptions::new(folder.path())).unwrap();
     let bridge = Bridge::new(Limits::default(), Arc::new(CatalogLauncher::new(catalog.clone())));
-    let routes = super::listed(Services { bridge, catalog, files, configuration });
+    let limits = EffectiveLimits::default();
+    let services = Services { bridge, catalog, files, configuration, limits };
+    let routes = super::listed(services, &Arc::new(EdgeMeasures::new(RouteTable::new([]))));
 
     let served: BTreeSet<(String, String)> = routes
         .listed()

@@ -4,17 +4,25 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use axum::Json;
+use axum::extract::State;
 use http_edge::Routes;
 use serde::Serialize;
+
+use crate::settings::EffectiveLimits;
 
 /// The version of the product.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes(limits: EffectiveLimits) -> Routes {
     LazyLock::force(&STARTED);
-    Routes::new().get("/", root).get("/healthz", alive).get("/readyz", ready).get("/v1/health", health)
+    Routes::new()
+        .get("/", root)
+        .get("/healthz", alive)
+        .get("/readyz", ready)
+        .get("/v1/health", health)
+        .with_state(limits)
 }
 
 /// What this is and where to go from here.
@@ -36,6 +44,7 @@ struct Links {
     instance: &'static str,
     openapi: &'static str,
     inspector: &'static str,
+    metrics: &'static str,
 }
 
 /// Says what this is and where to go from here
@@ -51,11 +60,12 @@ async fn root() -> Json<Root> {
         instance: "/v1/acp/{server_id}",
         openapi: "/v1/openapi.json",
         inspector: "/ui/",
+        metrics: "/metrics",
     };
     Json(Root { name: "sandbox-agent", version: VERSION, links })
 }
 
-/// How the server is.
+/// How the server is and what it is bounded by.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -64,6 +74,7 @@ struct Health {
     version: &'static str,
     /// For how long it has been running, in milliseconds.
     uptime_ms: u64,
+    limits: EffectiveLimits,
 }
 
 #[derive(Debug, Serialize)]
@@ -78,9 +89,9 @@ enum Status {
     get, path = "/v1/health", operation_id = "getHealth", tag = "server",
     responses((status = 200, description = "It is well.", body = Health), document::Protected)
 ))]
-async fn health() -> Json<Health> {
+async fn health(State(limits): State<EffectiveLimits>) -> Json<Health> {
     let uptime_ms = u64::try_from(STARTED.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Json(Health { status: Status::Ok, version: VERSION, uptime_ms })
+    Json(Health { status: Status::Ok, version: VERSION, uptime_ms, limits })
 }
 
 /// Answers while the process lives

@@ -53,6 +53,10 @@ pub(crate) struct ServerArguments {
     /// How to log [default: text]
     #[arg(long, env = "SANDBOX_AGENT_LOG_FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
+    /// Stop when standard input ends, however that comes about: for programs that have a server of their own
+    // No variable: it would reach the servers that agents start.
+    #[arg(long)]
+    pub(crate) stop_with_stdin: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }

@@ -1,6 +1,7 @@
 //! What the server is told: flag, else environment, else config file, else default.
 
 mod arguments;
+mod effective;
 mod file;
 mod files;
 mod units;
@@ -16,6 +17,7 @@ use http_edge::exposure::OpenNetwork;
 use http_edge::{Exposure, ExposureError, Token};
 
 pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};
+pub(crate) use self::effective::EffectiveLimits;
 use self::file::ConfigFile;
 pub(crate) use self::files::FileSettings;
 
@@ -36,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) files: FileSettings,
     pub(crate) log_format: LogFormat,
     pub(crate) log_filter: String,
+    /// Whether the end of standard input stops the server.
+    pub(crate) stop_with_stdin: bool,
 }
 
 /// Why the server cannot start with these settings.
@@ -90,6 +94,7 @@ impl Settings {
             files: FileSettings::settle(arguments, &file)?,
             log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
+            stop_with_stdin: arguments.stop_with_stdin,
         })
     }
 }
@@ -205,8 +210,8 @@ fn catalog(arguments: &CatalogArguments, file: &ConfigFile) -> Result<CatalogOpt
         options.custom_agents.insert(id, spec);
     }
     options.mock_command = Some(CommandSpec {
-        // The supervisor that executes this link is this very binary, also after the file was replaced.
-        command: "/proc/self/exe".into(),
+        // The supervisor that executes this is this very binary, also after the file was replaced.
+        command: process_supervisor::own_program().to_owned(),
         args: vec!["mock-agent".to_owned()],
         ..CommandSpec::default()
     });

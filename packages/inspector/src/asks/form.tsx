@@ -2,8 +2,8 @@
 
 import { type FormEvent, useId, useState } from "react";
 import { elicitationAccepted, elicitationDeclined, type Question, type QuestionField } from "sandbox-agent/convert";
+import { Json } from "../text/json.tsx";
 import { useWorkbench } from "../view/context.ts";
-import { Json } from "../view/json.tsx";
 import { useTask } from "../view/task.ts";
 import type { OpenAsk } from "./open.ts";
 

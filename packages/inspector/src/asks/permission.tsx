@@ -24,7 +24,7 @@ export function PermissionCard({ open: { serverId, ask } }: { readonly open: Ope
       <h2>
         {request.toolKind && <span className="chip">{request.toolKind}</span>} {request.title || "Permission"}
       </h2>
-      {tool?.type === "tool" && <ToolDetails tool={tool} />}
+      {tool?.type === "tool" && <ToolDetails tool={tool} terminals={undefined} />}
       {task.error && (
         <p role="alert" className="alert small">
           {task.error}

@@ -1,34 +1,41 @@
 /** Pieces of content: text, images, sounds, files. */
 
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { ContentBlock } from "../journal/types.ts";
 import { objectOf, textOf } from "../json.ts";
+import { Code } from "../text/code.tsx";
+import { Json } from "../text/json.tsx";
+import { Long } from "../text/long.tsx";
 import { FileIcon } from "../view/icons.tsx";
 import { splitMarkdown } from "./split.ts";
 
 const Markdown = lazy(() => import("./markdown.tsx"));
 
-/** Longer pieces than this are shown as they are; to make markdown of them would hold up the page. */
-const MARKDOWN_LIMIT = 20_000;
-
-interface Props {
-  readonly blocks: readonly ContentBlock[];
-  readonly look: "plain" | "markdown";
+/** Blocks of a message of the user, whose text is shown as it was written. */
+export function Blocks({ blocks }: { readonly blocks: readonly ContentBlock[] }): React.ReactNode {
+  return blocks.map((block, index) =>
+    block.type === "text" ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
+      <Long key={index} text={textOf(block.text) ?? ""} show={(text) => <p className="plain">{text}</p>} />
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
+      <Block key={index} block={block} />
+    ),
+  );
 }
 
-export function Blocks({ blocks, look }: Props): React.ReactNode {
+/** What an agent said to itself. */
+export function Thought({ blocks }: { readonly blocks: readonly ContentBlock[] }): React.ReactNode {
   return blocks.map((block, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
-    <Block key={index} block={block} look={look} />
+    <Block key={index} block={block} />
   ));
 }
 
-function Block({ block, look }: { readonly block: ContentBlock; readonly look: Props["look"] }): React.ReactNode {
+export function Block({ block }: { readonly block: ContentBlock }): React.ReactNode {
   switch (block.type) {
-    case "text": {
-      const text = textOf(block.text) ?? "";
-      return look === "plain" ? <p className="plain">{text}</p> : <RichText text={text} />;
-    }
+    case "text":
+      return <Pieces text={textOf(block.text) ?? ""} />;
     case "image":
       return <img className="shown" alt="From the conversation" src={dataUrl(block, "image/")} />;
     case "audio":
@@ -39,18 +46,25 @@ function Block({ block, look }: { readonly block: ContentBlock; readonly look: P
     case "resource": {
       const resource = objectOf(block.resource);
       const text = textOf(resource.text);
+      const uri = textOf(resource.uri);
       return (
         <details className="resource">
           <summary>
-            <FileChip uri={textOf(resource.uri)} name={undefined} />
+            <FileChip uri={uri} name={undefined} />
           </summary>
-          {text !== undefined && <pre>{text}</pre>}
+          {text !== undefined && (
+            <Long text={text} show={(part) => <Code className="json" text={part} language={endingOf(uri)} />} />
+          )}
         </details>
       );
     }
     default:
-      return <pre className="json">{JSON.stringify(block, null, 2)}</pre>;
+      return <Json value={block} />;
   }
+}
+
+function endingOf(uri: string | undefined): string | undefined {
+  return /\.(\w+)$/.exec(uri ?? "")?.[1]?.toLowerCase();
 }
 
 /** Agents' images are data, not addresses: nothing is fetched for them. */
@@ -60,13 +74,12 @@ function dataUrl(block: ContentBlock, family: "image/" | "audio/"): string | und
   return data !== undefined && type?.startsWith(family) ? `data:${type};base64,${data}` : undefined;
 }
 
-function FileChip({
-  uri,
-  name,
-}: {
+interface FileChipProps {
   readonly uri: string | undefined;
   readonly name: string | undefined;
-}): React.ReactNode {
+}
+
+function FileChip({ uri, name }: FileChipProps): React.ReactNode {
   return (
     <span className="file-chip" title={uri}>
       <FileIcon /> {name ?? uri?.split("/").at(-1) ?? "file"}
@@ -74,19 +87,40 @@ function FileChip({
   );
 }
 
-/** Markdown in pieces, so that only the piece that grows is read again. */
-function RichText({ text }: { readonly text: string }): React.ReactNode {
-  return splitMarkdown(text).map((piece, index) =>
-    piece.length > MARKDOWN_LIMIT ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only ever added at the end.
-      <p key={index} className="plain">
-        {piece}
-      </p>
-    ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only ever added at the end.
-      <Suspense key={index} fallback={<p className="plain">{piece}</p>}>
-        <Markdown text={piece} />
-      </Suspense>
-    ),
+/** How many pieces of a text are shown where it is no list of rows. */
+const SHOWN = 6;
+
+/** Markdown of any length in one place: its last pieces, the earlier ones on request. */
+function Pieces({ text }: { readonly text: string }): React.ReactNode {
+  const [shown, setShown] = useState(SHOWN);
+  const { pieces, definitions } = splitMarkdown(text);
+  const hidden = Math.max(0, pieces.length - shown);
+  return (
+    <>
+      {hidden > 0 && (
+        <button type="button" className="quiet" onClick={() => setShown(shown + SHOWN * 2)}>
+          Show earlier
+        </button>
+      )}
+      {pieces.slice(hidden).map((piece, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only ever added at the end.
+        <RichText key={hidden + index} text={piece.text} definitions={definitions} />
+      ))}
+    </>
+  );
+}
+
+/** A piece of markdown; its plain text until the library is there. */
+export function RichText({
+  text,
+  definitions,
+}: {
+  readonly text: string;
+  readonly definitions: string;
+}): React.ReactNode {
+  return (
+    <Suspense fallback={<p className="plain">{text}</p>}>
+      <Markdown text={definitions === "" ? text : `${text}\n\n${definitions}\n`} />
+    </Suspense>
   );
 }

@@ -58,6 +58,11 @@ export function Chat({ state, place }: Props): React.ReactNode {
       {session ? (
         <>
           <Timeline key={session.id} session={session} terminals={state.terminals} />
+          {session.turns.length > 0 && (
+            <p className="working" role="status">
+              Working…
+            </p>
+          )}
           <Composer key={`${session.id} composer`} state={state} session={session} isDisabled={!canAct} />
         </>
       ) : (

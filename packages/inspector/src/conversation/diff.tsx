@@ -2,6 +2,8 @@
 
 import { structuredPatch } from "diff";
 import { useMemo } from "react";
+import { Tokens } from "../text/coloured.tsx";
+import { languageOf, type Token, tokenLines } from "../text/highlight.ts";
 
 interface Props {
   readonly path: string;
@@ -10,38 +12,65 @@ interface Props {
 }
 
 /** How long to look for the smallest difference; past it, everything counts as changed. */
-const PATIENCE_MS = 200;
+const PATIENCE_MS = 60;
+/** How many lines are shown. */
+const SHOWN = 400;
+
+interface DiffLine {
+  readonly sign: string;
+  readonly number: number | undefined;
+  readonly tokens: readonly Token[];
+}
 
 export default function Diff({ path, before, after }: Props): React.ReactNode {
-  const hunks = useMemo(
-    () => structuredPatch(path, path, before, after, "", "", { context: 3, timeout: PATIENCE_MS })?.hunks,
-    [path, before, after],
-  );
-  if (!hunks) {
-    return (
-      <figure className="diff">
-        <figcaption>{path}</figcaption>
-        <pre>{after}</pre>
-      </figure>
-    );
-  }
+  const { lines, counts } = useMemo(() => changesOf({ path, before, after }), [path, before, after]);
   return (
     <figure className="diff">
-      <figcaption>{path}</figcaption>
+      <figcaption>
+        {path} <span className="diff-count">{counts}</span>
+      </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <pre tabIndex={0}>
-        {hunks.flatMap((hunk) => [
-          <span key={`${hunk.oldStart} ${hunk.newStart}`} className="hunk">
-            {`@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@\n`}
-          </span>,
-          ...hunk.lines.map((line, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place.
-            <span key={`${hunk.newStart}:${index + 1}`} data-sign={line[0]}>
-              {`${line}\n`}
-            </span>
-          )),
-        ])}
+        {lines.slice(0, SHOWN).map(({ sign, number, tokens }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place.
+          <span key={index} data-sign={sign}>
+            <span className="diff-number">{number ?? ""}</span>
+            {`${sign} `}
+            <Tokens line={tokens} end={"\n"} />
+          </span>
+        ))}
       </pre>
+      {lines.length > SHOWN && <p className="muted small">and {lines.length - SHOWN} more lines</p>}
     </figure>
   );
+}
+
+function changesOf({ path, before, after }: Props): { lines: readonly DiffLine[]; counts: string } {
+  const language = languageOf(path);
+  const options = { context: 3, timeout: PATIENCE_MS };
+  const hunks = structuredPatch(path, path, before, after, "", "", options)?.hunks ?? [whole(before, after)];
+  const [old, now] = [tokenLines(before, language), tokenLines(after, language)];
+  const lines: DiffLine[] = [];
+  for (const [place, hunk] of hunks.entries()) {
+    if (place > 0) lines.push({ sign: "⋯", number: undefined, tokens: [] });
+    let [oldAt, newAt] = [hunk.oldStart, hunk.newStart];
+    for (const line of hunk.lines) {
+      const sign = line[0] ?? " ";
+      if (sign === "\\") continue;
+      const number = sign === "-" ? oldAt : newAt;
+      const tokens = (sign === "-" ? old[oldAt - 1] : now[newAt - 1]) ?? [{ text: line.slice(1), look: "" }];
+      lines.push({ sign, number, tokens });
+      if (sign !== "+") oldAt += 1;
+      if (sign !== "-") newAt += 1;
+    }
+  }
+  const count = (sign: string): number => lines.filter((line) => line.sign === sign).length;
+  return { lines, counts: `+${count("+")} −${count("-")}` };
+}
+
+/** Everything is new, and everything old is gone. */
+function whole(before: string, after: string): { oldStart: number; newStart: number; lines: string[] } {
+  const signed = (text: string, sign: string): string[] =>
+    text === "" ? [] : text.split("\n").map((line) => sign + line);
+  return { oldStart: 1, newStart: 1, lines: [...signed(before, "-"), ...signed(after, "+")] };
 }

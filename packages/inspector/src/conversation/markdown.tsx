@@ -7,7 +7,7 @@ import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeHighlight from "rehype-highlight";
 import remarkGfm from "remark-gfm";
-import "../style/highlight.css";
+import { LANGUAGES } from "../text/highlight.ts";
 
 const COMPONENTS: Components = {
   a: ({ href, children }) => (
@@ -34,7 +34,7 @@ const COMPONENTS: Components = {
 };
 
 const REMARK = [remarkGfm];
-const REHYPE = [[rehypeHighlight, { detect: false }]] satisfies React.ComponentProps<
+const REHYPE = [[rehypeHighlight, { detect: false, languages: LANGUAGES }]] satisfies React.ComponentProps<
   typeof ReactMarkdown
 >["rehypePlugins"];
 

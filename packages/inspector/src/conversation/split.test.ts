@@ -2,30 +2,78 @@ import { expect, test } from "vitest";
 import { splitMarkdown } from "./split.ts";
 
 const paragraph = `${"word ".repeat(200)}\n\n`;
+const textsOf = (source: string): readonly string[] => splitMarkdown(source).pieces.map(({ text }) => text);
+const longest = (source: string): number => Math.max(...textsOf(source).map(({ length }) => length));
 
 test("short text is one piece", () => {
-  expect(splitMarkdown("a\n\nb")).toEqual(["a\n\nb"]);
+  expect(textsOf("a\n\nb")).toEqual(["a\n\nb"]);
 });
 
 test("nothing is lost and earlier pieces stay as they are while text is added", () => {
   const text = paragraph.repeat(8);
-  const pieces = splitMarkdown(text);
+  const pieces = textsOf(text);
   expect(pieces.length).toBeGreaterThan(2);
   expect(pieces.join("")).toBe(text);
-  expect(splitMarkdown(`${text}more`).slice(0, pieces.length - 1)).toEqual(pieces.slice(0, -1));
+  expect(textsOf(`${text}more`).slice(0, pieces.length - 1)).toEqual(pieces.slice(0, -1));
 });
 
-test("code with empty lines in it is not cut", () => {
-  const code = `\`\`\`js\n${"line\n\nother\n".repeat(400)}\`\`\`\n\n`;
-  expect(splitMarkdown(`${code}end`)).toEqual([code, "end"]);
+test("a text that grew is cut as if it had been there at once", () => {
+  const row = "| a | b |\n";
+  const code = `\`\`\`js\n${"line\n\nother\n".repeat(500)}\`\`\`\n\n`;
+  const table = `| head | two |\n|---|---|\n${row.repeat(600)}\n`;
+  const text = `${paragraph.repeat(5)}${code}[a]: https://example.com\n\n${table}${"word ".repeat(3000)}`;
+  let split = splitMarkdown("");
+  for (let end = 0; end < text.length + 700; end += 700) split = splitMarkdown(text.slice(0, end), split);
+  expect(split.pieces).toEqual(splitMarkdown(text).pieces);
+  expect(split.definitions).toBe("[a]: https://example.com");
 });
 
-test("a list with empty lines between its entries is not cut", () => {
-  const list = `${"- entry with some words in it\n\n".repeat(100)}`;
-  expect(splitMarkdown(list)).toEqual([list]);
+test("a text that became another one is cut anew", () => {
+  expect(splitMarkdown("other", splitMarkdown("one")).pieces).toEqual([{ text: "other", isContinued: false }]);
 });
 
-test("text whose links are defined at its end stays whole", () => {
-  const text = `${paragraph.repeat(5)}[a]: https://example.com\n`;
-  expect(splitMarkdown(text)).toEqual([text]);
+test("code is cut into pieces of code", () => {
+  const code = `\`\`\`js\n${"line\n\nother\n".repeat(800)}\`\`\`\n\nend`;
+  const pieces = textsOf(code);
+  expect(pieces.length).toBeGreaterThan(2);
+  for (const piece of pieces.slice(0, -1)) expect(piece).toMatch(/^```js\n[\s\S]*\n```\n+$/);
+  expect(pieces.at(-1)).toMatch(/end$/);
+});
+
+test("a short list with empty lines between its entries is not cut, a long one is cut between them", () => {
+  const entry = "- entry with some words in it\n\n";
+  expect(textsOf(entry.repeat(80))).toHaveLength(1);
+  const pieces = textsOf(entry.repeat(400));
+  expect(pieces.join("")).toBe(entry.repeat(400));
+  for (const piece of pieces) expect(piece.trimStart()).toMatch(/^- entry/);
+});
+
+test("a long table keeps its head in every piece", () => {
+  const pieces = textsOf(`| head | two |\n|---|---|\n${"| a | b |\n".repeat(1000)}\nbehind it`);
+  expect(pieces.length).toBeGreaterThan(2);
+  expect(pieces.at(-1)).toMatch(/behind it$/);
+  for (const piece of pieces) expect(piece).toMatch(/^\| head \| two \|\n\|---\|---\|\n/);
+});
+
+test("a paragraph without end is cut between words, and goes on in the next piece", () => {
+  const text = "some words ".repeat(40_000);
+  const { pieces } = splitMarkdown(text);
+  expect(pieces.map((piece) => piece.text).join("")).toBe(text);
+  expect(longest(text)).toBeLessThanOrEqual(3001);
+  for (const { text: piece, isContinued } of pieces.slice(1)) {
+    expect(isContinued).toBe(true);
+    expect(piece).toMatch(/^(some|words)/);
+  }
+});
+
+test("a word without end is cut between characters", () => {
+  const text = "x".repeat(2999) + "😀".repeat(5000);
+  expect(textsOf(text).join("")).toBe(text);
+  for (const piece of textsOf(text)) expect(piece.isWellFormed()).toBe(true);
+});
+
+test("definitions of links are told apart, for every piece to use", () => {
+  const { definitions, pieces } = splitMarkdown(`${paragraph.repeat(5)}[a]: https://example.com\n`);
+  expect(definitions).toBe("[a]: https://example.com");
+  expect(pieces.length).toBeGreaterThan(1);
 });

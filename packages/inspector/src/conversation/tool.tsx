@@ -1,33 +1,41 @@
 /** A tool call: what it is, how far it is, what went in and what came out. */
 
 import { lazy, Suspense } from "react";
-import type { InstanceState, TerminalState, ToolItem } from "../journal/types.ts";
+import type { InstanceState, ToolItem } from "../journal/types.ts";
 import { objectOf, textOf } from "../json.ts";
+import { Json } from "../text/json.tsx";
+import { isForTerminal, Terminal } from "../text/terminal.tsx";
 import { ToolIcon } from "../view/icons.tsx";
-import { Json } from "../view/json.tsx";
-import { Blocks } from "./blocks.tsx";
+import { Block } from "./blocks.tsx";
+import { Fold } from "./fold.tsx";
 
 const Diff = lazy(() => import("./diff.tsx"));
 
 interface Props {
   readonly tool: ToolItem;
-  readonly terminals: InstanceState["terminals"];
+  readonly terminals: InstanceState["terminals"] | undefined;
 }
 
 export function ToolCard({ tool, terminals }: Props): React.ReactNode {
   const hasDiff = tool.content.some(({ type }) => type === "diff");
   return (
-    <details className="tool" open={hasDiff || tool.status === "failed"} data-status={tool.status}>
-      <summary>
-        <ToolIcon />
-        {tool.kind && <span className="muted small">{tool.kind}</span>}
-        <span className="ellipsis">{tool.title}</span>
-        <span className="chip" data-tone={TONES[tool.status]}>
-          {tool.status.replaceAll("_", " ")}
-        </span>
-      </summary>
-      <ToolDetails tool={tool} terminals={terminals} />
-    </details>
+    <Fold
+      name={tool.key}
+      className="tool"
+      isOpenAtFirst={hasDiff || tool.status === "failed"}
+      status={tool.status}
+      summary={
+        <>
+          <ToolIcon />
+          {tool.kind && <span className="muted small">{tool.kind}</span>}
+          <span className="ellipsis">{tool.title}</span>
+          <span className="chip" data-tone={TONES[tool.status]}>
+            {tool.status.replaceAll("_", " ")}
+          </span>
+        </>
+      }
+      content={() => <ToolDetails tool={tool} terminals={terminals} />}
+    />
   );
 }
 
@@ -38,7 +46,7 @@ const TONES: Readonly<Record<ToolItem["status"], string | undefined>> = {
   failed: "bad",
 };
 
-export function ToolDetails({ tool, terminals }: { tool: ToolItem; terminals?: Props["terminals"] }): React.ReactNode {
+export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
   return (
     <div className="tool-details">
       {tool.locations.length > 0 && (
@@ -61,20 +69,19 @@ export function ToolDetails({ tool, terminals }: { tool: ToolItem; terminals?: P
       {tool.rawOutput !== undefined && (
         <div>
           <small className="muted">Output</small>
-          <Json value={tool.rawOutput} />
+          <RawOutput value={tool.rawOutput} />
         </div>
       )}
     </div>
   );
 }
 
-function ToolContent({
-  content,
-  terminals,
-}: {
+interface ContentProps {
   readonly content: ToolItem["content"][number];
-  readonly terminals: Props["terminals"] | undefined;
-}): React.ReactNode {
+  readonly terminals: Props["terminals"];
+}
+
+function ToolContent({ content, terminals }: ContentProps): React.ReactNode {
   if (content.type === "diff") {
     return (
       <Suspense fallback={<Json value={content} />}>
@@ -87,29 +94,18 @@ function ToolContent({
     );
   }
   if (content.type === "terminal") {
-    return <Terminal terminal={terminals?.get(textOf(content.terminalId) ?? "")} />;
+    const terminal = terminals?.get(textOf(content.terminalId) ?? "");
+    if (terminal) return <Terminal {...terminal} />;
+    return <p className="muted">A terminal of another client; what it printed did not pass here.</p>;
   }
-  if (content.type === "content") return <Blocks blocks={[objectOf(content.content)]} look="markdown" />;
+  if (content.type === "content") {
+    const block = objectOf(content.content);
+    const text = textOf(block.text);
+    return text !== undefined && isForTerminal(text) ? <Terminal output={text} /> : <Block block={block} />;
+  }
   return <Json value={content} />;
 }
 
-/** Colours and cursor movements of a terminal are left out. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for.
-const CONTROL = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007]*(\u0007|\u001b\\)|[@-_])/g;
-
-function Terminal({ terminal }: { readonly terminal: TerminalState | undefined }): React.ReactNode {
-  if (!terminal) return <p className="muted">A terminal of another client; what it printed did not pass here.</p>;
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <pre className="terminal" tabIndex={0}>
-      {terminal.command && (
-        <span className="muted">
-          $ {terminal.command}
-          {"\n"}
-        </span>
-      )}
-      {terminal.output.replace(CONTROL, "")}
-      {terminal.exit && <span className="muted">{`\n[${terminal.exit}]`}</span>}
-    </pre>
-  );
+function RawOutput({ value }: { readonly value: unknown }): React.ReactNode {
+  return typeof value === "string" && isForTerminal(value) ? <Terminal output={value} /> : <Json value={value} />;
 }

@@ -1,9 +1,9 @@
 /** Folders that unfold. Each is listed when it is opened. */
 
 import { useEffect, useState } from "react";
-import { sizeText } from "../raw/describe.ts";
 import type { FileEntry } from "../server/api.ts";
 import { sentenceOf } from "../server/problem.ts";
+import { sizeText } from "../text/size.ts";
 import { useWorkbench } from "../view/context.ts";
 import { FileIcon, FolderIcon, LinkIcon } from "../view/icons.tsx";
 

@@ -1,7 +1,7 @@
 /** One file: text to read and change, a picture to see, anything else to take along. */
 
 import { useCallback, useEffect, useState } from "react";
-import { sizeText } from "../raw/describe.ts";
+import { sizeText } from "../text/size.ts";
 import { useWorkbench } from "../view/context.ts";
 import { downloadBlob } from "../view/hand-out.ts";
 import { useTask } from "../view/task.ts";

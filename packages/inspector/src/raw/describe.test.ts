@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { createPairs } from "../journal/pairs.ts";
 import { chunk, lines, prompt, turnEnd } from "../journal/testing.ts";
-import { describe, exportLines, fits, sizeOf, sizeText } from "./describe.ts";
+import { sizeText } from "../text/size.ts";
+import { describe, exportLines, fits, sizeOf } from "./describe.ts";
 
 const journal = lines([
   prompt("1", "héllo"),

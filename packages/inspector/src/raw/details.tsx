@@ -3,8 +3,10 @@
 import { useState } from "react";
 import type { JournalEvent } from "../journal/event.ts";
 import type { Watched } from "../journal/fold.ts";
-import { copyText } from "../view/hand-out.ts";
-import { pretty } from "../view/json.tsx";
+import { Code } from "../text/code.tsx";
+import { CopyButton } from "../text/copy.tsx";
+import { pretty } from "../text/json.tsx";
+import { Long } from "../text/long.tsx";
 import { describe } from "./describe.ts";
 
 interface DetailsProps {
@@ -36,17 +38,16 @@ export function Details({ line, watched, onChoose, onClose }: DetailsProps): Rea
         <label className="check">
           <input type="checkbox" checked={isPretty} onChange={(event) => setIsPretty(event.target.checked)} /> Pretty
         </label>
-        <button type="button" onClick={() => void copyText(JSON.stringify(line.data))}>
-          Copy
-        </button>
+        <CopyButton text={() => text} />
         <button type="button" className="icon" aria-label="Close line" onClick={onClose}>
           ×
         </button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <pre tabIndex={0} className={isPretty ? "" : "wrap"}>
-        {text}
-      </pre>
+      <Long
+        key={line.index}
+        text={text}
+        show={(part) => <Code className={isPretty ? "" : "wrap"} text={part} language="json" />}
+      />
     </section>
   );
 }

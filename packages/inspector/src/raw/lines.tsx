@@ -4,7 +4,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { JournalEvent } from "../journal/event.ts";
 import type { Watched } from "../journal/fold.ts";
-import { describe, sizeText, timeText } from "./describe.ts";
+import { sizeText } from "../text/size.ts";
+import { describe, timeText } from "./describe.ts";
 
 const ROW_PX = 30;
 /** Closer to the end than this counts as being at the end. */

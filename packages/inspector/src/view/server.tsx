@@ -2,8 +2,8 @@
 
 import { useCallback, useEffect, useState } from "react";
 import type { JsonObject } from "../json.ts";
+import { Json } from "../text/json.tsx";
 import { useSnapshot, useWorkbench } from "./context.ts";
-import { Json } from "./json.tsx";
 import { useTask } from "./task.ts";
 
 const EVERY_MS = 5000;

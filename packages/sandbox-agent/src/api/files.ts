@@ -1,6 +1,6 @@
 /** The sandbox's files. Paths are absolute, or relative to the server's workspace. */
 
-import type { Http, HttpCall } from "../http.ts";
+import { arrived, type Http, type HttpCall, jsonOf } from "../http.ts";
 import { textOf } from "../json.ts";
 import { sseEvents } from "./sse.ts";
 import { type PackedFile, tarOf } from "./tar.ts";
@@ -100,7 +100,12 @@ export interface Files {
   /** Sends many files at once; all of them arrive or none. */
   upload(path: string, files: Iterable<PackedFile>, options?: { readonly signal?: AbortSignal }): Promise<UploadResult>;
   /** Sends an archive and unpacks it there. */
-  uploadArchive(path: string, archive: FileBody, type?: ArchiveType): Promise<UploadResult>;
+  uploadArchive(
+    path: string,
+    archive: FileBody,
+    type?: ArchiveType,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<UploadResult>;
   /** A directory as an archive. */
   download(path: string, type?: ArchiveType): Promise<ReadableStream<Uint8Array>>;
   /** What changes in a directory, until the signal ends it. */
@@ -132,33 +137,34 @@ export function createFiles(http: Http): Files {
   const get = (path: string, signal?: AbortSignal): Promise<Response> =>
     http.request("/v1/fs/file", { query: { path }, signal });
 
-  const uploadArchive: Files["uploadArchive"] = (path, archive, type = "tar") =>
+  const unpack = (path: string, archive: FileBody, type: ArchiveType, signal?: AbortSignal): Promise<UploadResult> =>
     http.json("/v1/fs/upload-batch", {
       method: "POST",
       query: { path },
       headers: { "Content-Type": MEDIA_TYPES[type] },
       body: archive,
+      signal,
     });
 
   return {
     async list(path, { recursive, pageSize } = {}) {
-      const entries: FileEntry[] = [];
+      let entries: readonly FileEntry[] = [];
       let call: string | undefined = "/v1/fs/entries";
       let query: HttpCall["query"] = { path, recursive, limit: pageSize };
       while (call !== undefined) {
         const headers = { Accept: "application/json" };
         const response: Response = await http.request(call, { ...(query && { query }), headers });
-        entries.push(...((await response.json()) as FileEntry[]));
+        entries = entries.concat(await jsonOf<FileEntry[]>(response));
         call = nextOf(response.headers.get("link"));
         query = undefined;
       }
       return entries;
     },
     async read(path, { signal } = {}) {
-      return new Uint8Array(await (await get(path, signal)).arrayBuffer());
+      return new Uint8Array(await arrived((await get(path, signal)).arrayBuffer(), signal));
     },
     async readText(path, { signal } = {}) {
-      return (await get(path, signal)).text();
+      return arrived((await get(path, signal)).text(), signal);
     },
     async open(path, { signal } = {}) {
       const response = await get(path, signal);
@@ -192,8 +198,8 @@ export function createFiles(http: Http): Files {
       await http.request("/v1/fs/move", { method: "POST", json });
     },
     stat: (path) => http.json("/v1/fs/stat", { query: { path } }),
-    upload: (path, files) => uploadArchive(path, new Blob([...tarOf(files)] as BlobPart[])),
-    uploadArchive,
+    upload: (path, files, { signal } = {}) => unpack(path, new Blob([...tarOf(files)] as BlobPart[]), "tar", signal),
+    uploadArchive: (path, archive, type = "tar", { signal } = {}) => unpack(path, archive, type, signal),
     async download(path, format = "tar.gz") {
       const response = await http.request("/v1/fs/download-batch", { query: { path, format } });
       return response.body ?? new ReadableStream();

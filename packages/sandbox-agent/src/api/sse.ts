@@ -1,5 +1,7 @@
 /** Server-sent events of one response, for streams that are not resumed. */
 
+import { arrived } from "../http.ts";
+
 /** One event. */
 export interface SseEvent {
   readonly type: string;
@@ -14,7 +16,7 @@ export async function* sseEvents(response: Response, signal?: AbortSignal): Asyn
   let event = { type: "message", data: [] as string[] };
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await arrived(reader.read(), signal);
       if (done) return;
       const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";

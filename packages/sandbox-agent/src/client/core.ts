@@ -15,7 +15,7 @@ import {
   NotConnectedError,
   type SandboxAgentError,
 } from "../errors.ts";
-import { createHttp, type Http } from "../http.ts";
+import { createHttp, createTokens, type Http } from "../http.ts";
 import { objectOf, textOf } from "../json.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { SessionStore, StoredSession } from "../store/types.ts";
@@ -48,10 +48,12 @@ export interface Core {
   ready(): Promise<Link>;
   connect(options?: ConnectOptions): Promise<ConnectionInfo>;
   /** Connects again if the connection was lost; fails when it was never there or was given up. */
-  recover(options: ConnectOptions): Promise<Link>;
+  recover(): Promise<Link>;
   disconnect(): Promise<void>;
   /** Ends the connection and leaves the agent running. */
   detach(): Promise<void>;
+  /** The server is known to be gone: whatever waits for it fails at once. */
+  serverGone(reason: SandboxAgentError): void;
 }
 
 type State =
@@ -63,19 +65,28 @@ type State =
 interface Attempt {
   readonly kind: "connecting";
   readonly promise: Promise<Link>;
+  /** Aborted when the caller has left. */
+  readonly abandon: AbortController;
   /** There as soon as something has to be closed. */
   wire?: Wire;
 }
 
+/** Where to connect to. */
+interface Target extends Required<ConnectOptions> {
+  /** Whether the id was made up here, so that nobody else can have it. */
+  readonly isPrivate: boolean;
+}
+
 /** Makes the core of a client. Nothing is connected yet. */
 export function createCore(options: SandboxAgentClientOptions): Core {
-  const http = createHttp(options);
+  const tokens = createTokens(options.token);
+  const http = createHttp(options, tokens);
   const files = createFiles(http);
   const store = options.store ?? memoryStore();
   const host: HostOptions = { files: options.files ? files : undefined, terminals: options.terminals };
   let state: State = { kind: "idle" };
   const current = (): State => state;
-  let last: Required<ConnectOptions> | undefined;
+  let last: Target | undefined;
   let sessions: Link["sessions"] | undefined;
 
   const recorder = createRecorder(store, (error) => {
@@ -143,7 +154,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     return found;
   };
 
-  const open = async (to: Required<ConnectOptions>, attempt: Attempt): Promise<Link> => {
+  const open = async (to: Target, attempt: Attempt): Promise<Link> => {
     const adopt = (agentSessionId: string): Promise<StoredSession> => adopted(store, to, agentSessionId);
     const own = createLiveSessions(recorder, adopt);
     sessions = own;
@@ -151,7 +162,9 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       ...options,
       ...to,
       http,
+      tokens,
       sessions: own,
+      signal: attempt.abandon.signal,
       capabilities: hostCapabilities(host),
       retry: options.retry,
       async cursorFor(process) {
@@ -171,27 +184,40 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     return link;
   };
 
-  const carryOut = async (to: Required<ConnectOptions>, attempt: Attempt): Promise<Link> => {
+  const carryOut = async (to: Target, attempt: Attempt, lost: SandboxAgentError | undefined): Promise<Link> => {
     try {
       const link = await open(to, attempt);
-      if (current() !== attempt) throw new NotConnectedError("disconnected before the connection was made");
+      const over = link.wire.reason();
+      if (over) throw over;
+      if (current() !== attempt) throw new NotConnectedError();
       state = { kind: "connected", link };
       return link;
     } catch (error) {
-      if (current() === attempt) state = { kind: "idle", failed: error };
-      // An agent that said no is of no use to anybody; anything else may belong to others.
-      await attempt.wire?.[error instanceof AgentError ? "close" : "detach"]().catch(() => {});
-      throw error;
+      const { wire, abandon } = attempt;
+      const isLeft = abandon.signal.aborted;
+      if (current() === attempt) state = { kind: "idle", failed: error, ...(lost && { lost }) };
+      // An agent that said no is of no use to anybody; anything else may belong to others. Who has left has closed it.
+      const isOurs = error instanceof AgentError || (to.isPrivate && !(error instanceof ConnectionLostError));
+      await wire?.[isOurs && !isLeft ? "close" : "detach"]().catch(() => {});
+      throw isLeft ? new NotConnectedError("disconnected before the connection was made", { cause: error }) : error;
     }
   };
 
-  const connect = (given: ConnectOptions = {}): Promise<Link> => {
-    if (state.kind !== "idle") throw new AlreadyConnectedError();
-    const agent = given.agent ?? options.agent;
+  const targetOf = ({ agent = options.agent, serverId = options.serverId }: ConnectOptions): Target => {
     if (agent === undefined) throw new TypeError('say which agent to connect to: { agent: "mock" }');
-    last = { agent, serverId: given.serverId ?? options.serverId ?? last?.serverId ?? randomId("sdk") };
-    const to = last;
-    const attempt: Attempt = { kind: "connecting", promise: Promise.resolve().then(() => carryOut(to, attempt)) };
+    const before = last?.isPrivate ? last.serverId : undefined;
+    return { agent, serverId: serverId ?? before ?? randomId("sdk"), isPrivate: serverId === undefined };
+  };
+
+  const connect = (to: Target): Promise<Link> => {
+    if (state.kind !== "idle") throw new AlreadyConnectedError();
+    const { lost } = state;
+    last = to;
+    const attempt: Attempt = {
+      kind: "connecting",
+      abandon: new AbortController(),
+      promise: Promise.resolve().then(() => carryOut(to, attempt, lost)),
+    };
     // Whoever waits for the connection hears of its failure; if nobody does, nothing is lost.
     attempt.promise.catch(() => {});
     state = attempt;
@@ -201,22 +227,16 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   const leave = async (how: "close" | "detach"): Promise<void> => {
     const before = state;
     state = { kind: "idle" };
-    if (before.kind === "connecting") {
-      await before.wire?.[how]();
-      await before.promise.catch(() => {});
-    } else if (before.kind === "connected") {
-      const { link } = before;
-      const isLeft = how === "close" && link.sessions.all().some((live) => live.isDetached);
-      const ending = isLeft ? "detach" : how;
-      if (ending === "close") endSessions(link);
-      await link.wire[ending]();
-      await link.wire.ended;
-      if (ending === "detach") saveCursors(link);
-    } else if (how === "close" && before.lost instanceof AgentExitedError && last) {
-      // The server remembers an agent that has ended until it is told not to.
-      await http.request(`/v1/acp/${encodeURIComponent(last.serverId)}`, { method: "DELETE" }).catch(() => {});
+    try {
+      if (before.kind === "connecting") await giveUp(before, how);
+      else if (before.kind === "connected") await part(before.link, how);
+      else if (how === "close" && before.lost instanceof AgentExitedError && last) {
+        // The server remembers an agent that has ended until it is told not to.
+        await http.request(`/v1/acp/${encodeURIComponent(last.serverId)}`, { method: "DELETE" }).catch(() => {});
+      }
+    } finally {
+      await recorder.flush();
     }
-    await recorder.flush();
   };
 
   return {
@@ -233,18 +253,39 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       if (state.kind === "connected") return state.link;
       throw state.lost ?? notConnected(state.failed);
     },
-    async connect(given) {
-      return (await connect(given)).info;
+    async connect(given = {}) {
+      return (await connect(targetOf(given))).info;
     },
-    async recover(to) {
+    async recover() {
       if (state.kind === "connecting") return state.promise;
       if (state.kind === "connected") return state.link;
-      if (!state.lost) throw notConnected(state.failed);
-      return connect({ ...last, ...to });
+      if (!state.lost || !last) throw notConnected(state.failed);
+      return connect(last);
     },
     disconnect: () => leave("close"),
     detach: () => leave("detach"),
+    serverGone(reason) {
+      if (state.kind === "connecting") state.wire?.giveUp(reason);
+      else if (state.kind === "connected") state.link.wire.giveUp(reason);
+    },
   };
+}
+
+/** Ends a connection that is still being made. */
+async function giveUp({ abandon, wire, promise }: Attempt, how: "close" | "detach"): Promise<void> {
+  abandon.abort();
+  await wire?.[how]();
+  await promise.catch(() => {});
+}
+
+/** Ends a connection. The agent is left running where it has sessions that the caller has detached from. */
+async function part(link: Link, how: "close" | "detach"): Promise<void> {
+  const isLeft = how === "close" && link.sessions.all().some((live) => live.isDetached);
+  const ending = isLeft ? "detach" : how;
+  if (ending === "close") endSessions(link);
+  await link.wire[ending]();
+  await link.wire.ended;
+  if (ending === "detach") saveCursors(link);
 }
 
 function notConnected(failed: unknown): NotConnectedError {

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { SandboxAgentError } from "../errors.ts";
+import { findBinary } from "./binary.ts";
 import { randomId } from "./ids.ts";
 import type { SandboxAgentClientOptions } from "./options.ts";
 
@@ -9,7 +10,10 @@ import type { SandboxAgentClientOptions } from "./options.ts";
 export interface EmbeddedOptions extends Omit<SandboxAgentClientOptions, "baseUrl" | "token"> {
   /** The agent to talk to. */
   readonly agent: string;
-  /** The server's program. Without it, `SANDBOX_AGENT_BIN` and then `sandbox-agent` on the `PATH`. */
+  /**
+   * The server's program. Without it: `SANDBOX_AGENT_BIN`, then the package that carries it for this platform, then
+   * `sandbox-agent` on the `PATH`.
+   */
   readonly binary?: string;
   /** More arguments for the server. */
   readonly args?: readonly string[];
@@ -27,6 +31,8 @@ export interface EmbeddedOptions extends Omit<SandboxAgentClientOptions, "baseUr
 export interface EmbeddedServer {
   readonly baseUrl: string;
   readonly token: string;
+  /** Resolves when it has ended, with how. */
+  readonly ended: Promise<string>;
   /** Resolves when it has ended. */
   stop(): Promise<void>;
 }
@@ -39,56 +45,39 @@ const LOG_KEPT = 4096;
 export async function startServer(options: EmbeddedOptions): Promise<EmbeddedServer> {
   // Loaded here, so that the rest of the package works in a browser.
   const { spawn } = await import("node:child_process");
-  const binary = options.binary ?? process.env.SANDBOX_AGENT_BIN ?? "sandbox-agent";
+  const binary = await findBinary(options.binary);
   const token = randomId("token");
-  const workspace = options.workspace ?? process.cwd();
-  const child = spawn(binary, ["server", "--port", "0", ...(options.args ?? [])], {
-    cwd: workspace,
+  // Its input is open as long as this process lives, and ends with it: by an exit, a signal, a crash or a kill alike.
+  const child = spawn(binary, ["server", "--port", "0", "--stop-with-stdin", ...(options.args ?? [])], {
+    cwd: options.workspace ?? process.cwd(),
     // In the environment and not in the arguments, which everybody on the machine can read.
-    env: { ...process.env, ...options.serverEnv, SANDBOX_AGENT_TOKEN: token },
-    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, SANDBOX_AGENT_HOST: "127.0.0.1", ...options.serverEnv, SANDBOX_AGENT_TOKEN: token },
+    stdio: "pipe",
+    // What a terminal sends when Ctrl-C is pressed is for this process to decide about.
+    detached: true,
   });
-  const kill = (): void => void child.kill("SIGTERM");
-  const forgetProcess = onProcessEnd(kill);
-  const ended = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve());
-    child.once("error", () => resolve());
+  // A server that has ended does not read.
+  child.stdin.on("error", () => {});
+  const ended = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
+    child.once("error", (error) => resolve(error.message));
   });
-  ended.then(forgetProcess);
   const stop = async (): Promise<void> => {
-    kill();
+    child.kill("SIGTERM");
     const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
     await ended;
     clearTimeout(timer);
   };
   try {
     const baseUrl = await listening(child, binary, options);
-    // The process may end while its server still runs; it is stopped then, too.
+    // The server does not keep this process from ending.
     child.unref();
-    return { baseUrl, token, stop };
+    for (const pipe of child.stdio) (pipe as { unref?: () => void } | null)?.unref?.();
+    return { baseUrl, token, ended, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
-
-/** Calls a function when this process ends, by a signal too. Returns what undoes that. */
-function onProcessEnd(run: () => void): () => void {
-  const onSignal = (signal: NodeJS.Signals): void => {
-    run();
-    forget();
-    // Nobody else has plans for the signal, so it does what it would have done without us.
-    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-  };
-  const forget = (): void => {
-    process.off("exit", run);
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  };
-  process.once("exit", run);
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  return forget;
 }
 
 function listening(child: ChildProcess, binary: string, options: EmbeddedOptions): Promise<string> {
@@ -121,6 +110,5 @@ function listening(child: ChildProcess, binary: string, options: EmbeddedOptions
       clearTimeout(timer);
       resolve(url);
     });
-    for (const pipe of [child.stdout, child.stderr]) (pipe as { unref?: () => void } | null)?.unref?.();
   });
 }

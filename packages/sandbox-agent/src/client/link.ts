@@ -3,7 +3,7 @@
 import type { AcpStreamEvent } from "acp-http-client";
 import { META_NAMESPACE } from "../convert/meta.ts";
 import type { SandboxAgentError } from "../errors.ts";
-import type { Http, RetryOptions, ServerOptions } from "../http.ts";
+import type { Http, RetryOptions, ServerOptions, Tokens } from "../http.ts";
 import type { JsonObject } from "../json.ts";
 import { type ConnectionInfo, readConnection } from "./abilities.ts";
 import type { LiveSessions } from "./live.ts";
@@ -25,7 +25,10 @@ export interface LinkOptions extends ServerOptions {
   readonly capabilities: JsonObject;
   readonly retry: RetryOptions | undefined;
   readonly http: Http;
+  readonly tokens: Tokens;
   readonly sessions: LiveSessions;
+  /** Aborted when nobody wants the connection any more. */
+  readonly signal: AbortSignal;
   /** Where to go on listening, if the agent is still this process. */
   cursorFor(process: string): Promise<string | undefined>;
   onRequest(method: string, params: unknown, asked: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
@@ -41,12 +44,15 @@ const CLIENT_VERSION = "0.1.0";
 
 /** Connects. */
 export async function openLink(options: LinkOptions): Promise<Link> {
-  const { agent, serverId, http, sessions } = options;
-  const before = await instanceOf(http, serverId);
+  const { agent, serverId, http, sessions, signal } = options;
+  const before = await instanceOf(http, serverId, signal);
   const running = before?.isRunning ? before.process : undefined;
+  const cursor = running === undefined ? undefined : await options.cursorFor(running);
+  // Behind this line there is something to close.
+  signal.throwIfAborted();
   const wire = openWire({
     ...options,
-    cursor: running === undefined ? undefined : await options.cursorFor(running),
+    cursor,
     onNotification: (method, params) => sessions.take(method, params),
   });
   options.onWire(wire);
@@ -58,7 +64,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     _meta: { [META_NAMESPACE]: { agent } },
   });
   const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
-  return { wire, info, sessions, process: running ?? (await instanceOf(http, serverId))?.process };
+  return { wire, info, sessions, process: running ?? (await instanceOf(http, serverId, signal))?.process };
 }
 
 /** What the server's list says about a connection. */
@@ -79,8 +85,8 @@ interface Listed {
 }
 
 /** Looks a connection up. */
-export async function instanceOf(http: Http, serverId: string): Promise<Instance | undefined> {
-  const { servers } = await http.json<{ servers: readonly Listed[] }>("/v1/acp");
+export async function instanceOf(http: Http, serverId: string, signal?: AbortSignal): Promise<Instance | undefined> {
+  const { servers } = await http.json<{ servers: readonly Listed[] }>("/v1/acp", { signal });
   const found = servers.find((server) => server.serverId === serverId);
   return (
     found && {

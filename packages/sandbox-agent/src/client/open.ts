@@ -182,7 +182,12 @@ async function replayed(core: Core, link: Link, live: Live, eventCount: number):
     if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
     link.sessions.update(live, { agentSessionId });
     if (text !== undefined) live.replay = text;
-    return opened(link, live, answer, "replayed", eventCount);
+    const { mode, model, metadata } = live.record;
+    opened(link, live, answer, "replayed", eventCount);
+    // A new session of the agent begins with the agent's own settings.
+    const kept = compact({ mode, model, permissionMode: textOf(metadata.permissionMode) });
+    const warnings = await applySettings(link, live, kept);
+    return openSession(live.record, live.settings, { openedBy: "replayed", warnings, eventCount });
   } finally {
     doneOpening();
   }

@@ -68,7 +68,16 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       write();
     },
     tell(event) {
-      for (const listener of [...listeners]) listener(event);
+      for (const listener of [...listeners]) {
+        try {
+          listener(event);
+        } catch (error) {
+          // A listener's mistake is the listener's, as with any event; the connection is not to suffer for it.
+          queueMicrotask(() => {
+            throw error;
+          });
+        }
+      }
     },
     save(session) {
       sessions.set(session.id, session);
@@ -80,7 +89,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
     },
     stream({ sessionId, signal } = {}) {
       let queue: SandboxEvent[] = [];
-      let isOver = signal?.aborted ?? false;
+      let isOver = false;
       let wake = (): void => {};
       // From the call on, and not from the first look: what happens in between is in the stream, too.
       const stopListening = recorder.listen((event) => {
@@ -96,7 +105,8 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
         wake();
       };
       enders.add(end);
-      signal?.addEventListener("abort", end, { once: true });
+      if (signal?.aborted) end();
+      else signal?.addEventListener("abort", end, { once: true });
       async function* read(): AsyncGenerator<SandboxEvent, void, void> {
         for (;;) {
           const batch = queue;

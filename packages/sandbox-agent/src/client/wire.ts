@@ -25,11 +25,13 @@ import {
   SandboxAgentError,
   UnsupportedError,
 } from "../errors.ts";
-import type { RetryOptions, ServerOptions } from "../http.ts";
+import type { RetryOptions, ServerOptions, Tokens } from "../http.ts";
 import { compact } from "../json.ts";
 
 /** What is needed to open a wire. */
 export interface WireOptions extends ServerOptions {
+  /** The token in use, shared with the other calls to the server. */
+  readonly tokens: Tokens;
   readonly serverId: string;
   readonly agent: string;
   /** Go on behind this event of an earlier connection. */
@@ -51,6 +53,10 @@ export interface Wire {
   notify(method: string, params: object): Promise<void>;
   /** Resolves with the reason when the connection has ended and everything that came was handed on. */
   readonly ended: Promise<SandboxAgentError>;
+  /** The reason, once the connection has ended. */
+  reason(): SandboxAgentError | undefined;
+  /** Ends the connection because it is known to be of no use any more. */
+  giveUp(reason: SandboxAgentError): void;
   /** The cursor of the newest event. */
   cursor(): string | undefined;
   /** Ends the agent. */
@@ -72,10 +78,15 @@ export function openWire(options: WireOptions): Wire {
       throw error instanceof RequestError ? error : new RequestError(-32603, message);
     }
   });
+  const stop = new AbortController();
+  let given: SandboxAgentError | undefined;
+  let reason: SandboxAgentError | undefined;
   const { connection, transport } = connectAcp<ClientConnection>(
     url,
     {
-      token: options.token,
+      signal: stop.signal,
+      token:
+        typeof options.token === "function" ? async (refused) => (await options.tokens(refused)) ?? "" : options.token,
       headers: options.headers,
       fetch: options.fetch,
       lastEventId: options.cursor,
@@ -84,32 +95,74 @@ export function openWire(options: WireOptions): Wire {
     },
     { connect: (stream) => app.connect(tapped(stream, options.onNotification)) },
   );
-  const call = async <T>(run: () => Promise<T>): Promise<T> => {
+  const ended = Promise.all([transport.ended, connection.closed]).then(([error]) => {
+    reason = given ?? errorOf(error);
+    return reason;
+  });
+  const giveUp = (why: SandboxAgentError): void => {
+    given ??= why;
+    stop.abort();
+  };
+  const typed = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await run();
     } catch (error) {
       throw errorOf(error);
     }
   };
+  const call = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      const failure = given ?? errorOf(error);
+      // Whoever hears that the agent or the server is gone finds the connection ended, and can make a new one at once.
+      if (endsConnection(failure, error) && !(await within(END_MS, ended))) {
+        giveUp(failure);
+        await ended;
+      }
+      throw failure;
+    }
+  };
   return {
     request: (method, params, signal) =>
       call(() => connection.agent.request(method, params, signal ? { cancellationSignal: signal } : {})),
     notify: (method, params) => call(() => connection.agent.notify(method, params)),
-    ended: Promise.all([transport.ended, connection.closed]).then(([error]) => errorOf(error)),
+    ended,
+    reason: () => reason,
+    giveUp,
     cursor: () => transport.lastEventId,
-    close: () => call(() => Promise.race([transport.close(), tooLong()])),
-    detach: () => call(() => transport.detach()),
+    async close() {
+      const limit = new AbortController();
+      const late = new ConnectionLostError("the server did not say that the agent has ended");
+      const timer = setTimeout(() => limit.abort(late), CLOSE_MS);
+      const patience = { giveUpMs: UNREACHABLE_MS, signal: limit.signal };
+      await typed(() => transport.close(patience)).finally(() => clearTimeout(timer));
+    },
+    detach: () => typed(() => transport.detach()),
   };
 }
 
+/** The stream says that the agent has ended about when a call does. */
+const END_MS = 1_000;
 /** The server ends an agent within seconds; a server that does not answer must not keep its client from leaving. */
 const CLOSE_MS = 15_000;
+/** Nor does one that is not there, and its agents have ended with it. */
+const UNREACHABLE_MS = 2_000;
 
-function tooLong(): Promise<never> {
-  return new Promise((_, reject) => {
-    const message = "the server did not say that the agent has ended";
-    const timer: unknown = setTimeout(() => reject(new ConnectionLostError(message)), CLOSE_MS);
-    (timer as { unref?: () => void }).unref?.();
+/** Whether what one call failed with is the end of the connection, too. */
+function endsConnection(failure: SandboxAgentError, error: unknown): boolean {
+  if (failure instanceof AgentExitedError) return true;
+  return failure instanceof ConnectionLostError && transportErrorOf(error)?.reason !== "lost";
+}
+
+/** Whether a promise is settled within a time. */
+function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    promise.then(() => {
+      clearTimeout(timer);
+      resolve(true);
+    });
   });
 }
 

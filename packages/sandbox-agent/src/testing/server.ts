@@ -29,19 +29,22 @@ export interface TestServer {
 export interface TestServerOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether it does without a token. */
+  readonly isOpen?: boolean;
 }
 
 const TOKEN = "test-token";
 
 /** Starts a server that is stopped when the test has finished. */
-export async function startTestServer({ args = [], env = {} }: TestServerOptions = {}): Promise<TestServer> {
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { args = [], env = {}, isOpen = false } = options;
   if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: build the server first`);
   const folder = await temporaryFolder();
   let child: ChildProcess;
   const launch = async (port: string): Promise<string> => {
     child = spawn(BINARY, ["server", "--port", port, "--data-dir", `${folder}/.data`, ...args], {
       cwd: folder,
-      env: { ...process.env, ...env, SANDBOX_AGENT_TOKEN: TOKEN },
+      env: { ...process.env, ...env, SANDBOX_AGENT_TOKEN: isOpen ? "" : TOKEN },
       stdio: ["ignore", "pipe", "ignore"],
     });
     return ready(child);

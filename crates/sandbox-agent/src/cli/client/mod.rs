@@ -48,14 +48,13 @@ impl Server {
                 Some(value)
             }
         };
-        // Fails only when a provider is installed already, which is just as good.
-        let _installed_before = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder().connect_timeout(CONNECT_LIMIT);
-        if is_here(&parsed) {
+        let configure = || {
+            let builder = reqwest::Client::builder().connect_timeout(CONNECT_LIMIT);
             // A proxy has no business between two processes of one machine.
-            builder = builder.no_proxy();
-        }
-        let http = builder.build().map_err(|error| wrong(&root_cause(&error)))?;
+            if is_here(&parsed) { builder.no_proxy() } else { builder }
+        };
+        let http =
+            agent_catalog::build_client(Vec::new(), configure).map_err(|error| wrong(&root_cause(&error)))?;
         Ok(Self { url: url.trim_end_matches('/').to_owned(), token, http })
     }
 

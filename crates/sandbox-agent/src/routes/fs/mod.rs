@@ -10,6 +10,7 @@ mod conditions;
 mod describe;
 #[cfg(test)]
 pub(super) mod document;
+mod measures;
 mod pack;
 mod problem;
 mod range;
@@ -29,6 +30,7 @@ use sandbox_fs::{FileService, UserPath};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use self::measures::FileMeasures;
 use self::problem::to_problem;
 use crate::settings::FileSettings;
 
@@ -43,6 +45,7 @@ pub(crate) struct Files {
     max_upload_bytes: Option<u64>,
     max_upload_entries: Option<u64>,
     archives: Arc<Semaphore>,
+    measures: Arc<FileMeasures>,
     /// Ends the streams that would not end by themselves.
     stop: CancellationToken,
 }
@@ -58,6 +61,7 @@ impl Files {
             max_upload_bytes: settings.max_upload_bytes,
             max_upload_entries: settings.max_upload_entries,
             archives: Arc::new(Semaphore::new(ARCHIVES_AT_ONCE)),
+            measures: Arc::default(),
             stop,
         })
     }
@@ -65,6 +69,11 @@ impl Files {
     /// Where relative paths start.
     pub(crate) fn workspace(&self) -> &Path {
         self.service.workspace()
+    }
+
+    /// Writes down what is counted of files.
+    pub(crate) fn expose(&self, text: &mut ::measures::Exposition) {
+        self.measures.expose(text);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `GET /v1/fs/download-batch`: a directory as an archive, packed while it is sent.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -14,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 #[cfg(test)]
 use super::document::{ArchiveName as Format, Bytes as FileBytes, Packing};
+use super::measures::FileMeasures;
 use super::problem::to_problem;
 use super::{Files, attachment, path_or_workspace};
 use crate::routes::blocking::blocking;
@@ -61,7 +63,7 @@ pub(super) async fn pack(State(files): State<Files>, request: Request) -> Result
     if request.method() != Method::HEAD {
         // Never closed, so this only ever waits.
         let turn = files.archives.acquire_owned().await.ok();
-        *response.body_mut() = stream_of(builder, format, turn);
+        *response.body_mut() = stream_of(builder, format, turn, files.measures);
     }
     Ok(response)
 }
@@ -92,7 +94,12 @@ fn kind_of(
     })
 }
 
-fn stream_of(builder: ArchiveBuilder, format: ArchiveFormat, turn: Option<OwnedSemaphorePermit>) -> Body {
+fn stream_of(
+    builder: ArchiveBuilder,
+    format: ArchiveFormat,
+    turn: Option<OwnedSemaphorePermit>,
+    measures: Arc<FileMeasures>,
+) -> Body {
     let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
     tokio::task::spawn_blocking(move || {
         let _turn = turn;
@@ -107,9 +114,10 @@ fn stream_of(builder: ArchiveBuilder, format: ArchiveFormat, turn: Option<OwnedS
             }
         }
     });
-    Body::from_stream(stream::unfold(pieces, |mut pieces| async move {
+    Body::from_stream(stream::unfold((pieces, measures), |(mut pieces, measures)| async move {
         let piece = pieces.recv().await?;
-        Some((piece, pieces))
+        measures.packed.add(piece.as_ref().map_or(0, |piece| piece.len() as u64));
+        Some((piece, (pieces, measures)))
     }))
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use axum::body::Body;
@@ -16,6 +17,7 @@ use sandbox_fs::{FileReader, Length, RangeReader};
 use super::conditions::{self, Verdict, Version};
 #[cfg(test)]
 use super::document::{Bytes as FileBytes, Reading};
+use super::measures::FileMeasures;
 use super::problem::to_problem;
 use super::range::Wanted;
 use super::{Files, attachment, range, required_path, shown};
@@ -60,14 +62,14 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
     let service = files.service.clone();
     let file = blocking(move || service.open_file(&path)).await?.map_err(to_problem)?;
     match file.length() {
-        Length::Known(size) => send_known(request.method(), request.headers(), file, size),
+        Length::Known(size) => send_known(&files, request.method(), request.headers(), file, size),
         Length::Unknown => {
             // Made up by the system while it is read: its size and times say nothing about its version.
             let mut response = Response::new(Body::empty());
             attachment::mark(response.headers_mut(), "application/octet-stream", &name(file.path()));
             response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
             if request.method() != Method::HEAD {
-                *response.body_mut() = stream_of(file.whole());
+                *response.body_mut() = stream_of(file.whole(), files.measures);
             }
             Ok(response)
         }
@@ -103,7 +105,13 @@ pub(super) async fn head(files: State<Files>, request: Request) -> Result<Respon
     read(files, request).await
 }
 
-fn send_known(method: &Method, asked: &HeaderMap, file: FileReader, size: u64) -> Result<Response, Problem> {
+fn send_known(
+    files: &Files,
+    method: &Method,
+    asked: &HeaderMap,
+    file: FileReader,
+    size: u64,
+) -> Result<Response, Problem> {
     let etag = file.metadata().etag.clone();
     let modified = file.metadata().modified.to_system_time();
     let version = Version { etag: &etag, modified };
@@ -141,14 +149,14 @@ fn send_known(method: &Method, asked: &HeaderMap, file: FileReader, size: u64) -
         Wanted::Unsatisfiable => return Err(unsatisfiable(file.path(), size)),
     };
     if method != Method::HEAD {
-        *response.body_mut() = stream_of(reader);
+        *response.body_mut() = stream_of(reader, Arc::clone(&files.measures));
     }
     Ok(response)
 }
 
 /// Reads ahead by nothing: a chunk is read when the connection has taken the one before, and no thread waits meanwhile.
-fn stream_of(reader: RangeReader) -> Body {
-    Body::from_stream(stream::try_unfold(reader, |mut reader| async move {
+fn stream_of(reader: RangeReader, measures: Arc<FileMeasures>) -> Body {
+    Body::from_stream(stream::try_unfold((reader, measures), |(mut reader, measures)| async move {
         let read = move || {
             let chunk = reader.next_chunk();
             (reader, chunk)
@@ -156,7 +164,10 @@ fn stream_of(reader: RangeReader) -> Body {
         let (reader, chunk) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?;
         // The connection is cut, so that the client does not take a part for the whole.
         let chunk = chunk.inspect_err(|error| tracing::warn!(%error, "a download broke off"))?;
-        Ok::<_, io::Error>(chunk.map(|chunk| (Bytes::from(chunk), reader)))
+        Ok::<_, io::Error>(chunk.map(|chunk| {
+            measures.read.add(chunk.len() as u64);
+            (Bytes::from(chunk), (reader, measures))
+        }))
     }))
 }
 

@@ -73,12 +73,15 @@ async fn extract(
     let turn = files.archives.acquire_owned().await.ok();
     let limits = ArchiveLimits { max_bytes: files.max_upload_bytes, max_entries: files.max_upload_entries };
     let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
+    let measures = std::sync::Arc::clone(&files.measures);
     let extraction = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         files.service.extract_archive(&path, format, limits, PieceReader::new(pieces))
     });
-    feed(&mut upload, sender).await;
-    extraction.await.map_err(|error| interrupted(&error))?.map_err(to_problem)
+    let bytes = feed(&mut upload, sender).await;
+    let extracted = extraction.await.map_err(|error| interrupted(&error))?.map_err(to_problem)?;
+    measures.unpacked.add(bytes);
+    Ok(extracted)
 }
 
 /// What the connection hands to the thread that unpacks. The end is said, so that a connection that is just gone (the
@@ -90,21 +93,25 @@ enum Piece {
     Failed(io::Error),
 }
 
-/// Hands the body over until it ends or nobody wants the rest.
-async fn feed(upload: &mut Upload, sender: mpsc::Sender<Piece>) {
+/// Hands the body over until it ends or nobody wants the rest. Returns how many bytes it had.
+async fn feed(upload: &mut Upload, sender: mpsc::Sender<Piece>) -> u64 {
+    let mut count = 0;
     loop {
         let next = tokio::select! {
             next = upload.next() => next,
-            () = sender.closed() => return,
+            () = sender.closed() => return count,
         };
         let piece = match next {
-            Ok(Some(bytes)) => Piece::Data(bytes),
+            Ok(Some(bytes)) => {
+                count += bytes.len() as u64;
+                Piece::Data(bytes)
+            }
             Ok(None) => Piece::End,
             Err(error) => Piece::Failed(error),
         };
         let is_last = !matches!(piece, Piece::Data(_));
         if sender.send(piece).await.is_err() || is_last {
-            return;
+            return count;
         }
     }
 }

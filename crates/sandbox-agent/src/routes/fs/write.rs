@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 use http_edge::{Code, Problem};
-use sandbox_fs::{AtomicWriter, Atomicity, CHUNK_BYTES, FileService, UserPath, WriteOptions, WriteOutcome};
+use sandbox_fs::{AtomicWriter, Atomicity, CHUNK_BYTES, UserPath, WriteOptions, WriteOutcome};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ pub(super) async fn write(State(files): State<Files>, request: Request) -> Resul
     if let Some(limit) = options.max_bytes.filter(|limit| upload.announced() > *limit) {
         return Err(to_problem(sandbox_fs::Error::TooLarge { limit }));
     }
-    let outcome = detached(store(files.service, path, options, upload)).await?;
+    let outcome = detached(store(files, path, options, upload)).await?;
     let written = Written {
         path: shown(&outcome.path),
         bytes_written: outcome.bytes_written,
@@ -105,11 +105,12 @@ enum Step {
 }
 
 async fn store(
-    service: FileService,
+    files: Files,
     path: UserPath,
     options: WriteOptions,
     mut upload: Upload,
 ) -> Result<WriteOutcome, Problem> {
+    let Files { service, measures, .. } = files;
     // Before the first byte is asked for: a client that waits for `100 Continue` need not send what is refused.
     let mut writer = blocking(move || service.begin_write(&path, &options)).await?.map_err(to_problem)?;
     loop {
@@ -131,7 +132,10 @@ async fn store(
         });
         match step.await?.map_err(to_problem)? {
             Step::More(same) => writer = same,
-            Step::Done(outcome) => return Ok(outcome),
+            Step::Done(outcome) => {
+                measures.written.add(outcome.bytes_written);
+                return Ok(outcome);
+            }
         }
     }
 }

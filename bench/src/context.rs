@@ -1,0 +1,82 @@
+//! What every measurement needs to know: which programs there are, where to put files, how often to measure.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::Result;
+
+/// Who is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What is possible at all.
+    Limit,
+    /// The published product that does the same.
+    Peer,
+    /// The binary that is shipped: static, with musl.
+    Ours,
+    /// The same source, linked with glibc.
+    Glibc,
+}
+
+impl Side {
+    pub(crate) const ALL: [Self; 4] = [Self::Limit, Self::Peer, Self::Ours, Self::Glibc];
+    /// Those that are a server with agents behind it.
+    pub(crate) const SERVERS: [Self; 3] = [Self::Peer, Self::Ours, Self::Glibc];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Limit => "limit",
+            Self::Peer => "peer",
+            Self::Ours => "ours",
+            Self::Glibc => "ours (glibc)",
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The programs under measurement.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    pub(crate) ours: PathBuf,
+    pub(crate) glibc: PathBuf,
+    pub(crate) peer: PathBuf,
+    pub(crate) nginx: PathBuf,
+}
+
+/// One run of the benchmark.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) programs: Programs,
+    /// A folder for whatever is written, on the disk of the build; removed at the end.
+    pub(crate) scratch: PathBuf,
+    /// How often everything is measured.
+    pub(crate) rounds: usize,
+    /// How long one round of a throughput lasts.
+    pub(crate) stretch: Duration,
+}
+
+impl Context {
+    pub(crate) fn new(programs: Programs, target: &Path, rounds: usize) -> Result<Self> {
+        let scratch = target.join(format!("bench-scratch-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch)?;
+        let scratch = scratch.canonicalize()?;
+        Ok(Self { programs, scratch, rounds, stretch: Duration::from_secs(2) })
+    }
+
+    /// An empty folder in the scratch folder.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.scratch.join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
+}

@@ -1,0 +1,124 @@
+//! How cost grows: throughput and memory over the number of instances and over the size of messages, as plots.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::idle::open_range;
+use super::requests::{path_of, throughput};
+use crate::context::{Context, Side};
+use crate::http::{Connection, post};
+use crate::report::{Plot, Row, Unit};
+use crate::servers::Server;
+use crate::{Result, agent, process};
+
+const INSTANCES: [usize; 7] = [1, 3, 10, 30, 100, 300, 1000];
+const SIZES: [usize; 6] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+const STRETCH: Duration = Duration::from_millis(1000);
+const AT_ONCE: usize = 8;
+
+pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plots");
+    let number = ("instances", Unit::Count);
+    let mut throughputs = Plot::new(
+        "Requests a second, 64 at once, spread over instances",
+        number,
+        ("requests a second", Unit::Count),
+    );
+    let mut memory =
+        Plot::new("Memory of the server over its instances", number, ("resident memory", Unit::Bytes));
+    for side in Side::ALL {
+        // A side that fails has a line that ends.
+        if let Err(error) = over_instances(side, context, &mut throughputs, &mut memory).await {
+            eprintln!("growth over instances, {}: {error}", side.name());
+        }
+    }
+    throughputs.write(&folder.join("instances-throughput.svg"))?;
+    memory.write(&folder.join("instances-memory.svg"))?;
+
+    let size = ("size of a message, there and back", Unit::Bytes);
+    let mut throughputs =
+        Plot::new("Messages a second, 8 at once, over their size", size, ("messages a second", Unit::Count));
+    let mut memory =
+        Plot::new("Memory of the server over the size of messages", size, ("resident memory", Unit::Bytes));
+    for side in Side::ALL {
+        if let Err(error) = over_sizes(side, context, &mut throughputs, &mut memory).await {
+            eprintln!("growth over sizes, {}: {error}", side.name());
+        }
+    }
+    throughputs.write(&folder.join("sizes-throughput.svg"))?;
+    memory.write(&folder.join("sizes-memory.svg"))?;
+    Ok(Vec::new())
+}
+
+#[allow(clippy::cast_precision_loss)]
+async fn over_instances(
+    side: Side,
+    context: &Context,
+    throughputs: &mut Plot,
+    memory: &mut Plot,
+) -> Result<()> {
+    let server = Server::start(side, context).await?;
+    let mut open = 0;
+    for count in INSTANCES {
+        if side != Side::Limit {
+            open_range(&server, open..count).await?;
+            open = count;
+        }
+        let paths: Vec<String> = (0..count).map(|number| path_of(side, &format!("many-{number}"))).collect();
+        let rate = throughput(&server, &paths, "echo", 64, STRETCH).await?;
+        throughputs.add(side, count as f64, rate);
+        memory.add(side, count as f64, process::resident_kb(server.pid())? as f64 * 1024.0);
+    }
+    Ok(())
+}
+
+#[allow(clippy::cast_precision_loss)]
+async fn over_sizes(side: Side, context: &Context, throughputs: &mut Plot, memory: &mut Plot) -> Result<()> {
+    for size in SIZES {
+        // A server of its own for each size, so that memory is that of this size.
+        let server = Server::start(side, context).await?;
+        let path = match side {
+            Side::Limit => "/mirror".to_owned(),
+            _ => {
+                server.open("bench").await?;
+                "/v1/acp/bench".to_owned()
+            }
+        };
+        let rate = mirror(&server, &path, size).await?;
+        throughputs.add(side, size as f64, rate);
+        memory.add(side, size as f64, process::peak_kb(server.pid())? as f64 * 1024.0);
+    }
+    Ok(())
+}
+
+/// Messages of one size, there and back.
+#[allow(clippy::cast_precision_loss)]
+async fn mirror(server: &Server, path: &str, size: usize) -> Result<f64> {
+    let text = "x".repeat(size.saturating_sub(80).max(1));
+    let started = Instant::now();
+    let until = started + STRETCH;
+    let mut tasks = Vec::new();
+    for task in 0..AT_ONCE as u64 {
+        let mut connection = Connection::open(&server.address).await?;
+        // The id stays the same on a connection: its answer has come before it is used again.
+        let id = 1_000_000 + task;
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"mirror","params":{{"text":"{text}"}}}}"#);
+        let request = post(server, path, &body);
+        tasks.push(tokio::spawn(async move {
+            let mut count = 0_u64;
+            while count == 0 || Instant::now() < until {
+                let answer = connection.send(&request).await?;
+                if agent::number_after(&answer[..answer.len().min(100)], r#""id":"#) != Some(id) {
+                    return Err("an answer to another request came".into());
+                }
+                count += 1;
+            }
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(count)
+        }));
+    }
+    let mut total = 0;
+    for task in tasks {
+        total += tokio::time::timeout(Duration::from_secs(30), task).await???;
+    }
+    Ok(total as f64 / started.elapsed().as_secs_f64())
+}

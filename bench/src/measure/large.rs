@@ -1,0 +1,35 @@
+//! Eleven hundred events of a megabyte: how much memory the server takes for them.
+
+use std::time::Duration;
+
+use crate::context::{Context, Side};
+use crate::http::{Connection, post};
+use crate::report::{Goal, Row, Samples};
+use crate::servers::Server;
+use crate::{Result, agent, process};
+
+const EVENTS: u64 = 1100;
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What `--replay-bytes` is by default, in MB, and what the server takes beside it: itself, the message that is
+/// being read, and the newest one on its way to nobody.
+const BOUND_MB: f64 = 67.1 + 20.0;
+
+pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
+    let mut samples = Samples::default();
+    for side in Side::SERVERS {
+        let server = Server::start(side, context).await?;
+        samples.push(side, peak(&server).await);
+    }
+    let what = "1,100 events of 1 MB: the most memory the server took (`--replay-bytes` is 67 MB)";
+    Ok(vec![Row::new(what, "MB", Goal::AtMost(BOUND_MB), samples)])
+}
+
+async fn peak(server: &Server) -> Result<f64> {
+    server.open("bench").await?;
+    let message = agent::request(agent::now_ns(), &format!("large:{EVENTS}"));
+    let request = post(server, "/v1/acp/bench", &message);
+    let mut connection = Connection::open(&server.address).await?;
+    tokio::time::timeout(PATIENCE, connection.send(&request)).await??;
+    #[allow(clippy::cast_precision_loss)]
+    Ok(process::peak_kb(server.pid())? as f64 * 1.024 / 1000.0)
+}

@@ -1,0 +1,201 @@
+//! Streams of small events: how many a second reach every reader, and whether any is missing.
+
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use crate::context::{Context, Side};
+use crate::http::{Connection, get_stream, post};
+use crate::report::{Goal, Row, Samples};
+use crate::servers::Server;
+use crate::{Result, agent};
+
+/// How long a reader waits for more once the agent has said its last.
+const SILENCE: Duration = Duration::from_secs(1);
+
+pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
+    let mut servers = Vec::new();
+    for side in Side::SERVERS {
+        let server = Server::start(side, context).await?;
+        server.open("bench").await?;
+        servers.push((side, server));
+    }
+    let mut rows = Vec::new();
+    for readers in [1, 8] {
+        let mut samples = Samples::default();
+        let mut lost = [Lost::default(); Side::ALL.len()];
+        for _ in 0..context.rounds {
+            samples.push(Side::Limit, limit(readers, context.stretch).await.map(|streamed| streamed.rate));
+            for (side, server) in &servers {
+                let streamed = bridge(server, readers, context.stretch).await;
+                if let Ok(streamed) = &streamed {
+                    lost[side.index()].add(streamed.lost);
+                }
+                samples.push(*side, streamed.map(|streamed| streamed.rate));
+            }
+        }
+        for side in Side::SERVERS {
+            samples.note(side, lost[side.index()].to_string());
+        }
+        let what = format!("events of 200 bytes a second, at the slowest of {readers} reader(s)");
+        rows.push(Row::new(what, "/s", Goal::RatioAtLeast(0.8), samples));
+    }
+    Ok(rows)
+}
+
+/// How one stream went.
+struct Streamed {
+    /// Events a second at the slowest reader.
+    rate: f64,
+    lost: Lost,
+}
+
+/// Events that did not arrive, and how many of them the server said were gone.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lost {
+    sent: u64,
+    missing: u64,
+    announced: u64,
+}
+
+impl Lost {
+    fn add(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.missing += other.missing;
+        self.announced += other.announced;
+    }
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.missing == 0 {
+            return formatter.write_str("none lost");
+        }
+        #[allow(clippy::cast_precision_loss)]
+        let percent = self.missing as f64 * 100.0 / self.sent as f64;
+        write!(formatter, "{percent:.2} % lost")?;
+        if self.announced > 0 {
+            write!(formatter, ", all but {} told", self.missing.saturating_sub(self.announced))?;
+        }
+        Ok(())
+    }
+}
+
+/// Streams through a server to some readers.
+async fn bridge(server: &Server, readers: usize, time: Duration) -> Result<Streamed> {
+    let (tell, told) = watch::channel(None);
+    let mut tasks = Vec::new();
+    for _ in 0..readers {
+        let stream = attach(server, "bench").await?;
+        tasks.push(tokio::spawn(read(stream, told.clone())));
+    }
+    let started = Instant::now();
+    let mut asking = Connection::open(&server.address).await?;
+    let message = agent::request(agent::now_ns(), &format!("stream:{}", time.as_millis()));
+    let answer = asking.send(&post(server, "/v1/acp/bench", &message)).await?;
+    tell.send_replace(agent::number_after(&answer, r#""count":"#));
+    finish(tasks, started).await
+}
+
+/// The same through the limit program.
+async fn limit(readers: usize, time: Duration) -> Result<Streamed> {
+    let server = Server::limit_stream(readers, time)?;
+    let (_tell, told) = watch::channel(None);
+    let mut tasks = Vec::new();
+    let started = Instant::now();
+    for _ in 0..readers {
+        tasks.push(tokio::spawn(read(TcpStream::connect(&server.address).await?, told.clone())));
+    }
+    finish(tasks, started).await
+}
+
+/// Opens a stream of what comes from now on, and waits until it is open.
+pub(crate) async fn attach(server: &Server, instance: &str) -> Result<TcpStream> {
+    let request = get_stream(server, &format!("/v1/acp/{instance}?replay=none"));
+    let mut stream = Connection::open(&server.address).await?.into_stream(&request).await?;
+    // Whatever the server says first, it says once the reader counts; a server without `replay` says more.
+    let mut scratch = vec![0; 64 << 10];
+    while let Ok(count) = tokio::time::timeout(Duration::from_millis(200), stream.read(&mut scratch)).await {
+        if count? == 0 {
+            return Err("the stream ended before it began".into());
+        }
+    }
+    Ok(stream)
+}
+
+struct Received {
+    events: u64,
+    /// How many the agent says that it sent.
+    sent: u64,
+    announced: u64,
+    last: Instant,
+}
+
+async fn finish(tasks: Vec<tokio::task::JoinHandle<Result<Received>>>, started: Instant) -> Result<Streamed> {
+    let (mut slowest, mut lost) = (f64::INFINITY, Lost::default());
+    for task in tasks {
+        let Received { events, sent, announced, last } = task.await??;
+        #[allow(clippy::cast_precision_loss)]
+        let rate = events as f64 / (last - started).as_secs_f64();
+        slowest = slowest.min(rate);
+        lost.add(Lost { sent, missing: sent.saturating_sub(events), announced });
+    }
+    Ok(Streamed { rate: slowest, lost })
+}
+
+/// Reads until the answer with the agent's own count comes on the stream, or until nothing more does.
+async fn read(mut stream: TcpStream, told: watch::Receiver<Option<u64>>) -> Result<Received> {
+    let finder = memchr::memmem::Finder::new(b"\ndata: ");
+    let (mut buffer, mut received) =
+        (Vec::with_capacity(512 << 10), Received { events: 0, sent: 0, announced: 0, last: Instant::now() });
+    loop {
+        buffer.reserve(256 << 10);
+        match tokio::time::timeout(SILENCE, stream.read_buf(&mut buffer)).await {
+            Ok(Ok(0)) => return Err("the stream ended early".into()),
+            Ok(count) => _ = count?,
+            // The answer itself may be among what got lost; then its caller has it.
+            Err(_silence) => match *told.borrow() {
+                Some(sent) => return Ok(Received { sent, ..received }),
+                None => continue,
+            },
+        }
+        received.last = Instant::now();
+        // Only whole events are counted; the rest waits for its end.
+        let Some(end) = memchr::memmem::rfind(&buffer, b"\n\n") else { continue };
+        let frames = &buffer[..end];
+        let gaps = Gaps::in_frames(frames);
+        received.announced += gaps.events;
+        received.events += finder.find_iter(frames).count() as u64 - gaps.count;
+        let answer = memchr::memmem::rfind(frames, br#""result":{"count":"#);
+        if let Some(sent) = answer.and_then(|at| agent::number_after(&frames[at..], r#""count":"#)) {
+            // The answer is an event of its own.
+            return Ok(Received { sent, events: received.events - 1, ..received });
+        }
+        buffer.drain(..end);
+    }
+}
+
+/// The `gap` events among some frames.
+#[derive(Debug, Default)]
+struct Gaps {
+    count: u64,
+    /// How many events they say are gone.
+    events: u64,
+}
+
+impl Gaps {
+    fn in_frames(frames: &[u8]) -> Self {
+        let mut gaps = Self::default();
+        for at in memchr::memmem::find_iter(frames, b"event: gap\ndata: ") {
+            let data = frames[at + 17..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let gap: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
+            gaps.count += 1;
+            if let (Some(after), Some(next)) = (gap["after"].as_u64(), gap["next"].as_u64()) {
+                gaps.events += next - after - 1;
+            }
+        }
+        gaps
+    }
+}

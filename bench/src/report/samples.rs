@@ -1,0 +1,54 @@
+//! What was measured of one thing: a value a round for each side, or why there is none.
+
+use crate::Result;
+use crate::context::Side;
+
+/// The measurements of one row.
+#[derive(Debug, Default)]
+pub(crate) struct Samples {
+    sides: [Measured; Side::ALL.len()],
+}
+
+#[derive(Debug, Default)]
+struct Measured {
+    values: Vec<f64>,
+    failure: Option<String>,
+    note: Option<String>,
+}
+
+impl Samples {
+    /// Takes the result of a round. A side that has failed once has failed.
+    pub(crate) fn push(&mut self, side: Side, result: Result<f64>) {
+        let measured = &mut self.sides[side.index()];
+        match result {
+            Ok(value) => measured.values.push(value),
+            Err(error) => measured.failure = Some(error.to_string()),
+        }
+    }
+
+    /// Says something more of a side.
+    pub(crate) fn note(&mut self, side: Side, note: String) {
+        self.sides[side.index()].note = Some(note);
+    }
+
+    pub(crate) fn has_failed(&self, side: Side) -> bool {
+        self.failure(side).is_some()
+    }
+
+    pub(crate) fn failure(&self, side: Side) -> Option<&str> {
+        self.sides[side.index()].failure.as_deref()
+    }
+
+    pub(crate) fn noted(&self, side: Side) -> Option<&str> {
+        self.sides[side.index()].note.as_deref()
+    }
+
+    pub(crate) fn values(&self, side: Side) -> &[f64] {
+        &self.sides[side.index()].values
+    }
+
+    /// A side's rounds over the limit's.
+    pub(crate) fn ratios(&self, side: Side) -> Vec<f64> {
+        self.values(side).iter().zip(self.values(Side::Limit)).map(|(value, limit)| value / limit).collect()
+    }
+}

@@ -1,0 +1,25 @@
+//! What is counted of files.
+
+use measures::{Counter, Exposition};
+
+/// Bytes by what was done with them.
+#[derive(Debug, Default)]
+pub(super) struct FileMeasures {
+    pub(super) read: Counter,
+    pub(super) written: Counter,
+    pub(super) packed: Counter,
+    pub(super) unpacked: Counter,
+}
+
+impl FileMeasures {
+    pub(super) fn expose(&self, text: &mut Exposition) {
+        text.counter(
+            "sandbox_agent_file_bytes_total",
+            "Bytes of files read and written, and of archives packed and unpacked, as they travel.",
+        )
+        .value(&[("operation", "read")], self.read.get())
+        .value(&[("operation", "write")], self.written.get())
+        .value(&[("operation", "pack")], self.packed.get())
+        .value(&[("operation", "unpack")], self.unpacked.get());
+    }
+}

@@ -1,0 +1,60 @@
+//! `GET /metrics`: everything that is counted, for Prometheus and whoever reads its format.
+//!
+//! Read only when it is asked for; nobody is ever told anything unasked.
+
+use std::sync::Arc;
+
+use acp_http_adapter::Bridge;
+use agent_catalog::Catalog;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header;
+use http_edge::{EdgeMeasures, Routes};
+use measures::{CONTENT_TYPE, Exposition};
+
+use super::{Files, VERSION};
+
+/// Whoever counts something.
+#[derive(Debug, Clone)]
+pub(super) struct Counting {
+    pub(super) edge: Arc<EdgeMeasures>,
+    pub(super) bridge: Bridge,
+    pub(super) catalog: Catalog,
+    pub(super) files: Files,
+}
+
+pub(super) fn routes(counting: Counting) -> Routes {
+    Routes::new().get("/metrics", metrics).with_state(counting)
+}
+
+/// The part of the API document that describes this file.
+#[cfg(test)]
+#[derive(utoipa::OpenApi)]
+#[openapi(paths(metrics))]
+pub(super) struct Document;
+
+/// Tells everything that is counted, in the Prometheus text format
+#[cfg_attr(test, utoipa::path(
+    get, path = "/metrics", operation_id = "getMetrics", tag = "server",
+    responses(
+        (status = 200, description = "The measures.", content_type = "text/plain", body = String),
+        super::health::document::Protected
+    )
+))]
+async fn metrics(State(counting): State<Counting>) -> Response {
+    let Counting { edge, bridge, catalog, files } = counting;
+    let mut text = Exposition::default();
+    text.gauge("sandbox_agent_build_info", "Always 1; its label is the version of the server.")
+        .value(&[("version", VERSION)], 1);
+    bridge.expose(&mut text);
+    edge.expose(&mut text);
+    let installs = catalog.install_counts();
+    text.counter("sandbox_agent_installs_total", "Installs of agents, by how they ended.")
+        .value(&[("outcome", "installed")], installs.installed)
+        .value(&[("outcome", "already_installed")], installs.already_installed)
+        .value(&[("outcome", "failed")], installs.failed);
+    files.expose(&mut text);
+    crate::process_measures::expose(&mut text);
+    ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], text.finish())
+        .into_response()
+}

@@ -1,0 +1,69 @@
+//! The limits in force, as `GET /v1/health` tells them.
+//!
+//! Every flag under "Limits" is here under its own name, and nothing else is. A time ends in `Ms` and counts
+//! milliseconds; a size counts bytes; `null` is "no such limit".
+
+use std::time::Duration;
+
+use acp_http_adapter::Limits;
+use serde::Serialize;
+
+use super::Settings;
+
+/// What the flags, the environment, the config file and the defaults came to.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(Default, utoipa::ToSchema), schema(as = ServerLimits))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EffectiveLimits {
+    max_message_bytes: usize,
+    stdin_queue_bytes: usize,
+    replay_bytes: usize,
+    replay_events: usize,
+    memory_budget: usize,
+    request_timeout_ms: Option<u64>,
+    max_pending: usize,
+    max_instances: usize,
+    instance_idle_timeout_ms: Option<u64>,
+    close_grace_ms: u64,
+    terminate_grace_ms: u64,
+    max_upload_bytes: Option<u64>,
+    max_upload_entries: Option<u64>,
+}
+
+impl EffectiveLimits {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let Limits {
+            max_message_bytes,
+            stdin_queue_bytes,
+            replay_bytes,
+            replay_events,
+            memory_budget,
+            request_timeout,
+            max_pending,
+            max_instances,
+            instance_idle_timeout,
+            close_grace,
+            terminate_grace,
+            ..
+        } = settings.limits;
+        Self {
+            max_message_bytes,
+            stdin_queue_bytes,
+            replay_bytes,
+            replay_events,
+            memory_budget,
+            request_timeout_ms: request_timeout.map(milliseconds),
+            max_pending,
+            max_instances,
+            instance_idle_timeout_ms: instance_idle_timeout.map(milliseconds),
+            close_grace_ms: milliseconds(close_grace),
+            terminate_grace_ms: milliseconds(terminate_grace),
+            max_upload_bytes: settings.files.max_upload_bytes,
+            max_upload_entries: settings.files.max_upload_entries,
+        }
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

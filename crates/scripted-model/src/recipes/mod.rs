@@ -1,0 +1,80 @@
+//! How to point common agents at the model: environment variables, and the files that some want beside them. One
+//! module an agent; the matrix of real agents is run with these very settings.
+
+mod claude;
+mod codex;
+mod copilot;
+mod gemini;
+mod goose;
+mod kimi;
+mod opencode;
+mod qwen;
+
+use serde::Serialize;
+
+/// One agent's settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recipe {
+    /// The agent's id in the catalog.
+    pub agent: &'static str,
+    /// Variables to start the server, and with it the agent, with.
+    pub environment: Vec<Variable>,
+    /// Files that must be there too.
+    pub files: Vec<SettingsFile>,
+}
+
+/// An environment variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Variable {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is set to.
+    pub value: String,
+}
+
+/// A settings file of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SettingsFile {
+    /// Where it belongs; `~` is the agent's `HOME`.
+    pub path: &'static str,
+    /// What it holds.
+    pub content: String,
+}
+
+/// The recipes for a model at `url`, which has no slash at its end.
+#[must_use]
+pub fn recipes(url: &str) -> Vec<Recipe> {
+    vec![
+        claude::recipe(url),
+        codex::recipe(url),
+        opencode::recipe(url),
+        gemini::recipe(url),
+        qwen::recipe(url),
+        goose::recipe(url),
+        kimi::recipe(url),
+        copilot::recipe(url),
+    ]
+}
+
+fn variables(pairs: &[(&'static str, &str)]) -> Vec<Variable> {
+    pairs.iter().map(|(name, value)| Variable { name, value: (*value).to_owned() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipe_names_the_model_and_every_json_file_is_json() {
+        let url = "http://127.0.0.1:1";
+        for recipe in recipes(url) {
+            let in_environment = recipe.environment.iter().any(|variable| variable.value.starts_with(url));
+            let in_file = recipe.files.iter().any(|file| file.content.contains(url));
+            assert!(in_environment || in_file, "{} would not find the model", recipe.agent);
+            for file in recipe.files.iter().filter(|file| file.path.ends_with(".json")) {
+                let parsed = serde_json::from_str::<serde_json::Value>(&file.content);
+                assert!(parsed.is_ok(), "{}", file.path);
+            }
+        }
+    }
+}

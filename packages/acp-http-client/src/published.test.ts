@@ -1,0 +1,99 @@
+/** The published transport, unchanged, against this server: what both have must go on working. */
+
+import { AcpHttpClient, type RequestPermissionRequest } from "acp-http-client-published";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startServer, type TestServer } from "./testing/server.ts";
+import { until } from "./testing/session.ts";
+
+const TOKEN = "published-token";
+let server: TestServer;
+let count = 0;
+
+beforeAll(async () => {
+  server = await startServer({ args: ["--token", TOKEN] });
+});
+afterAll(() => server.stop());
+
+interface Connected {
+  readonly client: AcpHttpClient;
+  readonly path: string;
+  readonly sessionId: string;
+  /** What the agent said, as one text. */
+  said(): string;
+}
+
+async function connect(answer = "allow-once"): Promise<Connected> {
+  count += 1;
+  const path = `/v1/acp/published-${count}`;
+  const words: string[] = [];
+  const client = new AcpHttpClient({
+    baseUrl: server.url,
+    token: TOKEN,
+    transport: { path, bootstrapQuery: { agent: "mock" } },
+    client: {
+      async sessionUpdate({ update }) {
+        if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text") {
+          words.push(update.content.text);
+        }
+      },
+      async requestPermission(_: RequestPermissionRequest) {
+        return { outcome: { outcome: "selected", optionId: answer } };
+      },
+    },
+  });
+  onTestFinished(() => client.disconnect());
+  await client.initialize();
+  const { sessionId } = await client.newSession({ cwd: "/tmp", mcpServers: [] });
+  return { client, path, sessionId, said: () => words.join("") };
+}
+
+const text = (words: string) => [{ type: "text" as const, text: words }];
+
+async function listed(): Promise<string[]> {
+  const response = await fetch(`${server.url}/v1/acp`, { headers: { Authorization: `Bearer ${TOKEN}` } });
+  return ((await response.json()) as { servers: { serverId: string }[] }).servers.map(({ serverId }) => serverId);
+}
+
+describe("the published acp-http-client@0.4.2, with its path set", () => {
+  test("connects, opens a session and hears a turn word by word", async () => {
+    const { client, sessionId, said } = await connect();
+    const { stopReason } = await client.prompt({ sessionId, prompt: text("stream 50 8") });
+    expect(stopReason).toBe("end_turn");
+    await until("everything to be heard", () => said().length >= 50 * 8);
+  });
+
+  test.each(["allow-once", "reject-once"])("answers a permission with %s", async (option) => {
+    const { client, sessionId, said } = await connect(option);
+    expect((await client.prompt({ sessionId, prompt: text("permission") })).stopReason).toBe("end_turn");
+    await until("the agent to say how it was answered", () => said().includes(option));
+  });
+
+  test("cancels a turn and gives the next prompt", async () => {
+    const { client, sessionId, said } = await connect();
+    const turn = client.prompt({ sessionId, prompt: text("forever") });
+    await until("the turn to be on", () => said().length > 0);
+    await client.cancel({ sessionId });
+    expect((await turn).stopReason).toBe("cancelled");
+    await client.prompt({ sessionId, prompt: text("echo once more") });
+    await until("the next answer", () => said().includes("once more"));
+  });
+
+  test("sets a mode and an option", async () => {
+    const { client, sessionId } = await connect();
+    await client.setSessionMode({ sessionId, modeId: "code" });
+    const { configOptions } = await client.setSessionConfigOption({
+      sessionId,
+      configId: "model",
+      value: "mock-large",
+    });
+    expect(JSON.stringify(configOptions)).toContain('"currentValue":"mock-large"');
+  });
+
+  test("ends the agent when it disconnects", async () => {
+    const { client, path } = await connect();
+    const id = path.slice(path.lastIndexOf("/") + 1);
+    expect(await listed()).toContain(id);
+    await client.disconnect();
+    await until("the agent to be gone", async () => !(await listed()).includes(id));
+  });
+});

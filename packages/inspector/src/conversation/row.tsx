@@ -1,0 +1,90 @@
+/** One row of a conversation. */
+
+import { memo } from "react";
+import type { InstanceState } from "../journal/types.ts";
+import { Block, Blocks, RichText, Thought } from "./blocks.tsx";
+import { Fold } from "./fold.tsx";
+import type { OtherItem, Part, Row } from "./rows.ts";
+import { ToolCard } from "./tool.tsx";
+
+interface Props {
+  readonly row: Row;
+  readonly terminals: InstanceState["terminals"] | undefined;
+  readonly isGrowing: boolean;
+}
+
+export const RowView = memo(function RowView({ row, terminals, isGrowing }: Props): React.ReactNode {
+  switch (row.kind) {
+    case "text":
+      return (
+        <Answer part={row.part}>
+          <RichText text={row.text} definitions={row.definitions} />
+        </Answer>
+      );
+    case "block":
+      return (
+        <Answer part={row.part}>
+          <Block block={row.block} />
+        </Answer>
+      );
+    case "item":
+      return <ItemView item={row.item} terminals={terminals} isGrowing={isGrowing} />;
+  }
+});
+
+function Answer({ part, children }: { readonly part: Part; readonly children: React.ReactNode }): React.ReactNode {
+  return (
+    <article className="bubble agent" data-part={part} aria-label={part === "first" ? "Agent" : "Agent, continued"}>
+      {children}
+    </article>
+  );
+}
+
+interface ItemProps {
+  readonly item: OtherItem;
+  readonly terminals: InstanceState["terminals"] | undefined;
+  readonly isGrowing: boolean;
+}
+
+function ItemView({ item, terminals, isGrowing }: ItemProps): React.ReactNode {
+  switch (item.type) {
+    case "user":
+      return (
+        <article className="bubble user" aria-label="You">
+          <Blocks blocks={item.blocks} />
+        </article>
+      );
+    case "thought":
+      return (
+        <Fold
+          name={item.key}
+          className="thought"
+          summary={isGrowing ? "Thinking…" : "Thought"}
+          content={() => <Thought blocks={item.blocks} />}
+        />
+      );
+    case "tool":
+      return <ToolCard tool={item} terminals={terminals} />;
+    case "plan":
+      return (
+        <section className="plan" aria-label="Plan">
+          <strong>Plan</strong>
+          <ul>
+            {item.entries.map((entry, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced whole and its lines have no names.
+              <li key={index} data-status={String(entry.status)}>
+                <span className="visually-hidden">{String(entry.status).replaceAll("_", " ")}: </span>
+                {String(entry.content)}
+              </li>
+            ))}
+          </ul>
+        </section>
+      );
+    case "notice":
+      return (
+        <p className="notice" data-tone={item.tone}>
+          {item.text}
+        </p>
+      );
+  }
+}

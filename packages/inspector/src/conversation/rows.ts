@@ -1,0 +1,106 @@
+/**
+ * A conversation as the rows of a list of which only those in view exist. A long answer is many rows, so that no row is
+ * too much for one frame. Rows that have not changed are the same objects, so that what shows them can tell.
+ */
+
+import type { ContentBlock, Item, SpeechItem } from "../journal/types.ts";
+import { textOf } from "../json.ts";
+import { type Split, splitMarkdown } from "./split.ts";
+
+/** A row of the conversation. */
+export type Row =
+  | { readonly kind: "item"; readonly key: string; readonly item: OtherItem }
+  | {
+      readonly kind: "text";
+      readonly key: string;
+      readonly text: string;
+      readonly definitions: string;
+      readonly part: Part;
+    }
+  | { readonly kind: "block"; readonly key: string; readonly block: ContentBlock; readonly part: Part };
+
+/** Everything but answers. */
+export type OtherItem = Exclude<Item, SpeechItem> | (SpeechItem & { readonly type: "user" | "thought" });
+
+/** How a row stands to the one above it: something new, more of the same answer, or the middle of a paragraph. */
+export type Part = "first" | "next" | "continued";
+
+/** Makes rows, and remembers those it made. */
+export function createRows(): (items: readonly Item[]) => readonly Row[] {
+  let made = new Map<string, Made>();
+  return (items) => {
+    const now = new Map<string, Made>();
+    const rows: Row[] = [];
+    for (const item of items) {
+      const known = made.get(item.key);
+      const current = known?.item === item ? known : rowsOf(item, known);
+      now.set(item.key, current);
+      for (const row of current.rows) rows.push(row);
+    }
+    made = now;
+    return rows;
+  };
+}
+
+interface Made {
+  readonly item: Item;
+  readonly rows: readonly Row[];
+  readonly splits: readonly (Split | undefined)[];
+}
+
+function rowsOf(item: Item, known: Made | undefined): Made {
+  if (item.type === "agent") return answerRows(item, known);
+  // The type of a speech does not follow from the check above.
+  return { item, rows: [{ kind: "item", key: item.key, item: item as OtherItem }], splits: [] };
+}
+
+function answerRows(item: SpeechItem, known: Made | undefined): Made {
+  const rows: Row[] = [];
+  const add = (row: Row): void => {
+    const before = known?.rows[rows.length];
+    rows.push(before && isSame(before, row) ? before : row);
+  };
+  const splits = item.blocks.map((block, index) => {
+    const key = `${item.key} ${index}`;
+    if (block.type !== "text") {
+      add({ kind: "block", key, block, part: rows.length === 0 ? "first" : "next" });
+      return undefined;
+    }
+    const split = splitMarkdown(textOf(block.text) ?? "", known?.splits[index]);
+    const { pieces, definitions } = split;
+    for (const [place, { text, isContinued }] of pieces.entries()) {
+      const part = rows.length === 0 ? "first" : isContinued ? "continued" : "next";
+      add({ kind: "text", key: `${key} ${place}`, text, definitions, part });
+    }
+    return split;
+  });
+  return { item, rows, splits };
+}
+
+function isSame(one: Row, other: Row): boolean {
+  if (one.key !== other.key) return false;
+  if (one.kind === "text" && other.kind === "text") {
+    return one.text === other.text && one.definitions === other.definitions && one.part === other.part;
+  }
+  return one.kind === "block" && other.kind === "block" && one.block === other.block && one.part === other.part;
+}
+
+const LINE_PX = 23;
+const COLUMN = 90;
+
+/** About how tall a row is, until it has been seen. */
+export function estimateHeight(row: Row): number {
+  if (row.kind === "block") return 120;
+  if (row.kind === "text") return 20 + LINE_PX * (row.text.length / COLUMN + row.text.split("\n").length * 0.7);
+  switch (row.item.type) {
+    case "user":
+      return 52;
+    case "plan":
+      return 60 + LINE_PX * row.item.entries.length;
+    case "tool":
+      return 54;
+    case "thought":
+    case "notice":
+      return 36;
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What a terminal would show of what a program printed: colours, lines that were written over, cursor movements. The
+ * library is a whole terminal without a window, so that what it shows is text in the page and not a picture.
+ */
+
+import { type IBufferCell, type IBufferLine, Terminal } from "@xterm/headless";
+
+/** As wide as a terminal may be; longer lines are put together again. */
+const COLUMNS = 250;
+const ROWS = 50;
+/** Some characters of one look. */
+export interface Run {
+  readonly text: string;
+  /** Names of classes. */
+  readonly look: string;
+  readonly color: string | undefined;
+  readonly background: string | undefined;
+}
+
+/** A terminal's contents. */
+export interface Screen {
+  /** Prints, and tells when that has been taken in. */
+  print(text: string, onDone: () => void): void;
+  /** What is there now. */
+  lines(): readonly (readonly Run[])[];
+  dispose(): void;
+}
+
+/** A terminal that holds so many lines. */
+export function createScreen(held: number): Screen {
+  const terminal = new Terminal({
+    cols: COLUMNS,
+    rows: ROWS,
+    scrollback: held,
+    convertEol: true,
+    allowProposedApi: true,
+  });
+  return {
+    print: (text, onDone) => terminal.write(text, onDone),
+    lines() {
+      const buffer = terminal.buffer.active;
+      const cell = buffer.getNullCell();
+      const lines: Run[][] = [];
+      for (let row = 0; row < buffer.length; row += 1) {
+        const line = buffer.getLine(row);
+        if (!line) continue;
+        const runs = runsOf(line, cell);
+        const above = line.isWrapped ? lines.at(-1) : undefined;
+        if (above) above.push(...runs);
+        else lines.push(runs);
+      }
+      // A terminal is as tall as it is; what was never written on is not shown.
+      while (lines.length > 0 && lines.at(-1)?.length === 0) lines.pop();
+      return lines;
+    },
+    dispose: () => terminal.dispose(),
+  };
+}
+
+function runsOf(line: IBufferLine, cell: IBufferCell): Run[] {
+  const runs: Run[] = [];
+  let [text, key] = ["", ""];
+  let style: Omit<Run, "text"> = PLAIN;
+  const end = (): void => {
+    if (text !== "") runs.push({ text, ...style });
+    text = "";
+  };
+  const length = line.translateToString(true).length;
+  // Wide characters take two places, so the text's length is no place in the line; cells past it are empty.
+  for (let column = 0; column < line.length && (column < length || !isBlank(line, column, cell)); column += 1) {
+    line.getCell(column, cell);
+    if (cell.getWidth() === 0) continue;
+    const now = keyOf(cell);
+    if (now !== key) {
+      end();
+      key = now;
+      style = styleOf(cell);
+    }
+    text += cell.getChars() || " ";
+  }
+  end();
+  return runs;
+}
+
+function isBlank(line: IBufferLine, column: number, cell: IBufferCell): boolean {
+  for (let at = column; at < line.length; at += 1) if (line.getCell(at, cell)?.getChars()) return false;
+  return true;
+}
+
+const PLAIN: Omit<Run, "text"> = { look: "", color: undefined, background: undefined };
+
+function keyOf(cell: IBufferCell): string {
+  if (cell.isAttributeDefault()) return "plain";
+  const colours = [cell.getFgColorMode(), cell.getFgColor(), cell.getBgColorMode(), cell.getBgColor()];
+  const marks = [cell.isBold(), cell.isDim(), cell.isItalic(), cell.isUnderline(), cell.isStrikethrough()];
+  return [...colours, ...marks, cell.isInverse()].join();
+}
+
+function styleOf(cell: IBufferCell): Omit<Run, "text"> {
+  if (cell.isAttributeDefault()) return PLAIN;
+  const front = colourOf(cell.isFgRGB(), cell.isFgPalette(), cell.getFgColor());
+  const back = colourOf(cell.isBgRGB(), cell.isBgPalette(), cell.getBgColor());
+  const [ink, paper] = cell.isInverse() ? [back, front] : [front, back];
+  const looks = [
+    cell.isBold() && "bold",
+    cell.isDim() && "dim",
+    cell.isItalic() && "italic",
+    cell.isUnderline() && "underline",
+    cell.isStrikethrough() && "strike",
+    cell.isInverse() && "inverse",
+  ];
+  return { look: looks.filter(Boolean).join(" "), color: ink, background: paper };
+}
+
+/** The sixteen named colours are the page's own; the others are what they are. */
+function colourOf(isRgb: boolean, isPalette: boolean, value: number): string | undefined {
+  if (isRgb) return `#${value.toString(16).padStart(6, "0")}`;
+  if (!isPalette) return undefined;
+  if (value < 16) return `var(--ansi-${value})`;
+  if (value >= 232) {
+    const grey = 8 + (value - 232) * 10;
+    return `rgb(${grey} ${grey} ${grey})`;
+  }
+  const step = (part: number): number => (part === 0 ? 0 : 55 + part * 40);
+  const cube = value - 16;
+  return `rgb(${step(Math.floor(cube / 36))} ${step(Math.floor(cube / 6) % 6)} ${step(cube % 6)})`;
+}

@@ -1,0 +1,27 @@
+/** The command `sandbox-agent` of this package: the server's program, run as if it had been called itself. */
+
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { findBinary } from "./client/binary.ts";
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/** Runs the program with these arguments, and ends as it does. */
+export async function launch(args: readonly string[]): Promise<void> {
+  let binary: string;
+  try {
+    binary = await findBinary();
+  } catch (error) {
+    console.error(`sandbox-agent: ${error instanceof Error ? error.message : error}`);
+    process.exitCode = 1;
+    return;
+  }
+  const child = spawn(binary, args, { stdio: "inherit" });
+  // What is sent to this process is meant for the program. A terminal sends it to both, which does no harm.
+  for (const signal of SIGNALS) process.on(signal, () => void child.kill(signal));
+  child.once("error", (error) => {
+    console.error(`sandbox-agent: cannot run ${binary}: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.once("exit", (code, signal) => process.exit(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+}

@@ -1,0 +1,86 @@
+/** A real browser for tests: a page bundled as an application would be, on a site of its own, in a profile of its own. */
+
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+import { onTestFinished } from "vitest";
+
+const BROWSER = process.env.CHROMIUM ?? "chromium";
+
+/** A page's program and what it loads: by path. */
+export type Scripts = ReadonlyMap<string, string>;
+
+/** Bundles a page's program. `alias` puts one module in another's place. */
+export async function bundle(entry: string, alias: Readonly<Record<string, string>> = {}): Promise<Scripts> {
+  const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+  const built = await build({
+    configFile: false,
+    logLevel: "silent",
+    resolve: { alias: Object.fromEntries(Object.entries(alias).map(([from, to]) => [from, path(to)])) },
+    build: { write: false, minify: false, lib: { entry: path(entry), formats: ["es"], fileName: "page" } },
+  });
+  const [output] = Array.isArray(built) ? built : [built];
+  const chunks = output && "output" in output ? output.output : [];
+  return new Map(chunks.map((chunk) => [`/${chunk.fileName}`, chunk.type === "chunk" ? chunk.code : ""]));
+}
+
+/** A site with one page on it. */
+export interface Site<Said> {
+  readonly origin: string;
+  /** What the page posts to `/done` next. */
+  next(): Promise<Said>;
+}
+
+/** Serves a page until the test has finished. */
+export async function startSite<Said>(scripts: Scripts): Promise<Site<Said>> {
+  let done = (_: Said): void => {};
+  const site = createServer((request, response) => {
+    if (request.url === "/done") {
+      let body = "";
+      request.setEncoding("utf8").on("data", (text: string) => {
+        body += text;
+      });
+      request.on("end", () => {
+        response.end();
+        done(JSON.parse(body) as Said);
+      });
+    } else if (scripts.has(request.url ?? "")) {
+      response.setHeader("Content-Type", "text/javascript").end(scripts.get(request.url ?? ""));
+    } else {
+      response.setHeader("Content-Type", "text/html").end('<script type="module" src="/page.js"></script>');
+    }
+  });
+  await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    site.closeAllConnections();
+    site.close();
+  });
+  return {
+    origin: `http://127.0.0.1:${(site.address() as AddressInfo).port}`,
+    next: () =>
+      new Promise((resolve) => {
+        done = resolve;
+      }),
+  };
+}
+
+/** Opens a page in a browser of its own until the page has said what it has to say. */
+export async function browse<Said>(url: string, profile: string, said: Promise<Said>): Promise<Said> {
+  const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", `--user-data-dir=${profile}`, url];
+  const browser = spawn(BROWSER, args, { stdio: "ignore" });
+  onTestFinished(() => void browser.kill());
+  const failed = new Promise<never>((_, reject) => {
+    browser.once("error", reject);
+    browser.once("exit", (code) => reject(new Error(`the browser ended with ${code}`)));
+  });
+  failed.catch(() => {});
+  try {
+    return await Promise.race([said, failed]);
+  } finally {
+    const gone = new Promise((resolve) => browser.once("exit", resolve));
+    browser.kill();
+    await gone;
+  }
+}

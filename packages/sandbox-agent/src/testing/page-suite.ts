@@ -1,0 +1,76 @@
+/**
+ * As much of vitest as the stores' conformance suite uses, for a page: the suite is bundled with this in vitest's place
+ * and runs in the browser, where vitest itself does not. Values are compared as the JSON that they are.
+ */
+
+/** How a test of the page went. */
+export interface PageResult {
+  readonly name: string;
+  /** Why it failed; absent when it did not. */
+  readonly failure?: string;
+}
+
+const tests: { name: string; run: () => Promise<void> }[] = [];
+const afterwards: (() => Promise<void>)[] = [];
+
+/** A group of tests. */
+export function describe(_name: string, define: () => void): void {
+  define();
+}
+
+/** One test. */
+export function it(name: string, run: () => Promise<void>): void {
+  tests.push({ name, run });
+}
+
+/** Done behind every test. */
+export function afterEach(run: () => Promise<void>): void {
+  afterwards.push(run);
+}
+
+/** Runs what was defined, one behind the other. */
+export async function runTests(): Promise<PageResult[]> {
+  const results: PageResult[] = [];
+  for (const { name, run } of tests) {
+    try {
+      await run();
+      for (const tidy of afterwards) await tidy();
+      results.push({ name });
+    } catch (error) {
+      results.push({ name, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    }
+  }
+  return results;
+}
+
+/** What a value is expected to be. */
+export function expect(actual: unknown) {
+  const check = (isRight: boolean, what: string, expected: unknown): void => {
+    if (!isRight) throw new Error(`expected ${textOf(actual)} ${what} ${textOf(expected)}`);
+  };
+  return {
+    toBe: (expected: unknown) => check(Object.is(actual, expected), "to be", expected),
+    toEqual: (expected: unknown) => check(textOf(actual) === textOf(expected), "to equal", expected),
+    toBeUndefined: () => check(actual === undefined, "to be", undefined),
+    toHaveLength: (expected: number) =>
+      check((actual as { length: number }).length === expected, "to have the length", expected),
+    toBeLessThanOrEqual: (expected: number) => check((actual as number) <= expected, "to be at most", expected),
+    rejects: {
+      async toBeInstanceOf(type: abstract new (...given: never[]) => unknown): Promise<void> {
+        const error = await (actual as Promise<unknown>).then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
+        if (!(error instanceof type)) throw new Error(`expected a ${type.name}, got ${error}`);
+      },
+    },
+  };
+}
+
+/** JSON with the keys in order, since objects are equal in any. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, entry: unknown) => {
+    if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return entry;
+    return Object.fromEntries(Object.entries(entry).sort(([one], [other]) => (one < other ? -1 : 1)));
+  });
+}

@@ -1,0 +1,26 @@
+/** What the browser test runs in a page: the stores' conformance suite on the browser's own IndexedDB. */
+
+import { indexedDbStore } from "../store/indexeddb.ts";
+import { runTests } from "./page-suite.ts";
+import { describeStore } from "./store-conformance.ts";
+
+let places = 0;
+
+describeStore("IndexedDB store", async () => {
+  places += 1;
+  const name = `place-${places}`;
+  return {
+    open: () => indexedDbStore({ name }),
+    isDurable: true,
+    remove: () =>
+      new Promise<void>((resolve, reject) => {
+        const removal = indexedDB.deleteDatabase(name);
+        removal.onsuccess = () => resolve();
+        removal.onerror = () => reject(removal.error);
+        // A store that was closed must not hold the database.
+        removal.onblocked = () => reject(new Error(`${name} is still open`));
+      }),
+  };
+});
+
+runTests().then((results) => fetch("/done", { method: "POST", body: JSON.stringify(results) }));

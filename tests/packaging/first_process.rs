@@ -1,0 +1,75 @@
+//! As process 1 of a container that has nothing but the binary and an agent.
+
+use serde_json::json;
+
+use crate::harness::{Process, eventually};
+use crate::root::{Inside, Root, Start};
+
+/// Process 1, as it is seen from outside: the child of the program that made its namespace.
+fn first_process(server: &Inside) -> Process {
+    let outside = server.process();
+    let family = outside.descendants();
+    *family.iter().find(|process| outside.is_parent_of(**process)).expect("there is a process 1")
+}
+
+#[test]
+fn a_prompt_is_answered_and_sigterm_ends_everything_with_0() {
+    let root = Root::bare();
+    let mut server = root.serve(Start::AsFirstProcess);
+    assert_eq!(server.tell("a", "echo", json!(["hello"])), json!(["hello"]));
+    server.spawn_daemon("a");
+    let first = first_process(&server);
+    let family = first.descendants();
+    first.signal("TERM");
+    assert_eq!(server.wait_for_end().code(), Some(0));
+    assert!(family.iter().all(|process| process.is_gone()));
+}
+
+#[test]
+fn ctrl_c_ends_it_too() {
+    let root = Root::bare();
+    let mut server = root.serve(Start::AsFirstProcess);
+    first_process(&server).signal("INT");
+    assert_eq!(server.wait_for_end().code(), Some(0));
+}
+
+#[test]
+fn what_is_left_to_process_1_is_reaped() {
+    let root = Root::bare();
+    let server = root.serve(Start::AsFirstProcess);
+    let daemon = server.spawn_daemon("a");
+    let first = first_process(&server);
+    // Without its supervisor the daemon belongs to process 1.
+    let supervisor = daemon.parent();
+    supervisor.signal("KILL");
+    eventually("process 1 adopts the daemon", || first.is_parent_of(daemon).then_some(()));
+    daemon.signal("KILL");
+    daemon.wait_until_gone();
+    supervisor.wait_until_gone();
+    eventually("no zombie is left", || {
+        (!first.descendants().iter().any(|one| one.is_zombie())).then_some(())
+    });
+    server.request("GET", "/v1/health").send().expect(200);
+}
+
+#[test]
+fn it_leaves_with_the_code_of_the_program() {
+    let root = Root::bare();
+    let code = |arguments: &[&str]| {
+        let mut command = root.command(Start::AsFirstProcess, arguments);
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(code(&["--version"]), Some(0));
+    assert_eq!(code(&["server", "--port", "0"]), Some(1), "it has nowhere to keep its data");
+    assert_eq!(code(&["no-such-command"]), Some(2));
+}
+
+#[test]
+fn it_leaves_with_128_and_the_signal_that_killed_the_program() {
+    let root = Root::bare();
+    let mut server = root.serve(Start::AsFirstProcess);
+    let first = first_process(&server);
+    let program = *first.descendants().iter().find(|process| first.is_parent_of(**process)).unwrap();
+    program.signal("KILL");
+    assert_eq!(server.wait_for_end().code(), Some(128 + 9));
+}

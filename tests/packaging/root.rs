@@ -1,0 +1,163 @@
+//! A root of the test's own with the product in it and little else, and servers that run in there.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::rpc::call;
+use crate::harness::server::{BINARY, fault_agent};
+use crate::harness::{Process, Request, eventually};
+
+/// How the server is started in a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// As one process among others.
+    Plainly,
+    /// As process 1 of a process namespace of its own.
+    AsFirstProcess,
+}
+
+/// A folder to be the root of a server.
+pub(crate) struct Root(TempDir);
+
+impl Root {
+    /// `/sandbox-agent`, `/agent`, and nothing else: no `/proc`, `/dev`, `/etc` or `/tmp`. Binaries that are not
+    /// static bring their libraries.
+    pub(crate) fn bare() -> Self {
+        let folder = tempfile::Builder::new().prefix("packaging-").tempdir().expect("a folder can be made");
+        let root = Self(folder);
+        let [product, agent] = binaries();
+        root.place(&product, "sandbox-agent");
+        root.place(&agent, "agent");
+        root
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn place(&self, program: &Path, name: &str) {
+        std::fs::copy(program, self.path().join(name)).expect("a program can be copied");
+        for library in libraries_of(program) {
+            let inside = self.path().join(library.strip_prefix("/").expect("a library has a whole path"));
+            std::fs::create_dir_all(inside.parent().expect("a library is in a folder"))
+                .expect("it can be made");
+            std::fs::copy(&library, &inside).expect("a library can be copied");
+        }
+    }
+
+    /// The product in this root, with no environment at all.
+    pub(crate) fn command(&self, start: Start, arguments: &[&str]) -> Command {
+        let user: &[&str] =
+            if rustix::process::getuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
+        let namespace: &[&str] = match start {
+            Start::Plainly => &[],
+            Start::AsFirstProcess => &["--pid", "--fork", "--kill-child=SIGKILL"],
+        };
+        let mut command = Command::new("/usr/bin/unshare");
+        command.args(user).args(namespace).arg("/usr/sbin/chroot").arg(self.path()).arg("/sandbox-agent");
+        command.args(arguments).env_clear().stdin(Stdio::null());
+        command
+    }
+
+    /// A server in this root that keeps its data in `/data` and knows `/agent` as `beside`.
+    #[track_caller]
+    pub(crate) fn serve(&self, start: Start) -> Inside {
+        let arguments = ["server", "--port", "0", "--data-dir", "/data", "--agent", "beside=/agent"];
+        Inside::start(self.command(start, &arguments))
+    }
+}
+
+/// The product and an agent.
+fn binaries() -> [PathBuf; 2] {
+    match std::env::var_os("SANDBOX_AGENT_PACKAGED").map(PathBuf::from) {
+        Some(folder) => [folder.join("sandbox-agent"), folder.join("fault-agent")],
+        None => [BINARY.into(), fault_agent()],
+    }
+}
+
+/// What a program loads when it starts; nothing, for a static one.
+fn libraries_of(program: &Path) -> Vec<PathBuf> {
+    let told = Command::new("ldd").arg(program).output().expect("there is an ldd");
+    let text = String::from_utf8_lossy(&told.stdout);
+    text.split_ascii_whitespace()
+        .filter(|word| word.starts_with('/') && word.contains(".so"))
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// A server that runs inside a root.
+pub(crate) struct Inside {
+    child: Child,
+    pub(crate) port: u16,
+    _output: BufReader<ChildStdout>,
+}
+
+impl Inside {
+    /// Starts it and waits until it says where it listens.
+    #[track_caller]
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started");
+        let mut output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("its output is text");
+        let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        let server = Self { child, port: port.unwrap_or_default(), _output: output };
+        assert_ne!(server.port, 0, "it does not say where it listens: {line:?}");
+        server
+    }
+
+    pub(crate) fn process(&self) -> Process {
+        Process::of(self.child.id())
+    }
+
+    pub(crate) fn request(&self, method: &str, target: &str) -> Request {
+        Request::new(self.port, method, target)
+    }
+
+    /// Has an agent do something and returns what it answers.
+    #[track_caller]
+    pub(crate) fn tell(&self, instance: &str, method: &str, params: Value) -> Value {
+        let id = format!("{method}-{:?}", Instant::now());
+        let post = self.request("POST", &format!("/v1/acp/{instance}")).query("agent", "beside");
+        let answer = post.body(call(id, method, params)).send().expect(200).json();
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Has an agent start a daemon that has left its session and its parent, as it is seen from outside.
+    #[track_caller]
+    pub(crate) fn spawn_daemon(&self, instance: &str) -> Process {
+        assert!(self.tell(instance, "spawn_daemon", json!({"alone": true}))["pid"].is_u64());
+        let is_daemon = |process: &Process| {
+            let command = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+            command.ends_with(b"--be-daemon\0")
+        };
+        eventually("the daemon is there", || self.process().descendants().into_iter().find(is_daemon))
+    }
+
+    /// Waits for it to end by itself.
+    #[track_caller]
+    pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the server still runs");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // The supervisors end what it has started, also after this.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
