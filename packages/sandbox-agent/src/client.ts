@@ -40,7 +40,10 @@ import type { Session, SessionInfo, TurnResult } from "./session.ts";
  */
 export class SandboxAgentClient implements AsyncDisposable {
   readonly #core: Core;
+  /** Sessions that are being opened again, by id: a second call for one waits for the first. */
+  readonly #reopening = new Map<string, Promise<Session>>();
   #server: EmbeddedServer | undefined;
+  #disposing: Promise<void> | undefined;
 
   /** The server's agents: list, look up, install. */
   readonly agents: Agents;
@@ -129,7 +132,7 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Opens a session that the agent has. Its history comes as events, unless the store has it already. */
   async loadSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
-    return loadSession(this.#core, await this.#core.ready(), sessionId, options);
+    return this.#reopen(sessionId, async () => loadSession(this.#core, await this.#core.ready(), sessionId, options));
   }
 
   /**
@@ -137,7 +140,9 @@ export class SandboxAgentClient implements AsyncDisposable {
    * agent; it then restores the session, by the agent's own means or by telling the agent the newest stored turns.
    */
   async resumeSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
-    return resumeSession(this.#core, await this.#core.recover(), sessionId, options);
+    return this.#reopen(sessionId, async () =>
+      resumeSession(this.#core, await this.#core.recover(), sessionId, options),
+    );
   }
 
   /** Copies a session. */
@@ -294,6 +299,13 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Disconnects, ends event streams, and stops the client's own server. */
   async dispose(): Promise<void> {
+    this.#disposing ??= this.#end().finally(() => {
+      this.#disposing = undefined;
+    });
+    await this.#disposing;
+  }
+
+  async #end(): Promise<void> {
     try {
       await this.#core.disconnect();
     } finally {
@@ -307,6 +319,14 @@ export class SandboxAgentClient implements AsyncDisposable {
   /** The same as {@link SandboxAgentClient.dispose}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.dispose();
+  }
+
+  async #reopen(sessionId: string, open: () => Promise<Session>): Promise<Session> {
+    const known = this.#reopening.get(sessionId);
+    if (known) return known;
+    const opening = open().finally(() => this.#reopening.delete(sessionId));
+    this.#reopening.set(sessionId, opening);
+    return opening;
   }
 
   async #live(sessionId: string): Promise<{ link: Link; live: Live }> {

@@ -171,3 +171,59 @@ it("an upload is ended by its signal", async () => {
   await expect(client.files.uploadArchive("x", "", "tar", { signal })).rejects.toThrow("no more");
   await expect(client.files.stat("x")).rejects.toMatchObject({ status: 404 });
 });
+
+describe("calls that are made twice at once", () => {
+  it("open a session again once", async () => {
+    const client = testClient(await startTestServer());
+    const { id } = await client.newSession({ directory: "/tmp" });
+    await client.prompt(id, "echo hello");
+    await client.prompt(id, "crash").catch(() => {});
+    const events = collect(client);
+    const [one, two] = await Promise.all([client.resumeSession(id), client.resumeSession(id)]);
+    expect(one).toBe(two);
+    expect(ofType(events, "session.started")).toHaveLength(1);
+  });
+
+  it("make one session of a name", async () => {
+    const client = testClient(await startTestServer());
+    const made = Array.from({ length: 3 }, () => client.newSession({ directory: "/tmp", sessionId: "mine" }));
+    const outcomes = await Promise.allSettled(made);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+    expect(outcomes[1]).toMatchObject({ reason: { code: "session_exists" } });
+    expect(await client.listSessions()).toHaveLength(1);
+    await expect(client.newSession({ sessionId: "mine" })).rejects.toMatchObject({ code: "session_exists" });
+  });
+
+  it("dispose of the client once, and both wait for it", async () => {
+    const server = await startTestServer();
+    const client = testClient(server);
+    await client.newSession({ directory: "/tmp" });
+    await Promise.all(
+      [client.disconnect(), client.disconnect()].map(async (left) => {
+        await left;
+        expect(await instances(server)).toEqual([]);
+      }),
+    );
+    await Promise.all([client.dispose(), client.dispose()]);
+  });
+
+  it("connect anew only when the old agent has ended", async () => {
+    const server = await startTestServer();
+    const client = testClient(server, { serverId: "same" });
+    for (let round = 0; round < 5; round += 1) {
+      await client.newSession({ directory: "/tmp" });
+      const left = client.disconnect();
+      await client.connect();
+      await left;
+      expect(await instances(server)).toMatchObject([{ serverId: "same", status: "running" }]);
+    }
+  });
+});
+
+it("a token that never comes does not keep a client that is being disposed of", async () => {
+  const server = await startTestServer();
+  const client = testClient(server, { token: () => new Promise<string>(() => {}) });
+  const waiting = client.newSession().catch((error: unknown) => error);
+  await client.dispose();
+  expect(await waiting).toBeInstanceOf(NotConnectedError);
+});

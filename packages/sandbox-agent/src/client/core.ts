@@ -3,10 +3,7 @@
  * server goes. Calls ask `ready()` for the connection and fail there when there is none.
  */
 
-import type { AcpStreamEvent } from "acp-http-client";
 import { createFiles, type Files } from "../api/files.ts";
-import { processEnded, unparsedLine } from "../convert/events.ts";
-import { REQUEST_QUESTION } from "../convert/questions.ts";
 import {
   AgentError,
   AgentExitedError,
@@ -16,14 +13,14 @@ import {
   type SandboxAgentError,
 } from "../errors.ts";
 import { createHttp, createTokens, type Http } from "../http.ts";
-import { objectOf, textOf } from "../json.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { SessionStore, StoredSession } from "../store/types.ts";
 import type { ConnectionInfo } from "./abilities.ts";
-import { type Asked, type Asks, createAsks } from "./asks.ts";
+import { type Asks, createAsks } from "./asks.ts";
 import { attach, watchTurns } from "./attach.ts";
-import { answerHost, type HostOptions, hostCapabilities } from "./host.ts";
+import { type HostOptions, hostCapabilities } from "./host.ts";
 import { now, randomId } from "./ids.ts";
+import { answerAgent, hearEvent } from "./incoming.ts";
 import { type Link, openLink } from "./link.ts";
 import { createLiveSessions } from "./live.ts";
 import type { ConnectOptions, SandboxAgentClientOptions } from "./options.ts";
@@ -87,6 +84,8 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   let state: State = { kind: "idle" };
   const current = (): State => state;
   let last: Target | undefined;
+  /** The end of the connection before, while it is still going on. */
+  let leaving: Promise<unknown> = Promise.resolve();
   let sessions: Link["sessions"] | undefined;
 
   const recorder = createRecorder(store, (error) => {
@@ -95,39 +94,6 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     recorder.tell({ ...base, type: "error", code: "store_failed", message });
   });
   const asks = createAsks((sessionId, body) => sessions?.tell(sessionId, body));
-
-  const onRequest = async (own: Link["sessions"], method: string, params: unknown, asked: Asked): Promise<unknown> => {
-    const agentSessionId = textOf(objectOf(params).sessionId);
-    const isAsk = ["session/request_permission", REQUEST_QUESTION, "elicitation/create"].includes(method);
-    if (!isAsk) return answerHost(method, params, host);
-    // A form may belong to a request and to no session; it is then asked in the session that is busy.
-    const busy = own.all().find((live) => live.turn) ?? own.all().at(-1);
-    const live = agentSessionId === undefined ? busy : await own.known(agentSessionId);
-    const sessionId = live?.record.id ?? agentSessionId ?? "";
-    if (method === "session/request_permission") return asks.permission(sessionId, params, asked);
-    return asks.question(sessionId, params, asked, method === REQUEST_QUESTION ? "question" : "form");
-  };
-
-  const onEvent = (own: Link["sessions"], event: AcpStreamEvent): void => {
-    if (event.type === "answered") {
-      asks.answeredElsewhere(event.id);
-      asks.answeredElsewhere(`${event.id}@${event.event}`);
-      return;
-    }
-    for (const live of own.all()) {
-      if (event.type === "unparsed") own.emit(live, unparsedLine(event));
-      else if (event.type === "exit") {
-        if (live.record.endedAt === undefined) own.emit(live, processEnded(event.exit), { source: "daemon" });
-        own.update(live, { endedAt: now() });
-      } else if (event.type === "gap") {
-        const message = "some of what the agent said is lost: it was more than the server keeps";
-        own.emit(live, { type: "error", code: "gap", message }, { source: "daemon" });
-      } else if (event.type === "undelivered") {
-        const { message } = event.error;
-        own.emit(live, { type: "error", code: "undelivered", message }, { source: "client" });
-      }
-    }
-  };
 
   const onEnd = (wire: Wire, reason: SandboxAgentError): void => {
     const isCurrent = state.kind === "connected" && state.link.wire === wire;
@@ -173,8 +139,8 @@ export function createCore(options: SandboxAgentClientOptions): Core {
         for (const record of mine) attach(own, record);
         return mine.map(({ cursor }) => cursor).find((cursor) => cursor !== undefined);
       },
-      onRequest: (method, params, asked) => onRequest(own, method, params, asked),
-      onEvent: (event) => onEvent(own, event),
+      onRequest: (method, params, asked) => answerAgent({ sessions: own, asks, host }, method, params, asked),
+      onEvent: (event) => hearEvent({ sessions: own, asks }, event),
       onWire(wire) {
         attempt.wire = wire;
       },
@@ -185,21 +151,23 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   };
 
   const carryOut = async (to: Target, attempt: Attempt, lost: SandboxAgentError | undefined): Promise<Link> => {
+    const { abandon } = attempt;
     try {
+      // Under the same id: what ends the old agent must not meet the new one.
+      await leaving;
       const link = await open(to, attempt);
       const over = link.wire.reason();
       if (over) throw over;
-      if (current() !== attempt) throw new NotConnectedError();
+      abandon.signal.throwIfAborted();
       state = { kind: "connected", link };
       return link;
     } catch (error) {
-      const { wire, abandon } = attempt;
-      const isLeft = abandon.signal.aborted;
+      const { wire } = attempt;
       if (current() === attempt) state = { kind: "idle", failed: error, ...(lost && { lost }) };
       // An agent that said no is of no use to anybody; anything else may belong to others. Who has left has closed it.
       const isOurs = error instanceof AgentError || (to.isPrivate && !(error instanceof ConnectionLostError));
-      await wire?.[isOurs && !isLeft ? "close" : "detach"]().catch(() => {});
-      throw isLeft ? new NotConnectedError("disconnected before the connection was made", { cause: error }) : error;
+      await wire?.[isOurs && !abandon.signal.aborted ? "close" : "detach"]().catch(() => {});
+      throw error;
     }
   };
 
@@ -213,20 +181,19 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     if (state.kind !== "idle") throw new AlreadyConnectedError();
     const { lost } = state;
     last = to;
-    const attempt: Attempt = {
-      kind: "connecting",
-      abandon: new AbortController(),
-      promise: Promise.resolve().then(() => carryOut(to, attempt, lost)),
-    };
+    const abandon = new AbortController();
+    const abandoned = new Promise<never>((_, reject) => {
+      abandon.signal.addEventListener("abort", () => reject(abandon.signal.reason), { once: true });
+    });
+    const carriedOut = Promise.resolve().then(() => carryOut(to, attempt, lost));
+    const attempt: Attempt = { kind: "connecting", abandon, promise: Promise.race([carriedOut, abandoned]) };
     // Whoever waits for the connection hears of its failure; if nobody does, nothing is lost.
     attempt.promise.catch(() => {});
     state = attempt;
     return attempt.promise;
   };
 
-  const leave = async (how: "close" | "detach"): Promise<void> => {
-    const before = state;
-    state = { kind: "idle" };
+  const finish = async (before: State, how: "close" | "detach"): Promise<void> => {
     try {
       if (before.kind === "connecting") await giveUp(before, how);
       else if (before.kind === "connected") await part(before.link, how);
@@ -237,6 +204,14 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     } finally {
       await recorder.flush();
     }
+  };
+  const leave = async (how: "close" | "detach"): Promise<void> => {
+    const before = state;
+    state = { kind: "idle" };
+    // Whoever leaves twice waits for the first time, too.
+    const done = Promise.all([finish(before, how), leaving]);
+    leaving = done.catch(() => {});
+    await done;
   };
 
   return {
@@ -272,10 +247,10 @@ export function createCore(options: SandboxAgentClientOptions): Core {
 }
 
 /** Ends a connection that is still being made. */
-async function giveUp({ abandon, wire, promise }: Attempt, how: "close" | "detach"): Promise<void> {
-  abandon.abort();
+async function giveUp({ abandon, wire }: Attempt, how: "close" | "detach"): Promise<void> {
+  abandon.abort(new NotConnectedError("disconnected before the connection was made"));
+  // Without a wire nothing was started, and nothing will be.
   await wire?.[how]();
-  await promise.catch(() => {});
 }
 
 /** Ends a connection. The agent is left running where it has sessions that the caller has detached from. */

@@ -64,7 +64,9 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     _meta: { [META_NAMESPACE]: { agent } },
   });
   const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
-  return { wire, info, sessions, process: running ?? (await instanceOf(http, serverId, signal))?.process };
+  // The connection is good without it; a later client then takes the agent for another one.
+  const look = async () => (await instanceOf(http, serverId, signal).catch(() => undefined))?.process;
+  return { wire, info, sessions, process: running ?? (await look()) };
 }
 
 /** What the server's list says about a connection. */

@@ -57,6 +57,8 @@ export interface LiveSessions {
   /** By the caller's id, else by the agent's. */
   find(id: string): Live | undefined;
   all(): readonly Live[];
+  /** Names that callers have given to sessions that are being opened. */
+  readonly reserved: Set<string>;
   /** Takes a notification of the agent. */
   take(method: string, params: unknown): void;
   emit(live: Live, body: EventBody, origin?: Origin): void;
@@ -69,8 +71,8 @@ export interface LiveSessions {
   endTurn(live: Live, stopReason: StopReason, origin?: Origin): Turn | undefined;
 }
 
-/** Messages for sessions that are not known yet; agents may speak before they have answered. */
-const MAX_EARLY = 4096;
+/** Messages for sessions that are not known yet; agents may speak before they have answered. As many as a server keeps. */
+const MAX_EARLY = 65_536;
 
 /**
  * Makes an empty list.
@@ -85,6 +87,8 @@ export function createLiveSessions(
   const byAgentId = new Map<string, Live>();
   const gone = new Set<string>();
   const adopting = new Set<string>();
+  /** Sessions of which more came early than is kept. */
+  const overflowed = new Set<string>();
   let early: { sessionId: string; method: string; params: unknown }[] = [];
   let openings = 0;
   let waiting: { id: string; resolve: (live: Live) => void }[] = [];
@@ -169,6 +173,10 @@ export function createLiveSessions(
     early = early.filter(({ sessionId }) => !isMine(sessionId));
     if (opened) emit(live, opened, { source: "client", synthetic: true });
     for (const { method, params } of mine) takeFor(live, method, params);
+    if (overflowed.delete(record.agentSessionId)) {
+      const message = "some of what the agent said before the session was open is lost: it was too much to keep";
+      emit(live, { type: "error", code: "gap", message }, { source: "client", synthetic: true });
+    }
     const waiters = waiting.filter(({ id }) => isMine(id));
     waiting = waiting.filter(({ id }) => !isMine(id));
     for (const { resolve } of waiters) resolve(live);
@@ -182,6 +190,7 @@ export function createLiveSessions(
   };
 
   return {
+    reserved: new Set(),
     emit,
     update,
     add,
@@ -219,8 +228,9 @@ export function createLiveSessions(
       }
       const live = byAgentId.get(sessionId);
       if (live) takeFor(live, method, params);
-      else if (!gone.has(sessionId) && early.length < MAX_EARLY) {
-        early.push({ sessionId, method, params });
+      else if (!gone.has(sessionId)) {
+        if (early.length < MAX_EARLY) early.push({ sessionId, method, params });
+        else overflowed.add(sessionId);
         adoptEarly();
       }
     },

@@ -24,9 +24,22 @@ import { setMode, setModel, setPermissionMode } from "./settings.ts";
 
 /** Opens a new session. */
 export async function newSession(core: Core, link: Link, request: NewSessionRequest): Promise<Session> {
-  if (request.sessionId !== undefined && (await core.store.getSession(request.sessionId))) {
-    throw new SandboxAgentError("session_exists", `there is a session "${request.sessionId}" already: resumeSession()`);
+  const { sessionId } = request;
+  if (sessionId === undefined) return createSession(core, link, request);
+  const isOpening = link.sessions.reserved.has(sessionId);
+  link.sessions.reserved.add(sessionId);
+  try {
+    if (isOpening || (await storedSession(core, sessionId))) {
+      const message = `there is a session "${sessionId}" already: resumeSession()`;
+      throw new SandboxAgentError("session_exists", message);
+    }
+    return await createSession(core, link, request);
+  } finally {
+    if (!isOpening) link.sessions.reserved.delete(sessionId);
   }
+}
+
+async function createSession(core: Core, link: Link, request: NewSessionRequest): Promise<Session> {
   const directory = request.directory ?? (await workspace(core));
   const stored = request.useStoredMcp ? await createMcpConfig(core.http).list(directory) : {};
   const options = { ...request, mcp: { ...stored, ...request.mcp } };
@@ -69,7 +82,7 @@ async function addSession(core: Core, link: Link, answer: unknown, given: NewRec
   if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
   const settings = readSettings(answer);
   // Some agents count their sessions from one; the index holds those of many agents.
-  const isTaken = given.id === undefined && (await core.store.getSession(agentSessionId)) !== undefined;
+  const isTaken = given.id === undefined && (await storedSession(core, agentSessionId)) !== undefined;
   const { how, metadata, ...rest } = given;
   const record: StoredSession = {
     ...rest,

@@ -93,3 +93,19 @@ it("a store that fails is told of, and does not stop what comes later", async ()
   await recorder.flush();
   expect(await store.listEvents("a")).toHaveLength(1);
 });
+
+it("hears of a store that throws instead of rejecting, and goes on", async () => {
+  const failures: unknown[] = [];
+  const broken = {
+    ...memoryStore(),
+    putSession: () => {
+      throw new Error("no");
+    },
+  };
+  const recorder = createRecorder(broken, (error) => failures.push(error));
+  recorder.save(session);
+  await recorder.flush();
+  recorder.save(session);
+  await recorder.flush();
+  expect(failures).toHaveLength(2);
+});

@@ -44,8 +44,16 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       const [changed, happened] = [sessions, events];
       sessions = new Map();
       events = new Map();
-      for (const session of changed.values()) await store.putSession(session).catch(onFailure);
-      for (const [id, list] of happened) await store.appendEvents(id, list).catch(onFailure);
+      for (const session of changed.values()) await attempt(() => store.putSession(session));
+      for (const [id, list] of happened) await attempt(() => store.appendEvents(id, list));
+    }
+  };
+  /** A store of the caller's own may also throw instead of rejecting. */
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      onFailure(error);
     }
   };
   const write = (): void => {

@@ -134,9 +134,16 @@ export function openWire(options: WireOptions): Wire {
     async close() {
       const limit = new AbortController();
       const late = new ConnectionLostError("the server did not say that the agent has ended");
-      const timer = setTimeout(() => limit.abort(late), CLOSE_MS);
-      const patience = { giveUpMs: UNREACHABLE_MS, signal: limit.signal };
-      await typed(() => transport.close(patience)).finally(() => clearTimeout(timer));
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const tooLong = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => {
+          limit.abort(late);
+          // A token that never comes heeds no signal.
+          reject(late);
+        }, CLOSE_MS);
+      });
+      const closing = typed(() => transport.close({ giveUpMs: UNREACHABLE_MS, signal: limit.signal }));
+      await Promise.race([closing, tooLong]).finally(() => clearTimeout(timer));
     },
     detach: () => typed(() => transport.detach()),
   };
