@@ -20,13 +20,17 @@ pub(crate) struct EffectiveLimits {
     replay_bytes: usize,
     replay_events: usize,
     memory_budget: usize,
+    #[cfg_attr(test, schema(required = true))]
     request_timeout_ms: Option<u64>,
     max_pending: usize,
     max_instances: usize,
+    #[cfg_attr(test, schema(required = true))]
     instance_idle_timeout_ms: Option<u64>,
     close_grace_ms: u64,
     terminate_grace_ms: u64,
+    #[cfg_attr(test, schema(required = true))]
     max_upload_bytes: Option<u64>,
+    #[cfg_attr(test, schema(required = true))]
     max_upload_entries: Option<u64>,
 }
 
