@@ -1,7 +1,13 @@
 /** The client: one object for one agent in a sandbox, its sessions, and the sandbox's files and settings. */
 
 import { type Agents, createAgents } from "./api/agents.ts";
-import { type ConfigEntries, createMcpConfig, createSkillsConfig, type SkillsConfig } from "./api/config.ts";
+import {
+  type ConfigEntries,
+  createMcpConfig,
+  createSkillsConfig,
+  type SkillsConfig,
+  type StoredMcpServer,
+} from "./api/config.ts";
 import type { Files } from "./api/files.ts";
 import { type Health, readHealth } from "./api/health.ts";
 import type { ConnectionInfo } from "./client/abilities.ts";
@@ -24,7 +30,6 @@ import type {
 import type { EventFilter } from "./client/recorder.ts";
 import { type ModelList, setMode, setModel, setOption } from "./client/settings.ts";
 import { cancel, prompt } from "./client/turns.ts";
-import type { McpServerConfig } from "./convert/mcp.ts";
 import type { PermissionRequest } from "./convert/permissions.ts";
 import type { Answers, Question } from "./convert/questions.ts";
 import { ConnectionLostError, NotFoundError } from "./errors.ts";
@@ -50,7 +55,7 @@ export class SandboxAgentClient implements AsyncDisposable {
   /** The sandbox's files. */
   readonly files: Files;
   /** Tool servers that the server keeps for directories. */
-  readonly mcpConfig: ConfigEntries<McpServerConfig>;
+  readonly mcpConfig: ConfigEntries<StoredMcpServer>;
   /** Skills that the server keeps for directories. */
   readonly skillsConfig: ConfigEntries<SkillsConfig>;
 

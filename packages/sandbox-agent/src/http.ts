@@ -1,5 +1,6 @@
 /** Plain HTTP calls to the server, with its token and its problems as errors. */
 
+import type { ServerPath } from "./api/document.ts";
 import { ConnectionLostError, HttpError, type Problem, SandboxAgentError } from "./errors.ts";
 import { isObject } from "./json.ts";
 
@@ -51,7 +52,7 @@ export interface HttpCall {
   /** `GET` unless told. */
   readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** Query parameters; `undefined` ones are left out. */
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
   /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent as it is. */
@@ -65,20 +66,20 @@ export interface HttpCall {
 /** Makes calls to one server. */
 export interface Http {
   /** A call; anything but a success is thrown. */
-  request(path: string, call?: HttpCall): Promise<Response>;
+  request(path: ServerPath, call?: HttpCall): Promise<Response>;
   /** A call whose answer is JSON. */
-  json<T>(path: string, call?: HttpCall): Promise<T>;
+  json<T>(path: ServerPath, call?: HttpCall): Promise<T>;
 }
 
 /** Binds calls to a server. */
 export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOptions, tokens: Tokens): Http {
   const root = baseUrl.replace(/\/+$/, "");
 
-  const request = async (path: string, call: HttpCall = {}): Promise<Response> => {
+  const request = async (path: ServerPath, call: HttpCall = {}): Promise<Response> => {
     // In a browser a path alone is enough.
     const url = new URL(root + path, (globalThis as { location?: { href: string } }).location?.href);
     for (const [name, value] of Object.entries(call.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, String(value));
+      if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
     }
     const isStream = call.body instanceof ReadableStream;
     const attempt = (secret: string | undefined): Promise<Response> =>
@@ -113,7 +114,7 @@ export function createHttp({ baseUrl, token, headers, fetch: custom }: ServerOpt
 
   return {
     request,
-    async json<T>(path: string, call: HttpCall = {}): Promise<T> {
+    async json<T>(path: ServerPath, call: HttpCall = {}): Promise<T> {
       const headers = { Accept: "application/json", ...call.headers };
       return jsonOf<T>(await request(path, { ...call, headers }), call.signal);
     },

@@ -7,7 +7,7 @@
  */
 
 export type { AgentInfo, Agents, InstallOptions, InstallResult } from "./api/agents.ts";
-export type { ConfigEntries, SkillSource, SkillsConfig } from "./api/config.ts";
+export type { ConfigEntries, SkillSource, SkillsConfig, StoredMcpServer } from "./api/config.ts";
 export type {
   ArchiveType,
   EntryType,
@@ -20,6 +20,7 @@ export type {
   OpenFile,
   UploadResult,
   WriteOptions,
+  WriteResult,
 } from "./api/files.ts";
 export type { Health, ServerLimits } from "./api/health.ts";
 export type { PackedFile } from "./api/tar.ts";

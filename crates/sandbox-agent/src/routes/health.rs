@@ -70,10 +70,13 @@ async fn root() -> Json<Root> {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct Health {
+    /// `ok` when it is well.
     status: Status,
+    /// Its version.
     version: &'static str,
     /// For how long it has been running, in milliseconds.
     uptime_ms: u64,
+    /// The limits in force.
     limits: EffectiveLimits,
 }
 

@@ -15,21 +15,34 @@ use super::Settings;
 #[cfg_attr(test, derive(Default, utoipa::ToSchema), schema(as = ServerLimits))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EffectiveLimits {
+    /// Most bytes of one message.
     max_message_bytes: usize,
+    /// Most bytes that wait for one agent to read them.
     stdin_queue_bytes: usize,
+    /// Most bytes that are kept of what one agent said.
     replay_bytes: usize,
+    /// Most events that are kept of one agent.
     replay_events: usize,
+    /// Most bytes that all messages together take.
     memory_budget: usize,
+    /// How long a request waits for its answer.
     #[cfg_attr(test, schema(required = true))]
     request_timeout_ms: Option<u64>,
+    /// Most requests that wait for one agent.
     max_pending: usize,
+    /// Most instances at once.
     max_instances: usize,
+    /// After how long an instance that nobody uses is closed.
     #[cfg_attr(test, schema(required = true))]
     instance_idle_timeout_ms: Option<u64>,
+    /// How long a closed agent may take to leave by itself.
     close_grace_ms: u64,
+    /// How long it may take after that, when it was told to leave.
     terminate_grace_ms: u64,
+    /// Most bytes of one upload, unpacked.
     #[cfg_attr(test, schema(required = true))]
     max_upload_bytes: Option<u64>,
+    /// Most entries of one uploaded archive.
     #[cfg_attr(test, schema(required = true))]
     max_upload_entries: Option<u64>,
 }

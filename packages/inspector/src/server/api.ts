@@ -3,7 +3,7 @@
  * looked at, since the screen to connect needs none of it.
  */
 
-import type { FileEntry, AgentInfo as ListedAgent, McpServerConfig, SkillsConfig } from "sandbox-agent";
+import type { FileEntry, AgentInfo as ListedAgent, SkillsConfig, StoredMcpServer } from "sandbox-agent";
 import { type JsonObject, numberOf, textOf } from "../json.ts";
 import type { Target } from "./target.ts";
 
@@ -71,7 +71,7 @@ export async function createApi({ base, token }: Target): Promise<Api> {
     // The server checks what a form says, and names the field that is wrong.
     putConfig: (kind, directory, name, entry) =>
       kind === "mcp"
-        ? mcpConfig.set(directory, name, entry as McpServerConfig)
+        ? mcpConfig.set(directory, name, entry as StoredMcpServer)
         : skillsConfig.set(directory, name, entry as SkillsConfig),
     deleteConfig: (kind, directory, name) => configOf(kind).delete(directory, name),
   };

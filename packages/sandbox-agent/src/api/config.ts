@@ -1,28 +1,17 @@
 /** What the server keeps for a directory: tool servers and skills. It stores them and gives them to nobody. */
 
-import type { McpServerConfig } from "../convert/mcp.ts";
 import { HttpError } from "../errors.ts";
 import type { Http } from "../http.ts";
+import type { QueryOf, Schema } from "./document.ts";
 
 /** Where skills come from. */
-export interface SkillSource {
-  /** What kind of place it is. */
-  readonly type: "github" | "git" | "local";
-  /** The place: a repository, a URL, or a path. */
-  readonly source: string;
-  /** The branch, tag or commit. */
-  readonly ref?: string;
-  /** The folder in it. */
-  readonly subpath?: string;
-  /** Only these skills. */
-  readonly skills?: readonly string[];
-}
+export type SkillSource = Schema<"SkillSource">;
 
 /** A set of skills. */
-export interface SkillsConfig {
-  /** Where they come from. */
-  readonly sources: readonly SkillSource[];
-}
+export type SkillsConfig = Schema<"SkillsConfig">;
+
+/** A tool server as it is kept. */
+export type StoredMcpServer = Schema<"McpConfig">;
 
 /** Named entries of directories. */
 export interface ConfigEntries<T> {
@@ -37,30 +26,36 @@ export interface ConfigEntries<T> {
 }
 
 /** Tool servers of directories. */
-export function createMcpConfig(http: Http): ConfigEntries<McpServerConfig> {
-  return createEntries(http, "/v1/config/mcp", "mcpName");
+export function createMcpConfig(http: Http): ConfigEntries<StoredMcpServer> {
+  const query = (directory: string, mcpName: string): QueryOf<"getMcpConfig"> => ({ directory, mcpName });
+  return createEntries(http, "/v1/config/mcp", query);
 }
 
 /** Skills of directories. */
 export function createSkillsConfig(http: Http): ConfigEntries<SkillsConfig> {
-  return createEntries(http, "/v1/config/skills", "skillName");
+  const query = (directory: string, skillName: string): QueryOf<"getSkillsConfig"> => ({ directory, skillName });
+  return createEntries(http, "/v1/config/skills", query);
 }
 
-function createEntries<T>(http: Http, path: string, nameOf: string): ConfigEntries<T> {
+function createEntries<T>(
+  http: Http,
+  path: "/v1/config/mcp" | "/v1/config/skills",
+  queryOf: (directory: string, name: string) => QueryOf<"getMcpConfig"> | QueryOf<"getSkillsConfig">,
+): ConfigEntries<T> {
   return {
     async get(directory, name) {
       try {
-        return await http.json<T>(path, { query: { directory, [nameOf]: name } });
+        return await http.json<T>(path, { query: queryOf(directory, name) });
       } catch (error) {
         if (error instanceof HttpError && error.code === "config_not_found") return undefined;
         throw error;
       }
     },
     async set(directory, name, entry) {
-      await http.request(path, { method: "PUT", query: { directory, [nameOf]: name }, json: entry });
+      await http.request(path, { method: "PUT", query: queryOf(directory, name), json: entry });
     },
     async delete(directory, name) {
-      await http.request(path, { method: "DELETE", query: { directory, [nameOf]: name } });
+      await http.request(path, { method: "DELETE", query: queryOf(directory, name) });
     },
     async list(directory) {
       const { entries } = await http.json<{ entries: Record<string, T> }>(`${path}/entries`, { query: { directory } });

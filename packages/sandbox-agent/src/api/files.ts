@@ -1,26 +1,16 @@
 /** The sandbox's files. Paths are absolute, or relative to the server's workspace. */
 
-import { arrived, type Http, type HttpCall, jsonOf } from "../http.ts";
+import { arrived, type Http, jsonOf } from "../http.ts";
 import { textOf } from "../json.ts";
+import type { QueryOf, Schema, ServerPath } from "./document.ts";
 import { sseEvents } from "./sse.ts";
 import { type PackedFile, tarOf } from "./tar.ts";
 
 /** What kind of thing is at a path. */
-export type EntryType = "file" | "directory" | "symlink" | "other";
+export type EntryType = Schema<"EntryType">;
 
 /** One line of a listing. */
-export interface FileEntry {
-  /** Its name. */
-  readonly name: string;
-  /** Its path. */
-  readonly path: string;
-  /** What it is. */
-  readonly entryType: EntryType;
-  /** Its size in bytes. */
-  readonly size: number;
-  /** When it was last changed, RFC 3339. */
-  readonly modified: string;
-}
+export type FileEntry = Schema<"FileEntry">;
 
 /** How a directory is listed. */
 export interface ListOptions {
@@ -31,18 +21,7 @@ export interface ListOptions {
 }
 
 /** What is known about one path. */
-export interface FileStat {
-  /** The path. */
-  readonly path: string;
-  /** What it is; of a link, the link itself. */
-  readonly entryType: EntryType;
-  /** Its size in bytes. */
-  readonly size: number;
-  /** When it was last changed, RFC 3339. */
-  readonly modified: string;
-  /** Its permissions as octal text. */
-  readonly mode?: string;
-}
+export type FileStat = Schema<"FileStat">;
 
 /** How a file is written. */
 export interface WriteOptions {
@@ -54,22 +33,16 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What an upload has unpacked. */
-export interface UploadResult {
-  /** The first of the paths. */
-  readonly paths: readonly string[];
-  /** Whether there were more. */
-  readonly truncated: boolean;
-  /** How many there were. */
-  readonly count: number;
-}
+/** What a write has done. */
+export type WriteResult = Schema<"WrittenFile">;
 
-/** A change in a watched directory. */
+/** What an upload has unpacked. */
+export type UploadResult = Schema<"UnpackedArchive">;
+
+/** A change in a watched directory. `overflow`: too much has changed at once to tell, so list the directory again. */
 export type FileChange =
-  | { readonly type: "created" | "changed" | "removed"; readonly path: string }
-  | { readonly type: "renamed"; readonly from: string; readonly to: string }
-  /** Too much has changed at once to tell: list the directory again. */
-  | { readonly type: "overflow"; readonly path: string };
+  | ({ readonly type: "created" | "changed" | "removed" | "overflow" } & Schema<"PathChange">)
+  | ({ readonly type: "renamed" } & Schema<"Renaming">);
 
 /** A form of archive. */
 export type ArchiveType = "tar" | "tar.gz" | "tar.zst";
@@ -88,7 +61,7 @@ export interface Files {
   /** A file as a stream, with its `etag`. */
   open(path: string, options?: { readonly signal?: AbortSignal }): Promise<OpenFile>;
   /** Writes a file, whole or not at all. Parents are made. */
-  write(path: string, content: FileBody, options?: WriteOptions): Promise<{ readonly bytesWritten: number }>;
+  write(path: string, content: FileBody, options?: WriteOptions): Promise<WriteResult>;
   /** Removes a file, an empty directory, or with `recursive` all below it. */
   delete(path: string, options?: { readonly recursive?: boolean }): Promise<void>;
   /** Makes a directory and its parents. */
@@ -149,8 +122,8 @@ export function createFiles(http: Http): Files {
   return {
     async list(path, { recursive, pageSize } = {}) {
       let entries: readonly FileEntry[] = [];
-      let call: string | undefined = "/v1/fs/entries";
-      let query: HttpCall["query"] = { path, recursive, limit: pageSize };
+      let call: ServerPath | undefined = "/v1/fs/entries";
+      let query: QueryOf<"listEntries"> | undefined = { path, recursive, limit: pageSize };
       while (call !== undefined) {
         const headers = { Accept: "application/json" };
         const response: Response = await http.request(call, { ...(query && { query }), headers });
@@ -194,7 +167,7 @@ export function createFiles(http: Http): Files {
       await http.request("/v1/fs/mkdir", { method: "POST", query: { path } });
     },
     async move(from, to, { overwrite } = {}) {
-      const json = overwrite === undefined ? { from, to } : { from, to, overwrite };
+      const json: Schema<"MoveRequest"> = overwrite === undefined ? { from, to } : { from, to, overwrite };
       await http.request("/v1/fs/move", { method: "POST", json });
     },
     stat: (path) => http.json("/v1/fs/stat", { query: { path } }),
@@ -219,10 +192,10 @@ export function createFiles(http: Http): Files {
 }
 
 /** The path of the next part in a `Link` header. */
-function nextOf(link: string | null): string | undefined {
+function nextOf(link: string | null): ServerPath | undefined {
   const target = textOf(/<([^>]+)>\s*;\s*rel="?next"?/i.exec(link ?? "")?.[1]);
   if (target === undefined) return undefined;
   // Only the path is taken: the server may know itself by another name than the one it is reached by.
   const { pathname, search } = new URL(target, "http://server/v1/fs/");
-  return pathname.slice(pathname.indexOf("/v1/fs/")) + search;
+  return (pathname.slice(pathname.indexOf("/v1/fs/")) + search) as ServerPath;
 }

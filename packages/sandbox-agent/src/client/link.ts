@@ -1,6 +1,7 @@
 /** One connection to one agent, from the first request to its end. Knows nothing of what calls do with it. */
 
 import type { AcpStreamEvent } from "acp-http-client";
+import type { Schema } from "../api/document.ts";
 import { META_NAMESPACE } from "../convert/meta.ts";
 import type { SandboxAgentError } from "../errors.ts";
 import type { Http, RetryOptions, ServerOptions, Tokens } from "../http.ts";
@@ -77,25 +78,16 @@ export interface Instance {
   readonly lastEvent: number;
 }
 
-interface Listed {
-  readonly serverId: string;
-  readonly status: string;
-  readonly pid?: number;
-  readonly createdAtMs: number;
-  readonly pendingRequests: number;
-  readonly lastEventId?: number;
-}
-
 /** Looks a connection up. */
 export async function instanceOf(http: Http, serverId: string, signal?: AbortSignal): Promise<Instance | undefined> {
-  const { servers } = await http.json<{ servers: readonly Listed[] }>("/v1/acp", { signal });
+  const { servers } = await http.json<Schema<"InstanceList">>("/v1/acp", { signal });
   const found = servers.find((server) => server.serverId === serverId);
   return (
     found && {
       isRunning: found.status === "running" || found.status === "starting",
       process: `${found.createdAtMs}:${found.pid ?? 0}`,
       pendingRequests: found.pendingRequests,
-      lastEvent: found.lastEventId ?? 0,
+      lastEvent: found.lastEventId,
     }
   );
 }

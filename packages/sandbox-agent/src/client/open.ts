@@ -1,7 +1,7 @@
 /** Opening sessions: new ones, stored ones, copies, and those that the agent has to be reminded of. */
 
-import { createMcpConfig } from "../api/config.ts";
-import type { McpOptions, McpServers } from "../convert/mcp.ts";
+import { createMcpConfig, type StoredMcpServer } from "../api/config.ts";
+import type { McpOptions, McpServerConfig, McpServers } from "../convert/mcp.ts";
 import { newSessionParams, sessionMetadata } from "../convert/session.ts";
 import { NO_SETTINGS, readSettings } from "../convert/settings.ts";
 import {
@@ -41,7 +41,7 @@ export async function newSession(core: Core, link: Link, request: NewSessionRequ
 
 async function createSession(core: Core, link: Link, request: NewSessionRequest): Promise<Session> {
   const directory = request.directory ?? (await workspace(core));
-  const stored = request.useStoredMcp ? await createMcpConfig(core.http).list(directory) : {};
+  const stored = request.useStoredMcp ? usable(await createMcpConfig(core.http).list(directory)) : {};
   const options = { ...request, mcp: { ...stored, ...request.mcp } };
   const { agent } = link.info;
   const { params, skipped } = newSessionParams(agent, directory, options, mcpOptions(core, link));
@@ -65,6 +65,13 @@ async function createSession(core: Core, link: Link, request: NewSessionRequest)
   } finally {
     doneOpening();
   }
+}
+
+/** Tool servers as the server keeps them; `null` in one means the same as nothing. */
+function usable(stored: Readonly<Record<string, StoredMcpServer>>): McpServers {
+  const present = (server: StoredMcpServer): McpServerConfig =>
+    Object.fromEntries(Object.entries(server).filter(([, value]) => value !== null)) as unknown as McpServerConfig;
+  return Object.fromEntries(Object.entries(stored).map(([name, server]) => [name, present(server)]));
 }
 
 interface NewRecord {

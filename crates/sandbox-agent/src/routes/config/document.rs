@@ -206,6 +206,7 @@ enum OAuth {
 /// Where skills come from.
 #[derive(Serialize, ToSchema)]
 struct SkillsConfig {
+    /// The places.
     sources: Vec<SkillSource>,
 }
 
@@ -213,6 +214,7 @@ struct SkillsConfig {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SkillSource {
+    /// What kind of place it is.
     r#type: SkillSourceType,
     /// `owner/name`, an address, or a path.
     #[schema(min_length = 1)]

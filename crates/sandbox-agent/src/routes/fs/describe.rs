@@ -21,8 +21,11 @@ use crate::routes::blocking::blocking;
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FileEntry))]
 #[serde(rename_all = "camelCase")]
 struct EntryLine {
+    /// The last part of its path.
     name: String,
+    /// Where it is.
     path: String,
+    /// What it is.
     entry_type: EntryType,
     /// In bytes.
     size: u64,
@@ -58,7 +61,9 @@ impl From<sandbox_fs::EntryType> for EntryType {
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FileStat))]
 #[serde(rename_all = "camelCase")]
 struct Description {
+    /// Where it is.
     path: String,
+    /// What it is; of a link, the link itself.
     entry_type: EntryType,
     /// In bytes.
     size: u64,

@@ -25,7 +25,9 @@ use crate::routes::upload::{self, Upload};
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = WrittenFile))]
 #[serde(rename_all = "camelCase")]
 struct Written {
+    /// Where the file is.
     path: String,
+    /// How much was written.
     bytes_written: u64,
     /// Only said when the file could not be replaced in one step.
     #[serde(skip_serializing_if = "Option::is_none")]
