@@ -132,7 +132,7 @@ fn types(codes: &[Code]) -> ObjectBuilder {
 }
 
 /// What problems carry beside the four members that all have: name, type, meaning.
-const EXTRAS: [(&str, Type, &str); 17] = [
+const EXTRAS: [(&str, Type, &str); 18] = [
     ("agent", Type::String, "The agent that the problem is about."),
     ("entry", Type::String, "The entry of the archive that was refused."),
     ("exitCode", Type::Integer, "The exit code of the agent's process."),
@@ -144,6 +144,7 @@ const EXTRAS: [(&str, Type, &str); 17] = [
     ("parameter", Type::String, "The query parameter that is wrong."),
     ("path", Type::String, "The path that the problem is about."),
     ("replacement", Type::String, "What to use instead of what was removed."),
+    ("requestId", Type::String, "The `X-Request-Id` of the answer; the log has it too."),
     ("runtime", Type::String, "The runtime that is missing."),
     ("signal", Type::String, "The signal that ended the agent's process."),
     ("size", Type::Integer, "The size of the file in bytes."),

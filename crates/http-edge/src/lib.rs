@@ -6,11 +6,11 @@
 //! - [`exposure`]: who may talk to the server: bearer token, host names, origins, CORS.
 //! - [`negotiate`]: `Accept` and `Content-Type`.
 //! - [`query`]: query strings, with errors that name the parameter.
+//! - [`routes`]: a router that remembers what it was given.
 //! - [`edge`]: what happens to every request, whatever its route.
 //! - [`measures`]: what is counted of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
 //! - [`trace_context`]: the caller's place in a distributed trace.
-//! - [`routes`]: a router that remembers what it was given.
 //! - [`serve`]: accepting connections and letting go of them.
 //! - [`sse`]: the frame around a stream of server-sent events.
 

@@ -102,7 +102,7 @@ impl Running {
         let listener = listen(&settings.addresses).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        let limits = EffectiveLimits::of(&settings);
+        let limits = EffectiveLimits::of(&settings.limits, &settings.files);
         let files = Files::open(&settings.files, stop.clone())?;
         let configuration = Configuration::open(&settings.catalog.data_dir, files.workspace())?;
         let catalog = Catalog::new(settings.catalog)?;

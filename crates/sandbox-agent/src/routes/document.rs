@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use acp_http_adapter::{Bridge, BridgeDocument, Limits};
 use agent_catalog::{Catalog, CatalogOptions};
-use http_edge::{EdgeMeasures, Problem, RouteTable};
+use http_edge::Problem;
 use sandbox_fs::Root;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -62,8 +62,8 @@ fn document() -> Document {
     let mut whole = Base::openapi();
     for part in [
         health::document::Document::openapi(),
-        openapi::Document::openapi(),
         metrics::Document::openapi(),
+        openapi::Document::openapi(),
         BridgeDocument::openapi(),
         agents::document::Document::openapi(),
         fs::document::Document::openapi(),
@@ -109,9 +109,8 @@ async fn every_route_is_in_the_document_and_nothing_else() {
     let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
     let catalog = Catalog::new(CatalogOptions::new(folder.path())).unwrap();
     let bridge = Bridge::new(Limits::default(), Arc::new(CatalogLauncher::new(catalog.clone())));
-    let limits = EffectiveLimits::default();
-    let services = Services { bridge, catalog, files, configuration, limits };
-    let routes = super::listed(services, &Arc::new(EdgeMeasures::new(RouteTable::new([]))));
+    let limits = EffectiveLimits::of(&Limits::default(), &settings);
+    let (routes, _) = super::listed(Services { bridge, catalog, files, configuration, limits });
 
     let served: BTreeSet<(String, String)> = routes
         .listed()

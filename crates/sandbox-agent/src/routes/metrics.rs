@@ -23,21 +23,20 @@ pub(super) struct Counting {
     pub(super) files: Files,
 }
 
+/// Where it is.
+pub(super) const PATH: &str = "/metrics";
+
 pub(super) fn routes(counting: Counting) -> Routes {
-    Routes::new().get("/metrics", metrics).with_state(counting)
+    Routes::new().get(PATH, metrics).with_state(counting)
 }
 
-/// The part of the API document that describes this file.
-#[cfg(test)]
-#[derive(utoipa::OpenApi)]
-#[openapi(paths(metrics))]
-pub(super) struct Document;
-
-/// Tells everything that is counted, in the Prometheus text format
+/// Tells everything that is counted
+///
+/// In the text format of Prometheus.
 #[cfg_attr(test, utoipa::path(
     get, path = "/metrics", operation_id = "getMetrics", tag = "server",
     responses(
-        (status = 200, description = "The measures.", content_type = "text/plain", body = String),
+        (status = 200, description = "What is counted now.", content_type = "text/plain", body = String),
         super::health::document::Protected
     )
 ))]
@@ -58,3 +57,8 @@ async fn metrics(State(counting): State<Counting>) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], text.finish())
         .into_response()
 }
+
+#[cfg(test)]
+#[derive(utoipa::OpenApi)]
+#[openapi(paths(metrics))]
+pub(super) struct Document;

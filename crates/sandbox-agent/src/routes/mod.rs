@@ -19,9 +19,8 @@ use std::sync::Arc;
 use acp_http_adapter::Bridge;
 use agent_catalog::Catalog;
 use axum::Router;
-use http_edge::Routes;
 use http_edge::serve::with_fallbacks;
-use http_edge::{EdgeMeasures, RouteTable};
+use http_edge::{EdgeMeasures, RouteTable, Routes};
 
 pub(crate) use self::config::Configuration;
 pub(crate) use self::fs::Files;
@@ -38,66 +37,27 @@ pub(crate) struct Services {
     pub(crate) limits: EffectiveLimits,
 }
 
-/// The routes that are told apart when requests are counted; the busiest first.
-const TEMPLATES: [&str; 32] = [
-    "/v1/acp/{server_id}",
-    "/v1/acp",
-    "/v1/fs/file",
-    "/v1/fs/entries",
-    "/v1/fs/stat",
-    "/v1/fs/entry",
-    "/v1/fs/mkdir",
-    "/v1/fs/move",
-    "/v1/fs/upload-batch",
-    "/v1/fs/download-batch",
-    "/v1/fs/watch",
-    "/v1/config/mcp",
-    "/v1/config/mcp/entries",
-    "/v1/config/skills",
-    "/v1/config/skills/entries",
-    "/v1/agents",
-    "/v1/agents/{agent}",
-    "/v1/agents/{agent}/install",
-    "/v1/agents/{agent}/models",
-    "/v1/agents/{agent}/modes",
-    "/v1/health",
-    "/v1/openapi.json",
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/",
-    "/ui",
-    "/ui/",
-    "/ui/{*path}",
-    "/v1/rpc",
-    "/v1/sessions",
-    "/v1/sessions/{*rest}",
-];
-
 /// All routes, with problems for whatever is not one, and what counts their requests.
 pub(crate) fn all(services: Services) -> (Router, Arc<EdgeMeasures>) {
-    let edge = Arc::new(EdgeMeasures::new(RouteTable::new(TEMPLATES)));
-    let router = with_fallbacks(listed(services, &edge).into_router());
-    (router, edge)
+    let (routes, edge) = listed(services);
+    (with_fallbacks(routes.into_router()), edge)
 }
 
-/// All routes, as the API document must have them.
-fn listed(services: Services, edge: &Arc<EdgeMeasures>) -> Routes {
+/// All routes, as the API document must have them. The busiest come first: that is the order in which a request's
+/// route is looked for when it is counted.
+fn listed(services: Services) -> (Routes, Arc<EdgeMeasures>) {
     let Services { bridge, catalog, files, configuration, limits } = services;
-    let counting = metrics::Counting {
-        edge: Arc::clone(edge),
-        bridge: bridge.clone(),
-        catalog: catalog.clone(),
-        files: files.clone(),
-    };
-    Routes::new()
-        .merge(metrics::routes(counting))
+    let routes = Routes::new()
+        .merge(bridge.routes())
+        .merge(fs::routes(files.clone()))
+        .merge(agents::routes(catalog.clone(), bridge.clone()))
+        .merge(config::routes(configuration))
         .merge(health::routes(limits))
         .merge(openapi::routes())
-        .merge(removed::routes())
         .merge(ui::routes())
-        .merge(bridge.routes())
-        .merge(agents::routes(catalog, bridge))
-        .merge(fs::routes(files))
-        .merge(config::routes(configuration))
+        .merge(removed::routes());
+    let templates = routes.listed().iter().map(|route| route.path).chain([metrics::PATH]);
+    let edge = Arc::new(EdgeMeasures::new(RouteTable::new(templates)));
+    let counting = metrics::Counting { edge: Arc::clone(&edge), bridge, catalog, files };
+    (routes.merge(metrics::routes(counting)), edge)
 }

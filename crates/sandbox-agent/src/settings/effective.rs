@@ -8,11 +8,11 @@ use std::time::Duration;
 use acp_http_adapter::Limits;
 use serde::Serialize;
 
-use super::Settings;
+use super::FileSettings;
 
 /// What the flags, the environment, the config file and the defaults came to.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(Default, utoipa::ToSchema), schema(as = ServerLimits))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ServerLimits))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EffectiveLimits {
     /// Most bytes of one message.
@@ -48,7 +48,7 @@ pub(crate) struct EffectiveLimits {
 }
 
 impl EffectiveLimits {
-    pub(crate) fn of(settings: &Settings) -> Self {
+    pub(crate) fn of(limits: &Limits, files: &FileSettings) -> Self {
         let Limits {
             max_message_bytes,
             stdin_queue_bytes,
@@ -62,7 +62,7 @@ impl EffectiveLimits {
             close_grace,
             terminate_grace,
             ..
-        } = settings.limits;
+        } = *limits;
         Self {
             max_message_bytes,
             stdin_queue_bytes,
@@ -75,8 +75,8 @@ impl EffectiveLimits {
             instance_idle_timeout_ms: instance_idle_timeout.map(milliseconds),
             close_grace_ms: milliseconds(close_grace),
             terminate_grace_ms: milliseconds(terminate_grace),
-            max_upload_bytes: settings.files.max_upload_bytes,
-            max_upload_entries: settings.files.max_upload_entries,
+            max_upload_bytes: files.max_upload_bytes,
+            max_upload_entries: files.max_upload_entries,
         }
     }
 }
