@@ -14,4 +14,5 @@ mod harness;
 mod documentation;
 mod exposition;
 mod limits;
+mod logs;
 mod metrics;

@@ -1,4 +1,6 @@
 //! The log: on standard error, so that standard output stays for what was asked for.
+//!
+//! As text for people, or one flat JSON object a line for machines. No header, query, body or token goes in.
 
 use std::io::IsTerminal;
 
@@ -18,7 +20,7 @@ pub(crate) fn start(filter: &str, format: LogFormat) {
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => subscriber.init(),
-        LogFormat::Json => subscriber.json().init(),
+        LogFormat::Json => subscriber.json().flatten_event(true).init(),
     }
     if let Some(error) = complaint {
         tracing::warn!(filter, %error, "cannot read the log filter; logging at info");
