@@ -16,3 +16,4 @@ mod exposition;
 mod limits;
 mod logs;
 mod metrics;
+mod service_manager;

@@ -9,8 +9,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Variables that no child process of the catalog ever sees.
-const SECRET_VARIABLES: [&str; 2] = ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE"];
+/// Variables that no child process of the catalog ever sees: the product's secrets, and the way to whoever keeps the
+/// server running, whom only the server has anything to tell.
+const OWN_VARIABLES: [&str; 5] =
+    ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
 /// A snapshot of environment variables.
 #[derive(Debug, Clone, Default)]
@@ -19,12 +21,12 @@ pub struct HostEnvironment {
 }
 
 impl HostEnvironment {
-    /// The variables of this process, less the product's secrets.
+    /// The variables of this process, less the product's own.
     #[must_use]
     pub fn from_process() -> Self {
         let mut variables: BTreeMap<_, _> = std::env::vars_os().collect();
-        for secret in SECRET_VARIABLES {
-            variables.remove(OsStr::new(secret));
+        for own in OWN_VARIABLES {
+            variables.remove(OsStr::new(own));
         }
         Self { variables }
     }

@@ -1,6 +1,6 @@
 //! The catalog as the bridge's source of agents.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use acp_http_adapter::{BoxFuture, Launcher, Prepared};
 use agent_catalog::{Catalog, CatalogError, LaunchCommand, VersionLease};
@@ -9,6 +9,10 @@ use process_supervisor::LaunchSpec;
 
 /// Variables that are the server's own and no agent's business.
 const OWN_VARIABLES: [&str; 2] = ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE"];
+
+fn is_own(name: &OsStr) -> bool {
+    OWN_VARIABLES.iter().chain(&crate::notify::VARIABLES).any(|own| name == *own)
+}
 
 /// Starts agents of the catalog.
 #[derive(Debug)]
@@ -51,8 +55,7 @@ impl Launcher for CatalogLauncher {
 impl CatalogLauncher {
     fn to_prepared(&self, command: LaunchCommand) -> Prepared {
         let LaunchCommand { program, args, env, cwd, lease, .. } = command;
-        let inherited = std::env::vars_os()
-            .filter(|(name, _)| !OWN_VARIABLES.iter().any(|own| name == own) && !env.contains_key(name));
+        let inherited = std::env::vars_os().filter(|(name, _)| !is_own(name) && !env.contains_key(name));
         let environment: Vec<(OsString, OsString)> = inherited.chain(env.clone()).collect();
         let spec = LaunchSpec { program: program.into(), arguments: args, environment, directory: cwd };
         let lease = HeldVersion { lease: Some(lease), catalog: self.catalog.clone() };

@@ -4,6 +4,7 @@
 mod cli;
 mod launcher;
 mod logs;
+mod notify;
 mod process_measures;
 mod routes;
 mod server;

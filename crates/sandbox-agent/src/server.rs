@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::launcher::CatalogLauncher;
+use crate::notify::Notifier;
 use crate::routes::{Configuration, Files, Services};
 use crate::settings::{EffectiveLimits, ServerArguments, Settings, SettingsError};
 
@@ -76,12 +77,16 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     // In one piece: a reader that has its line may close the pipe.
     announce(&mut io::stdout().lock(), running.address());
     tracing::info!(address = %running.address(), version = crate::routes::VERSION, "ready");
+    let notifier = Notifier::from_environment();
+    notifier.ready(running.address());
+    notifier.feed_watchdog();
 
     tokio::select! {
         () = told_to_stop.wait() => {}
         () = standard_input_ends(), if stop_with_stdin => {}
     }
     tracing::info!("stopping");
+    notifier.stopping();
     running.stop().await;
     tracing::info!("stopped");
     Ok(())

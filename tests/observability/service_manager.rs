@@ -1,0 +1,96 @@
+//! `sd_notify`: whoever keeps the server running is told how it is, on a real socket.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{SOON, Server, eventually};
+
+/// A service manager, as far as it listens.
+struct Manager(UnixDatagram);
+
+impl Manager {
+    fn at(path: &std::path::Path) -> Self {
+        Self(UnixDatagram::bind(path).unwrap())
+    }
+
+    fn next(&self) -> String {
+        self.0.set_read_timeout(Some(SOON)).unwrap();
+        let mut buffer = [0; 4096];
+        let count = self.0.recv(&mut buffer).expect("the server tells something");
+        String::from_utf8(buffer[..count].to_vec()).unwrap()
+    }
+}
+
+#[test]
+fn ready_is_told_once_the_server_answers_and_stopping_when_it_begins_to_leave() {
+    let builder = Server::with();
+    let path = builder.file("notify/keep", "").with_file_name("socket");
+    let manager = Manager::at(&path);
+    let mut server = builder.env("NOTIFY_SOCKET", path.to_str().unwrap()).start();
+    let ready = manager.next();
+    assert_eq!(ready, format!("READY=1\nSTATUS=listening on http://127.0.0.1:{}", server.port));
+    server.request("GET", "/readyz").send().expect(200);
+    // Without a watchdog nothing more is said until the end.
+    server.process.signal("TERM");
+    assert_eq!(manager.next().lines().next(), Some("STOPPING=1"));
+    assert!(server.wait_for_end(SOON).success());
+    manager.0.set_nonblocking(true).unwrap();
+    assert!(manager.0.recv(&mut [0; 16]).is_err(), "nothing is said after that");
+}
+
+#[test]
+fn an_abstract_name_works_and_the_watchdog_is_fed_at_half_its_time() {
+    let name = format!("sandbox-agent-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let manager = Manager(UnixDatagram::bind_addr(&address).unwrap());
+    let server =
+        Server::with().env("NOTIFY_SOCKET", &format!("@{name}")).env("WATCHDOG_USEC", "400000").start();
+    assert!(manager.next().starts_with("READY=1\n"));
+    assert_eq!(manager.next(), "WATCHDOG=1");
+    let first = Instant::now();
+    for _ in 0..5 {
+        assert_eq!(manager.next(), "WATCHDOG=1");
+    }
+    // Five halves of 400 ms; never faster, and how much slower is up to the machine.
+    assert!(first.elapsed() > Duration::from_millis(900), "{:?}", first.elapsed());
+    drop(server);
+}
+
+#[test]
+fn a_watchdog_that_is_meant_for_another_process_is_not_fed() {
+    let builder = Server::with();
+    let path = builder.file("notify/keep", "").with_file_name("socket");
+    let manager = Manager::at(&path);
+    let builder = builder.env("NOTIFY_SOCKET", path.to_str().unwrap());
+    let server = builder.env("WATCHDOG_USEC", "20000").env("WATCHDOG_PID", "1").start();
+    assert!(manager.next().starts_with("READY=1\n"));
+    server.open("a", "fault");
+    server.process.signal("TERM");
+    assert!(manager.next().starts_with("STOPPING=1\n"));
+}
+
+#[test]
+fn a_manager_that_is_not_there_does_not_keep_the_server_from_serving() {
+    for nobody in ["/no/such/socket", "no-socket", "@nobody-listens-here"] {
+        let server = Server::with().env("NOTIFY_SOCKET", nobody).start();
+        server.request("GET", "/v1/health").send().expect(200);
+        eventually("the log says why nobody is told", || server.log().contains("WARN").then_some(()));
+    }
+}
+
+#[test]
+fn agents_do_not_learn_of_the_manager() {
+    let builder = Server::with();
+    let path = builder.file("notify/keep", "").with_file_name("socket");
+    let _manager = Manager::at(&path);
+    let builder = builder.env("NOTIFY_SOCKET", path.to_str().unwrap()).env("KEPT", "yes");
+    let server = builder.env("WATCHDOG_USEC", "60000000").env("WATCHDOG_PID", "1").start();
+    server.open("a", "fault");
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+        assert_eq!(server.tell("a", "env", json!({"name": name})), Value::Null, "{name}");
+    }
+    assert_eq!(server.tell("a", "env", json!({"name": "KEPT"})), "yes");
+}
