@@ -55,6 +55,7 @@ describe("installed packages", () => {
     const read = (path: string) => JSON.parse(readFileSync(join(project, "node_modules", path), "utf8"));
     const manifest = read("sandbox-agent/package.json");
     expect(manifest.dependencies).toEqual({ "acp-http-client": manifest.version });
+    expect(manifest.peerDependenciesMeta).toEqual({ pg: { optional: true } });
     expect(manifest.optionalDependencies).toEqual({ [CARRIER]: manifest.version });
     expect(read(`${CARRIER}/package.json`)).toMatchObject({ os: [process.platform], cpu: [process.arch] });
     for (const name of ["sandbox-agent", "acp-http-client", CARRIER]) {
