@@ -45,7 +45,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Tells everything that is counted, in the Prometheus text format */
+        /**
+         * Tells everything that is counted
+         * @description In the text format of Prometheus.
+         */
         readonly get: operations["getMetrics"];
         readonly put?: never;
         readonly post?: never;
@@ -1142,6 +1145,8 @@ export interface components {
             readonly path?: string;
             /** @description What to use instead of what was removed. */
             readonly replacement?: string;
+            /** @description The `X-Request-Id` of the answer; the log has it too. */
+            readonly requestId?: string;
             /** @description The runtime that is missing. */
             readonly runtime?: string;
             /** @description The signal that ended the agent's process. */
@@ -2076,7 +2081,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The measures. */
+            /** @description What is counted now. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
