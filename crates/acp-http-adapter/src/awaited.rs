@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use bytes::Bytes;
 
+use crate::log::{Entry, EventKind};
 use crate::request_id::RequestId;
 
 /// How many answered ids are remembered, to tell a late second answer from one nobody asked for.
@@ -78,14 +79,18 @@ impl AwaitedRequests {
         Some(id)
     }
 
-    /// The log is about to forget this event; if it is an open request, it is kept here. Returns what keeping
-    /// it costs.
-    pub(crate) fn set_aside(&mut self, event: u64, data: &[u8]) -> usize {
-        let Some(awaited) = self.open.get_mut(&event) else { return 0 };
+    /// The log is about to forget this event; if it is an open request, it is kept here.
+    pub(crate) fn last_look(&mut self, entry: Entry<'_>) {
+        if entry.kind == EventKind::Message && !self.open.is_empty() {
+            self.set_aside(entry.sequence, entry.data);
+        }
+    }
+
+    fn set_aside(&mut self, event: u64, data: &[u8]) {
+        let Some(awaited) = self.open.get_mut(&event) else { return };
         // A copy, since a slice would keep alive everything that came with it.
         awaited.aside = Some(Bytes::copy_from_slice(data));
         self.aside_bytes += data.len();
-        data.len()
     }
 
     /// Lets go of the oldest request kept here, when an agent asks without end. Returns what that frees.
@@ -170,8 +175,9 @@ mod tests {
         let mut awaited = AwaitedRequests::default();
         awaited.ask(id("1"), 5);
         awaited.ask(id("2"), 6);
-        assert_eq!(awaited.set_aside(5, b"five"), 4);
-        assert_eq!(awaited.set_aside(99, b"nobody"), 0);
+        awaited.set_aside(5, b"five");
+        awaited.set_aside(99, b"nobody");
+        assert_eq!(awaited.aside_bytes(), 4);
         assert_eq!(awaited.missed(4).map(|(event, _)| event).collect::<Vec<_>>(), [5]);
         assert_eq!(awaited.missed(5).count(), 0);
         awaited.answer(5);

@@ -27,6 +27,15 @@ impl MemoryBudget {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// Gives some back and takes some, in one step.
+    pub(crate) fn exchange(&self, back: usize, more: usize) {
+        if more >= back {
+            self.charge(more - back);
+        } else {
+            self.refund(back - more);
+        }
+    }
+
     /// How much must go before `more` fits.
     #[must_use]
     pub(crate) fn excess(&self, more: usize) -> usize {

@@ -17,7 +17,7 @@ use crate::envelope::Envelope;
 use crate::exit_record::{EndCause, ExitRecord};
 use crate::idempotency::{IdempotencyKey, Memory, RememberedKeys};
 use crate::limits::Limits;
-use crate::log::{Entry, EventKind, EventLog, Span};
+use crate::log::{EventKind, EventLog, Slot};
 use crate::pending::{Delivery, Outcome, PendingRequest, PendingRequests, Waiter};
 use crate::request_id::RequestId;
 
@@ -75,13 +75,15 @@ pub(crate) enum Admission {
     NoRoom(Box<Incoming>),
 }
 
-/// The agent's side of one batch: what each framed line was.
+/// The agent's side of one batch: lines that came together, framed.
 #[derive(Debug)]
 pub(crate) struct Heard {
-    pub(crate) kind: EventKind,
-    pub(crate) span: Span,
-    /// The envelope, for messages.
-    pub(crate) envelope: Option<Envelope>,
+    /// The frames, one behind the other.
+    pub(crate) frames: Bytes,
+    /// Where each stands.
+    pub(crate) slots: Vec<Slot>,
+    /// Those that are requests or responses, by their place among the slots. Most lines are neither.
+    pub(crate) calls: Vec<(usize, Envelope)>,
 }
 
 /// Outcomes to hand out once the lock is released.
@@ -234,8 +236,7 @@ impl State {
             && let Some(id) = self.awaited.answer(event)
         {
             let data = format!(r#"{{"id":{},"event":{event}}}"#, id.as_json());
-            let (_, forgotten) = self.log.append_one(EventKind::Answered, data.as_bytes(), now);
-            self.keep_open_requests(&forgotten);
+            self.note(EventKind::Answered, &data, now);
         }
     }
 
@@ -281,43 +282,51 @@ impl State {
         }
     }
 
-    /// Takes in what the agent said. `chunk` holds the framed lines.
-    pub(crate) fn hear(&mut self, chunk: &Bytes, heard: &[Heard]) -> Settlements {
+    /// Takes in what the agent said.
+    pub(crate) fn hear(&mut self, heard: Heard) -> Settlements {
+        let Heard { frames, slots, calls } = heard;
         let now = now_ms();
         self.last_activity_ms = now;
         let mut settlements = Settlements::default();
-        let mut event = self.log.next_sequence;
-        for line in heard {
-            match &line.envelope {
-                Some(Envelope::Request(id)) if !id.is_null() => self.awaited.ask(id.clone(), event),
-                Some(Envelope::Response(id)) => {
-                    if let Some((_, request)) = self.pending.answer(id) {
-                        let outcome = Outcome::Answer(chunk.slice(line.span.data()));
+        for (index, envelope) in calls {
+            let slot = slots[index];
+            match envelope {
+                Envelope::Request(id) if !id.is_null() => {
+                    self.awaited.ask(id, self.log.next_sequence - 1 + u64::from(slot.numbered));
+                }
+                Envelope::Response(id) => {
+                    if let Some((_, request)) = self.pending.answer(&id) {
+                        let outcome = Outcome::Answer(frames.slice(slot.data()));
                         self.remember(request.key.as_ref(), Memory::Settled(outcome.clone()));
                         settlements.0.push((request, outcome));
                     }
                 }
-                _ => {}
+                Envelope::Request(_) | Envelope::Notification => {}
             }
-            event += u64::from(line.kind.is_numbered());
         }
-        let spans: Vec<_> = heard.iter().map(|line| (line.kind, line.span)).collect();
-        let forgotten = self.log.append(chunk, &spans, now);
-        self.keep_open_requests(&forgotten);
+        let awaited = &mut self.awaited;
+        self.log.append(frames, &slots, now, |entry| awaited.last_look(entry));
+        self.bound_aside();
         settlements
+    }
+
+    /// Appends an event of the server's own to the log.
+    fn note(&mut self, kind: EventKind, data: &str, now: u64) -> u64 {
+        let awaited = &mut self.awaited;
+        let event = self.log.append_one(kind, data.as_bytes(), now, |entry| awaited.last_look(entry));
+        self.bound_aside();
+        event
     }
 
     /// Forgets some of the past, oldest first.
     pub(crate) fn shrink(&mut self, bytes: usize) {
-        let forgotten = self.log.shrink(bytes);
-        self.keep_open_requests(&forgotten);
+        let awaited = &mut self.awaited;
+        self.log.shrink(bytes, |entry| awaited.last_look(entry));
+        self.bound_aside();
     }
 
-    /// Requests of the agent that nobody has answered outlive the log.
-    fn keep_open_requests(&mut self, forgotten: &[Entry]) {
-        for entry in forgotten.iter().filter(|entry| entry.kind == EventKind::Message) {
-            self.awaited.set_aside(entry.sequence, &entry.data());
-        }
+    /// Requests of the agent that nobody has answered outlive the log, within bounds.
+    fn bound_aside(&mut self) {
         // Only an agent that asks without end gets here; memory without bound would be worse.
         while self.awaited.aside_bytes() > self.max_aside_bytes
             && self.awaited.forget_oldest_aside().is_some()
@@ -327,12 +336,10 @@ impl State {
 
     fn settle_account(&mut self) {
         let held = self.awaited.aside_bytes() + self.keys.held_bytes();
-        if held > self.charged {
-            self.budget.charge(held - self.charged);
-        } else {
-            self.budget.refund(self.charged - held);
+        if held != self.charged {
+            self.budget.exchange(self.charged, held);
+            self.charged = held;
         }
-        self.charged = held;
     }
 
     /// The process is up.
@@ -385,8 +392,7 @@ impl State {
     fn fail(&mut self, id: &RequestId, request: PendingRequest, problem: &Problem, into: &mut Settlements) {
         if request.is_unattended() {
             let data = format!(r#"{{"id":{},"problem":{}}}"#, id.as_json(), problem.to_json());
-            let (_, forgotten) = self.log.append_one(EventKind::Failed, data.as_bytes(), now_ms());
-            self.keep_open_requests(&forgotten);
+            self.note(EventKind::Failed, &data, now_ms());
         }
         let outcome = Outcome::Failed(problem.clone());
         self.remember(request.key.as_ref(), Memory::Settled(outcome.clone()));
@@ -401,9 +407,7 @@ impl State {
         self.pid = None;
         self.input_failure = None;
         let settlements = self.fail_all(&record.to_problem());
-        let (event, _) = self.log.append_one(EventKind::Exit, record.to_json().as_bytes(), now_ms());
-        record.event = event;
-        self.settle_account();
+        record.event = self.note(EventKind::Exit, &record.to_json(), now_ms());
         self.phase = match then {
             Then::StayListed => Phase::Exited(record),
             Then::Leave => Phase::Gone(record),

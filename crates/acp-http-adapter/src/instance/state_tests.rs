@@ -42,16 +42,13 @@ impl Bench {
 
     fn hear(&mut self, messages: &[&str]) {
         let mut framer = Framer::default();
-        let mut number = self.state.log.next_sequence;
-        let heard: Vec<Heard> = messages
-            .iter()
-            .map(|message| {
-                let span = framer.push(EventKind::Message, Some(number), message.as_bytes());
-                number += 1;
-                Heard { kind: EventKind::Message, span, envelope: Envelope::parse(message.as_bytes()).ok() }
-            })
-            .collect();
-        self.state.hear(&framer.finish(), &heard).deliver();
+        let (mut slots, mut calls) = (Vec::new(), Vec::new());
+        for (index, message) in messages.iter().enumerate() {
+            let number = self.state.log.next_sequence + index as u64;
+            slots.push(framer.push(EventKind::Message, Some(number), message.as_bytes()));
+            calls.push((index, Envelope::parse(message.as_bytes()).unwrap()));
+        }
+        self.state.hear(Heard { frames: framer.finish(), slots, calls }).deliver();
     }
 
     fn kinds(&self) -> Vec<EventKind> {
@@ -117,8 +114,8 @@ fn the_first_answer_to_the_agent_wins_and_is_announced() {
     assert!(matches!(bench.send(&response(8)), Ok(Admission::Accepted)));
     assert_eq!(bench.state.queue.len(), 2);
     assert_eq!(bench.kinds(), [EventKind::Message, EventKind::Answered]);
-    let told = bench.state.log.events.from(1).next().unwrap().data();
-    assert_eq!(told, r#"{"id":7,"event":100}"#);
+    let told = bench.state.log.events.from(1).next().unwrap().data;
+    assert_eq!(told, br#"{"id":7,"event":100}"#);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 use super::Instance;
 use super::state::Heard;
 use crate::envelope::Envelope;
-use crate::log::{EventKind, Framer};
+use crate::log::{EventKind, Framer, Slot};
 
 /// How much one read takes at the most.
 const READ_BYTES: usize = 256 << 10;
@@ -69,7 +69,8 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
 #[derive(Debug)]
 struct Batch {
     framer: Framer,
-    heard: Vec<Heard>,
+    slots: Vec<Slot>,
+    calls: Vec<(usize, Envelope)>,
     next_sequence: u64,
     unparsed: u64,
 }
@@ -78,32 +79,34 @@ impl Batch {
     fn new(next_sequence: u64, bytes: usize, lines: usize) -> Self {
         // One allocation of just the right size: what is wasted here is held for as long as the log holds it.
         let framer = Framer::with_capacity(bytes + lines * Framer::OVERHEAD);
-        Self { framer, heard: Vec::with_capacity(lines), next_sequence, unparsed: 0 }
+        Self { framer, slots: Vec::with_capacity(lines), calls: Vec::new(), next_sequence, unparsed: 0 }
     }
 
     fn message(&mut self, line: &[u8], envelope: Envelope) {
-        let span = self.framer.push(EventKind::Message, Some(self.next_sequence), line);
+        if !matches!(envelope, Envelope::Notification) {
+            self.calls.push((self.slots.len(), envelope));
+        }
+        self.slots.push(self.framer.push(EventKind::Message, Some(self.next_sequence), line));
         self.next_sequence += 1;
-        self.heard.push(Heard { kind: EventKind::Message, span, envelope: Some(envelope) });
     }
 
     fn unparsed(&mut self, shown: &[u8], error: &str, bytes: usize) {
         let text = String::from_utf8_lossy(shown);
         let line: String = text.chars().take(SHOWN_CHARACTERS).collect();
         let data = json!({"line": line, "error": error, "bytes": bytes}).to_string();
-        let span = self.framer.push(EventKind::Unparsed, None, data.as_bytes());
-        self.heard.push(Heard { kind: EventKind::Unparsed, span, envelope: None });
+        self.slots.push(self.framer.push(EventKind::Unparsed, None, data.as_bytes()));
         self.unparsed += 1;
     }
 
     fn hand_to(self, instance: &Instance) {
+        let Self { framer, slots, calls, unparsed, .. } = self;
         let pipes = &instance.shared.measures.pipes;
-        pipes.messages_heard.add(self.heard.len() as u64 - self.unparsed);
-        if self.unparsed > 0 {
-            pipes.lines_unparsed.add(self.unparsed);
+        pipes.messages_heard.add(slots.len() as u64 - unparsed);
+        if unparsed > 0 {
+            pipes.lines_unparsed.add(unparsed);
         }
-        let chunk = self.framer.finish();
-        let settlements = instance.lock().hear(&chunk, &self.heard);
+        let heard = Heard { frames: framer.finish(), slots, calls };
+        let settlements = instance.lock().hear(heard);
         settlements.deliver();
         instance.announce();
     }
@@ -136,14 +139,14 @@ impl Lines {
         }
         self.keep(bytes);
         self.next_sequence = batch.as_ref().map_or(next_sequence, |batch| batch.next_sequence);
-        batch.filter(|batch| !batch.heard.is_empty())
+        batch.filter(|batch| !batch.slots.is_empty())
     }
 
     /// The output is over; what has no line feed is a line all the same.
     fn finish(mut self) -> Option<Batch> {
         let mut batch = Batch::new(self.next_sequence, self.partial.len(), 1);
         self.end_line(&[], &mut batch);
-        Some(batch).filter(|batch| !batch.heard.is_empty())
+        Some(batch).filter(|batch| !batch.slots.is_empty())
     }
 
     fn end_line(&mut self, rest: &[u8], batch: &mut Batch) {

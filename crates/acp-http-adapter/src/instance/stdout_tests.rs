@@ -11,11 +11,8 @@ fn feed(max_line: usize, pieces: &[&[u8]]) -> Vec<(EventKind, String)> {
         .into_iter()
         .flat_map(|batch| {
             let chunk = batch.framer.finish();
-            batch
-                .heard
-                .into_iter()
-                .map(move |heard| (heard.kind, String::from_utf8(chunk[heard.span.data()].to_vec()).unwrap()))
-                .collect::<Vec<_>>()
+            let text = |slot: &Slot| String::from_utf8(chunk[slot.data()].to_vec()).unwrap();
+            batch.slots.iter().map(|slot| (slot.kind, text(slot))).collect::<Vec<_>>()
         })
         .collect()
 }
@@ -64,12 +61,12 @@ fn a_line_over_the_limit_is_skipped_with_bounded_memory_and_told() {
         assert!(lines.partial.capacity() <= 2000, "{}", lines.partial.capacity());
     }
     let batch = lines.feed(format!("\n{MESSAGE}\n").as_bytes(), 1).unwrap();
-    assert_eq!(batch.heard.len(), 2);
+    assert_eq!(batch.slots.len(), 2);
     let chunk = batch.framer.finish();
-    let told: serde_json::Value = serde_json::from_slice(&chunk[batch.heard[0].span.data()]).unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&chunk[batch.slots[0].data()]).unwrap();
     assert_eq!(told["bytes"], 1_000_000);
     assert!(told["error"].as_str().unwrap().contains("--max-message-bytes"));
-    assert_eq!(&chunk[batch.heard[1].span.data()], MESSAGE.as_bytes());
+    assert_eq!(&chunk[batch.slots[1].data()], MESSAGE.as_bytes());
 }
 
 #[test]

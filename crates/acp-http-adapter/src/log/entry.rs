@@ -1,4 +1,4 @@
-//! One event of the log.
+//! One event of the log: how it is held, and how it is looked at.
 
 use bytes::Bytes;
 
@@ -37,9 +37,55 @@ impl EventKind {
     }
 }
 
-/// One event, framed.
-#[derive(Debug, Clone)]
-pub(crate) struct Entry {
+/// Events that came together, framed one behind the other in one piece of memory.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) bytes: Bytes,
+    /// When they came, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
+    /// The first one's place among all events of all instances; the others follow without a hole.
+    pub(crate) first_journal: u64,
+    /// The number of the last numbered event before the first one.
+    pub(crate) sequence_before: u64,
+}
+
+/// Where one event stands in its chunk. Small, since a log holds tens of thousands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// Where the frame begins.
+    pub(crate) frame_start: u32,
+    /// Where the payload ends. The frame ends two line feeds later.
+    pub(crate) data_end: u32,
+    /// How many events of the chunk, up to this one, are numbered.
+    pub(crate) numbered: u32,
+    /// How far behind the frame's beginning the payload begins.
+    pub(crate) data_offset: u8,
+    pub(crate) kind: EventKind,
+}
+
+impl Slot {
+    /// What an event costs beside its bytes, with its part of a chunk.
+    const OVERHEAD: usize = 128;
+
+    /// What holding it costs.
+    pub(crate) const fn cost(self) -> usize {
+        (self.data_end - self.frame_start) as usize + Self::OVERHEAD
+    }
+
+    /// Where the payload stands.
+    pub(crate) const fn data(self) -> std::ops::Range<usize> {
+        self.frame_start as usize + self.data_offset as usize..self.data_end as usize
+    }
+
+    /// One past the frame's last byte.
+    pub(crate) const fn frame_end(self) -> usize {
+        self.data_end as usize + 2
+    }
+}
+
+/// One event as the log shows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
     /// Its place among all events of all instances.
     pub(crate) journal: u64,
     /// Its sequence number, or that of the last numbered event before it.
@@ -47,42 +93,8 @@ pub(crate) struct Entry {
     /// When it came, in milliseconds since 1970.
     pub(crate) at_ms: u64,
     pub(crate) kind: EventKind,
-    /// The memory that this event shares with those that came with it.
-    pub(crate) chunk: Bytes,
-    /// Where the frame begins in the chunk.
-    pub(crate) frame_start: u32,
-    /// Where the payload begins.
-    pub(crate) data_start: u32,
-    /// Where the payload ends. The frame ends two line feeds later.
-    pub(crate) data_end: u32,
-}
-
-impl Entry {
-    /// What an entry costs beside its bytes.
-    const OVERHEAD: usize = 128;
-
     /// The payload alone.
-    pub(crate) fn data(&self) -> Bytes {
-        self.chunk.slice(self.data_start as usize..self.data_end as usize)
-    }
-
-    /// One past the frame's last byte.
-    pub(crate) const fn frame_end(&self) -> usize {
-        self.data_end as usize + 2
-    }
-
+    pub(crate) data: &'a [u8],
     /// How long the frame is.
-    pub(crate) const fn frame_length(&self) -> usize {
-        self.frame_end() - self.frame_start as usize
-    }
-
-    /// What holding it costs.
-    pub(crate) const fn cost(&self) -> usize {
-        (self.data_end - self.frame_start) as usize + Self::OVERHEAD
-    }
-
-    /// Whether `next` stands right behind this event in the same memory.
-    pub(crate) fn is_followed_by(&self, next: &Self) -> bool {
-        self.chunk.as_ptr() == next.chunk.as_ptr() && self.frame_end() == next.frame_start as usize
-    }
+    pub(crate) frame_length: usize,
 }

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use super::{Entry, EventKind, Framer, Ring, Span};
+use super::entry::Chunk;
+use super::{Entry, EventKind, Framer, Ring, Slot};
 use crate::budget::MemoryBudget;
 use crate::limits::Limits;
 
@@ -51,66 +52,58 @@ impl EventLog {
         }
     }
 
-    /// Appends framed events that came together. Numbered spans carry the numbers from `next_sequence` on, in
-    /// order. Returns what had to be forgotten for them.
-    pub(crate) fn append(&mut self, chunk: &Bytes, spans: &[(EventKind, Span)], at_ms: u64) -> Vec<Entry> {
+    /// Appends framed events that came together. Numbered ones carry the numbers from `next_sequence` on, in order.
+    /// What has to be forgotten for them is shown to `last_look`.
+    pub(crate) fn append(
+        &mut self,
+        bytes: Bytes,
+        slots: &[Slot],
+        at_ms: u64,
+        mut last_look: impl FnMut(Entry<'_>),
+    ) {
+        let Some(last) = slots.last() else { return };
         // Drawn while the instance is locked: a reader that loads the counter and then takes this lock is sure
         // to find everything up to what it loaded.
-        let journal = self.journal.fetch_add(spans.len() as u64, Ordering::SeqCst);
-        for (journal, &(kind, span)) in (journal..).zip(spans) {
-            if kind.is_numbered() {
-                self.next_sequence += 1;
-            }
-            let Span { frame_start, data_start, data_end } = span;
-            let sequence = self.next_sequence - 1;
-            let chunk = chunk.clone();
-            let entry = Entry { journal, sequence, at_ms, kind, chunk, frame_start, data_start, data_end };
-            self.budget.charge(entry.cost());
-            self.events.push(entry);
+        let first_journal = self.journal.fetch_add(slots.len() as u64, Ordering::SeqCst);
+        let chunk = Chunk { bytes, at_ms, first_journal, sequence_before: self.next_sequence - 1 };
+        self.next_sequence += u64::from(last.numbered);
+        let added = self.events.push(chunk, slots);
+        let mut freed = 0;
+        while self.events.cost() > self.max_bytes || self.events.len() > self.max_events {
+            let Some(cost) = self.events.forget_oldest(&mut last_look) else { break };
+            freed += cost;
         }
-        self.trim_events()
+        self.budget.exchange(freed, added);
     }
 
-    /// Appends one event. Returns its sequence number and what had to be forgotten.
-    pub(crate) fn append_one(&mut self, kind: EventKind, data: &[u8], at_ms: u64) -> (u64, Vec<Entry>) {
+    /// Appends one event. Returns its sequence number.
+    pub(crate) fn append_one(
+        &mut self,
+        kind: EventKind,
+        data: &[u8],
+        at_ms: u64,
+        last_look: impl FnMut(Entry<'_>),
+    ) -> u64 {
         let number = self.next_sequence;
         let mut framer = Framer::with_capacity(data.len() + Framer::OVERHEAD);
-        let span = framer.push(kind, kind.is_numbered().then_some(number), data);
-        let forgotten = self.append(&framer.finish(), &[(kind, span)], at_ms);
-        (number, forgotten)
+        let slot = framer.push(kind, kind.is_numbered().then_some(number), data);
+        self.append(framer.finish(), &[slot], at_ms, last_look);
+        number
     }
 
     /// Notes what a client sent, for the journal.
     pub(crate) fn append_sent(&mut self, message: Bytes, at_ms: u64) {
-        let journal = self.journal.fetch_add(1, Ordering::SeqCst);
+        let first_journal = self.journal.fetch_add(1, Ordering::SeqCst);
         let data_end = u32::try_from(message.len()).unwrap_or(u32::MAX);
-        let sequence = self.next_sequence - 1;
-        let entry = Entry {
-            journal,
-            sequence,
-            at_ms,
-            kind: EventKind::Sent,
-            chunk: message,
-            frame_start: 0,
-            data_start: 0,
-            data_end,
-        };
-        self.budget.charge(entry.cost());
-        self.sent.push(entry);
+        let slot = Slot { frame_start: 0, data_end, numbered: 0, data_offset: 0, kind: EventKind::Sent };
+        let chunk = Chunk { bytes: message, at_ms, first_journal, sequence_before: self.next_sequence - 1 };
+        let added = self.sent.push(chunk, &[slot]);
+        let mut freed = 0;
         while self.sent.cost() > self.max_bytes / SENT_SHARE || self.sent.len() > self.max_events {
-            let Some(forgotten) = self.sent.forget_oldest() else { break };
-            self.budget.refund(forgotten.cost());
+            let Some(cost) = self.sent.forget_oldest(&mut |_| {}) else { break };
+            freed += cost;
         }
-    }
-
-    fn trim_events(&mut self) -> Vec<Entry> {
-        let mut forgotten = Vec::new();
-        while self.events.cost() > self.max_bytes || self.events.len() > self.max_events {
-            let Some(entry) = self.events.forget_oldest() else { break };
-            self.budget.refund(entry.cost());
-            forgotten.push(entry);
-        }
-        forgotten
+        self.budget.exchange(freed, added);
     }
 
     /// The journal number of the newest event of either direction; 0 when there never was one.
@@ -130,28 +123,23 @@ impl EventLog {
         [oldest(&self.events), oldest(&self.sent)].into_iter().flatten().min()
     }
 
-    /// Forgets at least `bytes`, oldest first, as far as there is anything to forget. Returns what the agent had
-    /// said among it.
-    pub(crate) fn shrink(&mut self, bytes: usize) -> Vec<Entry> {
-        let mut forgotten = Vec::new();
+    /// Forgets at least `bytes`, oldest first, as far as there is anything to forget. What the agent had said among it
+    /// is shown to `last_look`.
+    pub(crate) fn shrink(&mut self, bytes: usize, mut last_look: impl FnMut(Entry<'_>)) {
         let mut freed = 0;
         while freed < bytes {
             let age =
                 |ring: &Ring| (ring.len() > 1).then(|| ring.oldest().map(|entry| entry.journal)).flatten();
-            let entry = match (age(&self.events), age(&self.sent)) {
-                (Some(event), Some(sent)) if sent < event => self.sent.forget_oldest(),
-                (None, Some(_)) => self.sent.forget_oldest(),
-                (Some(_), _) => self.events.forget_oldest(),
+            let cost = match (age(&self.events), age(&self.sent)) {
+                (Some(event), Some(sent)) if sent < event => self.sent.forget_oldest(&mut |_| {}),
+                (None, Some(_)) => self.sent.forget_oldest(&mut |_| {}),
+                (Some(_), _) => self.events.forget_oldest(&mut last_look),
                 (None, None) => None,
             };
-            let Some(entry) = entry else { break };
-            freed += entry.cost();
-            self.budget.refund(entry.cost());
-            if entry.kind != EventKind::Sent {
-                forgotten.push(entry);
-            }
+            let Some(cost) = cost else { break };
+            freed += cost;
         }
-        forgotten
+        self.budget.refund(freed);
     }
 }
 
@@ -171,14 +159,17 @@ mod tests {
         (EventLog::new(1000, Arc::new(AtomicU64::new(1)), Arc::clone(&budget), &limits), budget)
     }
 
+    fn append(log: &mut EventLog, kind: EventKind, data: &[u8]) -> u64 {
+        log.append_one(kind, data, 0, |_| {})
+    }
+
     #[test]
     fn numbers_grow_by_one_and_only_for_messages_and_exits() {
         let (mut log, _) = log(1 << 20, 100);
-        assert_eq!(log.append_one(EventKind::Message, b"a", 0).0, 1000);
-        log.append_one(EventKind::Unparsed, b"b", 0);
-        assert_eq!(log.append_one(EventKind::Exit, b"c", 0).0, 1001);
-        let frames: Vec<_> =
-            log.events.from(0).map(|e| e.chunk.slice(e.frame_start as usize..e.frame_end())).collect();
+        assert_eq!(append(&mut log, EventKind::Message, b"a"), 1000);
+        append(&mut log, EventKind::Unparsed, b"b");
+        assert_eq!(append(&mut log, EventKind::Exit, b"c"), 1001);
+        let frames: Vec<_> = log.events.runs_from(0).map(|run| run.share()).collect();
         assert_eq!(&frames[0][..], b"event: message\nid: 1000\ndata: a\n\n");
         assert_eq!(&frames[1][..], b"event: unparsed\ndata: b\n\n");
     }
@@ -187,11 +178,11 @@ mod tests {
     fn the_past_is_bounded_by_count_and_by_bytes_but_the_newest_always_stays() {
         let (mut log, budget) = log(1000, 3);
         for _ in 0..10 {
-            log.append_one(EventKind::Message, b"x", 0);
+            append(&mut log, EventKind::Message, b"x");
         }
         assert_eq!(log.events.len(), 3);
         assert_eq!(log.events.lost().sequence, 1006);
-        log.append_one(EventKind::Message, &[b'y'; 5000], 0);
+        append(&mut log, EventKind::Message, &[b'y'; 5000]);
         assert_eq!(log.events.len(), 1);
         assert!(budget.used() >= 5000);
         drop(log);
@@ -201,7 +192,7 @@ mod tests {
     #[test]
     fn what_clients_send_never_pushes_out_what_the_agent_said() {
         let (mut log, _) = log(4000, 100);
-        log.append_one(EventKind::Message, b"keep", 0);
+        append(&mut log, EventKind::Message, b"keep");
         for _ in 0..50 {
             log.append_sent(Bytes::from(vec![b'z'; 900]), 0);
         }
@@ -213,22 +204,26 @@ mod tests {
     fn shrinking_forgets_the_oldest_of_both_directions_first() {
         let (mut log, _) = log(1 << 20, 100);
         log.append_sent(Bytes::from_static(b"first"), 0);
-        log.append_one(EventKind::Message, b"second", 0);
+        append(&mut log, EventKind::Message, b"second");
         log.append_sent(Bytes::from_static(b"third"), 0);
-        log.append_one(EventKind::Message, b"fourth", 0);
-        assert!(log.shrink(1).is_empty());
-        assert_eq!(log.sent.len(), 1);
-        assert_eq!(log.shrink(1).len(), 1);
-        assert!(log.shrink(1 << 20).is_empty());
+        append(&mut log, EventKind::Message, b"fourth");
+        let mut shrink = |bytes| {
+            let mut said = 0;
+            log.shrink(bytes, |_| said += 1);
+            (said, log.sent.len())
+        };
+        assert_eq!(shrink(1), (0, 1));
+        assert_eq!(shrink(1), (1, 1));
+        assert_eq!(shrink(1 << 20), (0, 1));
         assert_eq!((log.events.len(), log.sent.len()), (1, 1));
     }
 
     #[test]
     fn a_cursor_resumes_right_behind_its_message() {
         let (mut log, _) = log(1 << 20, 100);
-        log.append_one(EventKind::Message, b"0", 0);
-        log.append_one(EventKind::Answered, b"1", 0);
-        log.append_one(EventKind::Message, b"2", 0);
+        append(&mut log, EventKind::Message, b"0");
+        append(&mut log, EventKind::Answered, b"1");
+        append(&mut log, EventKind::Message, b"2");
         assert_eq!(log.events.after_sequence(999), 0);
         assert_eq!(log.events.after_sequence(1000), 1);
         assert_eq!(log.events.after_sequence(1001), 3);

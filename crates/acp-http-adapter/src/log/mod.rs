@@ -8,7 +8,7 @@ mod event_log;
 mod frame;
 mod ring;
 
-pub(crate) use entry::{Entry, EventKind};
+pub(crate) use entry::{Entry, EventKind, Slot};
 pub(crate) use event_log::EventLog;
-pub(crate) use frame::{Framer, Span};
+pub(crate) use frame::Framer;
 pub(crate) use ring::Ring;

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
+use bytes::Bytes;
+
 use super::Entry;
+use super::entry::{Chunk, Slot};
 
 /// The newest of what was forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,43 +26,61 @@ impl Lost {
 }
 
 /// Events in order. Positions count from the instance's creation and never shift when the front is forgotten.
+///
+/// What events that came together have in common is held once; each adds a few bytes of its own. So an agent's flood
+/// costs by the read rather than by the line, here and for every reader.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    entries: VecDeque<Entry>,
+    slots: VecDeque<Slot>,
+    /// The chunks that the slots stand in, each with the position of its first event.
+    chunks: VecDeque<(u64, Chunk)>,
     first: u64,
     cost: usize,
     lost: Lost,
 }
 
 impl Ring {
-    pub(crate) fn push(&mut self, entry: Entry) {
-        self.cost += entry.cost();
-        self.entries.push_back(entry);
+    /// Appends events that came together. Returns what they cost.
+    pub(crate) fn push(&mut self, chunk: Chunk, slots: &[Slot]) -> usize {
+        if slots.is_empty() {
+            return 0;
+        }
+        let cost = slots.iter().map(|slot| slot.cost()).sum();
+        self.cost += cost;
+        self.chunks.push_back((self.end(), chunk));
+        self.slots.extend(slots);
+        cost
     }
 
-    /// Forgets the oldest event, but never the newest.
-    pub(crate) fn forget_oldest(&mut self) -> Option<Entry> {
-        if self.entries.len() <= 1 {
+    /// Forgets the oldest event, but never the newest. Returns what that frees.
+    pub(crate) fn forget_oldest(&mut self, last_look: &mut impl FnMut(Entry<'_>)) -> Option<usize> {
+        if self.slots.len() <= 1 {
             return None;
         }
-        let entry = self.entries.pop_front()?;
-        self.first += 1;
-        self.cost -= entry.cost();
+        let slot = self.slots.pop_front()?;
+        let (start, chunk) = self.chunks.front()?;
+        let entry = look(*start, chunk, self.first, slot);
         self.lost =
             Lost { journal: entry.journal, sequence: entry.sequence, numbered: entry.kind.is_numbered() };
-        Some(entry)
+        last_look(entry);
+        self.first += 1;
+        self.cost -= slot.cost();
+        if self.chunks.get(1).is_some_and(|(start, _)| *start == self.first) {
+            self.chunks.pop_front();
+        }
+        Some(slot.cost())
     }
 
-    pub(crate) fn oldest(&self) -> Option<&Entry> {
-        self.entries.front()
+    pub(crate) fn oldest(&self) -> Option<Entry<'_>> {
+        self.from(self.first).next()
     }
 
-    pub(crate) fn newest(&self) -> Option<&Entry> {
-        self.entries.back()
+    pub(crate) fn newest(&self) -> Option<Entry<'_>> {
+        self.from(self.end().saturating_sub(1)).next()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.slots.len()
     }
 
     /// What all of it costs.
@@ -78,26 +99,82 @@ impl Ring {
 
     /// The position that the next event will get.
     pub(crate) fn end(&self) -> u64 {
-        self.first + self.entries.len() as u64
+        self.first + self.slots.len() as u64
     }
 
     /// The events from a position on.
-    pub(crate) fn from(&self, position: u64) -> impl Iterator<Item = &Entry> {
-        let skip = usize::try_from(position.saturating_sub(self.first)).unwrap_or(usize::MAX);
-        self.entries.range(skip.min(self.entries.len())..)
+    pub(crate) fn from(&self, position: u64) -> impl Iterator<Item = Entry<'_>> {
+        let mut position = position.clamp(self.first, self.end());
+        let mut index = self.chunk_of(position);
+        self.slots.range(self.index_of(position)..).map(move |slot| {
+            if self.chunks.get(index + 1).is_some_and(|(start, _)| *start == position) {
+                index += 1;
+            }
+            // Every slot has a chunk: both are pushed together, and a chunk goes with its last slot.
+            let (start, chunk) = &self.chunks[index];
+            position += 1;
+            look(*start, chunk, position - 1, *slot)
+        })
+    }
+
+    /// The events from a position on, those that stand together in one piece each.
+    pub(crate) fn runs_from(&self, position: u64) -> impl Iterator<Item = Run<'_>> {
+        let mut position = position.clamp(self.first, self.end());
+        let mut index = self.chunk_of(position);
+        std::iter::from_fn(move || {
+            let (start, chunk) = self.chunks.get(index).filter(|_| position < self.end())?;
+            index += 1;
+            let end = self.chunks.get(index).map_or(self.end(), |(start, _)| *start);
+            let (first, last) = (self.slots[self.index_of(position)], self.slots[self.index_of(end) - 1]);
+            let sequence = look(*start, chunk, end - 1, last).sequence;
+            let run = Run {
+                bytes: &chunk.bytes,
+                range: first.frame_start as usize..last.frame_end(),
+                count: end - position,
+                sequence,
+            };
+            position = end;
+            Some(run)
+        })
+    }
+
+    /// The index of the chunk that a position is in.
+    fn chunk_of(&self, position: u64) -> usize {
+        self.chunks.partition_point(|(start, _)| *start <= position).saturating_sub(1)
+    }
+
+    fn index_of(&self, position: u64) -> usize {
+        usize::try_from(position - self.first).unwrap_or(usize::MAX)
     }
 
     /// The position of the first event that is newer than a journal number.
     pub(crate) fn after_journal(&self, journal: u64) -> u64 {
-        self.first + self.entries.partition_point(|entry| entry.journal <= journal) as u64
+        let chunk = self.chunks.partition_point(|(_, chunk)| chunk.first_journal <= journal);
+        let Some((start, chunk)) = chunk.checked_sub(1).and_then(|index| self.chunks.get(index)) else {
+            return self.first;
+        };
+        let end = self.end_of_chunk(*start);
+        (start + (journal - chunk.first_journal) + 1).clamp(self.first, end)
+    }
+
+    fn end_of_chunk(&self, start: u64) -> u64 {
+        self.chunks.get(self.chunk_of(start) + 1).map_or(self.end(), |(next, _)| *next)
     }
 
     /// The position right behind the numbered event `sequence`.
     pub(crate) fn after_sequence(&self, sequence: u64) -> u64 {
-        let before = self.entries.partition_point(|entry| {
-            entry.sequence < sequence || (entry.sequence == sequence && entry.kind.is_numbered())
-        });
-        self.first + before as u64
+        let chunk = self.chunks.partition_point(|(_, chunk)| chunk.sequence_before < sequence);
+        let start = chunk
+            .checked_sub(1)
+            .and_then(|index| self.chunks.get(index))
+            .map_or(self.first, |(start, _)| *start);
+        let before = self
+            .from(start)
+            .take_while(|entry| {
+                entry.sequence < sequence || (entry.sequence == sequence && entry.kind.is_numbered())
+            })
+            .count();
+        start.max(self.first) + before as u64
     }
 
     /// The sequence number of the first numbered event from a position on.
@@ -105,3 +182,41 @@ impl Ring {
         self.from(position).find(|entry| entry.kind.is_numbered()).map(|entry| entry.sequence)
     }
 }
+
+/// Events that stand one behind the other in one piece of memory.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    bytes: &'a Bytes,
+    range: std::ops::Range<usize>,
+    pub(crate) count: u64,
+    /// The sequence number of the last one, or of the last numbered event before it.
+    pub(crate) sequence: u64,
+}
+
+impl Run<'_> {
+    /// The frames.
+    pub(crate) fn frames(&self) -> &[u8] {
+        &self.bytes[self.range.clone()]
+    }
+
+    /// The frames, as a share in the memory they stand in.
+    pub(crate) fn share(&self) -> Bytes {
+        self.bytes.slice(self.range.clone())
+    }
+}
+
+fn look(start: u64, chunk: &Chunk, position: u64, slot: Slot) -> Entry<'_> {
+    let Slot { frame_start, numbered, kind, .. } = slot;
+    Entry {
+        journal: chunk.first_journal + (position - start),
+        sequence: chunk.sequence_before + u64::from(numbered),
+        at_ms: chunk.at_ms,
+        kind,
+        data: &chunk.bytes[slot.data()],
+        frame_length: slot.frame_end() - frame_start as usize,
+    }
+}
+
+#[cfg(test)]
+#[path = "ring_tests.rs"]
+mod tests;

@@ -55,10 +55,10 @@ impl Feed for JournalFeed {
             push_gap(&mut framer, &state, self.seen, measures);
         }
         for entry in merged(&state, self.seen) {
-            if framer.len() + entry.frame_length() > FRAME_BYTES && !framer.is_empty() {
+            if framer.len() + entry.frame_length > FRAME_BYTES && !framer.is_empty() {
                 break;
             }
-            framer.push_journal(entry);
+            framer.push_journal(&entry);
             self.seen = entry.journal;
             given += 1;
             replayed += u64::from(entry.journal <= self.newest_at_start);
@@ -90,7 +90,7 @@ fn is_lost(state: &State, seen: u64) -> bool {
 }
 
 /// The events of both directions behind a journal number, in order.
-pub(super) fn merged(state: &State, seen: u64) -> impl Iterator<Item = &Entry> {
+pub(super) fn merged(state: &State, seen: u64) -> impl Iterator<Item = Entry<'_>> {
     let behind = |ring: &Ring| ring.after_journal(seen);
     let mut events = state.log.events.from(behind(&state.log.events)).peekable();
     let mut sent = state.log.sent.from(behind(&state.log.sent)).peekable();

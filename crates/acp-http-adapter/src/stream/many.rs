@@ -246,17 +246,17 @@ fn collect(
         if count == EVENTS_PER_INSTANCE || (count > 0 && bytes >= BYTES_PER_INSTANCE) {
             return complete;
         }
-        told.push(Told { journal: entry.journal, name: entry.kind.name(), data: wrap(instance, entry) });
+        told.push(Told { journal: entry.journal, name: entry.kind.name(), data: wrap(instance, &entry) });
         complete = entry.journal;
         count += 1;
-        bytes += entry.frame_length();
+        bytes += entry.frame_length;
     }
     newest
 }
 
 /// The payload with what tells it from those of other instances.
-fn wrap(instance: &Instance, entry: &Entry) -> Vec<u8> {
-    let data = entry.data();
+fn wrap(instance: &Instance, entry: &Entry<'_>) -> Vec<u8> {
+    let data = entry.data;
     let mut wrapped = Vec::with_capacity(data.len() + 128);
     // A server id needs no escaping.
     wrapped.extend_from_slice(format!(r#"{{"serverId":"{}","#, instance.id).as_bytes());
@@ -264,7 +264,7 @@ fn wrap(instance: &Instance, entry: &Entry) -> Vec<u8> {
         wrapped.extend_from_slice(format!(r#""event":{},"#, entry.sequence).as_bytes());
     }
     wrapped.extend_from_slice(format!(r#""atMs":{},"data":"#, entry.at_ms).as_bytes());
-    wrapped.extend_from_slice(&data);
+    wrapped.extend_from_slice(data);
     wrapped.push(b'}');
     wrapped
 }

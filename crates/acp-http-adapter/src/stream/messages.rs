@@ -121,32 +121,21 @@ struct Gathered {
     sequence: u64,
 }
 
-/// Up to a frame's worth of events: a slice of their own memory where they stand together, a copy where they are
-/// many small pieces.
+/// Up to a frame's worth of events: a share in their own memory where many stand together, a copy where they are
+/// small pieces.
 fn gather(events: &Ring, position: u64) -> Option<Gathered> {
-    let mut entries = events.from(position).peekable();
+    let mut runs = events.runs_from(position).peekable();
     let mut copy = Framer::default();
     let (mut count, mut sequence) = (0, 0);
-    while let Some(first) = entries.next() {
-        let (mut last, mut run) = (first, 1);
-        while let Some(next) = entries.peek()
-            && last.is_followed_by(next)
-            && next.frame_end() - first.frame_start as usize <= FRAME_BYTES
-        {
-            (last, run) = (next, run + 1);
-            entries.next();
+    while let Some(run) = runs.next() {
+        if copy.is_empty() && (run.frames().len() >= SHARE_BYTES || runs.peek().is_none()) {
+            return Some(Gathered { frames: run.share(), count: run.count, sequence: run.sequence });
         }
-        let range = first.frame_start as usize..last.frame_end();
-        let fits = copy.len() + range.len() <= FRAME_BYTES;
-        if copy.is_empty() && (range.len() >= SHARE_BYTES || entries.peek().is_none()) {
-            let frames = first.chunk.slice(range);
-            return Some(Gathered { frames, count: run, sequence: last.sequence });
-        }
-        if !fits {
+        if copy.len() + run.frames().len() > FRAME_BYTES {
             break;
         }
-        copy.append(&first.chunk[range]);
-        (count, sequence) = (count + run, last.sequence);
+        copy.append(run.frames());
+        (count, sequence) = (count + run.count, run.sequence);
     }
     (count > 0).then(|| Gathered { frames: copy.finish(), count, sequence })
 }
