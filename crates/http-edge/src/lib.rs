@@ -15,6 +15,7 @@
 //! - [`sse`]: the frame around a stream of server-sent events.
 
 pub mod codes;
+mod connection_timer;
 mod counted;
 pub mod document;
 pub mod edge;

@@ -13,6 +13,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
+use crate::connection_timer::ConnectionTimer;
 use crate::counted::Counted;
 use crate::edge::{Edge, EdgeService};
 use crate::{Code, Problem};
@@ -26,9 +27,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub async fn serve(listener: TcpListener, edge: Edge, stop: CancellationToken, drain: Duration) {
     let service = EdgeService(Arc::new(edge));
     let graceful = GracefulShutdown::new();
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    builder.http2().timer(TokioTimer::new());
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -36,7 +34,7 @@ pub async fn serve(listener: TcpListener, edge: Edge, stop: CancellationToken, d
         };
         match accepted {
             Ok((stream, _)) => {
-                spawn_connection(&builder, &graceful, stream, service.clone());
+                spawn_connection(&graceful, stream, service.clone());
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -50,17 +48,16 @@ pub async fn serve(listener: TcpListener, edge: Edge, stop: CancellationToken, d
     }
 }
 
-fn spawn_connection(
-    builder: &auto::Builder<TokioExecutor>,
-    graceful: &GracefulShutdown,
-    stream: TcpStream,
-    service: EdgeService,
-) {
+fn spawn_connection(graceful: &GracefulShutdown, stream: TcpStream, service: EdgeService) {
     // Small answers must not wait for a full packet.
     let _ = stream.set_nodelay(true);
     let stream = Counted::new(stream, &service.0.measures);
+    let timer = ConnectionTimer::default();
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(timer.clone()).header_read_timeout(HEADER_TIMEOUT);
+    builder.http2().timer(TokioTimer::new());
     let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    let connection = graceful.watch(connection);
+    let connection = timer.drive(Box::pin(graceful.watch(connection)));
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection ended early");
