@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::agent_id::AgentId;
 use crate::error::CatalogError;
+use crate::http::LazyClient;
 use crate::info::{InstallArtifact, InstallOutcome, InstallRequest};
 use crate::install_counts::InstallCounts;
 use crate::install_job::InstallJob;
@@ -32,7 +33,7 @@ pub struct Catalog {
 struct Inner {
     options: Arc<CatalogOptions>,
     data: DataDirectory,
-    http: reqwest::Client,
+    http: LazyClient,
     registry: Arc<RegistryClient>,
     installs: Installs,
     /// Probes of agents that have no version directory to keep them in.
@@ -51,7 +52,7 @@ impl Catalog {
     /// [`CatalogError::Configuration`] for options that cannot work.
     pub fn new(options: CatalogOptions) -> Result<Self, CatalogError> {
         let data = DataDirectory::new(&options.data_dir)?;
-        let http = crate::http::client(&[])?;
+        let http = LazyClient::default();
         let registry = RegistryClient::new(&options.registry_url, data.cache(), http.clone())?;
         let inner = Inner {
             options: Arc::new(options),

@@ -1,5 +1,6 @@
 //! The HTTP client for registries and archives: proxies and certificates as the machine has them.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::error::CatalogError;
@@ -26,6 +27,23 @@ pub(crate) fn client(certificates: &[Vec<u8>]) -> Result<reqwest::Client, Catalo
             .read_timeout(READ_TIMEOUT)
     })
     .map_err(|error| CatalogError::Configuration { detail: format!("no HTTP client: {}", chain(&error)) })
+}
+
+/// The client for everything but npm's own settings, made when it is first needed: reading the system's certificates
+/// takes longer and more memory than the rest of a server's start.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LazyClient(Arc<OnceLock<reqwest::Client>>);
+
+impl LazyClient {
+    /// The client, or why there is none.
+    pub(crate) fn get(&self) -> Result<&reqwest::Client, String> {
+        if let Some(client) = self.0.get() {
+            return Ok(client);
+        }
+        let client = client(&[]).map_err(|error| error.to_string())?;
+        // Whoever was faster has made the same.
+        Ok(self.0.get_or_init(|| client))
+    }
 }
 
 /// An HTTP client that trusts what the system trusts, and `extra` besides.

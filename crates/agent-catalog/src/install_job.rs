@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::agent_id::AgentId;
+use crate::http::LazyClient;
 
 use crate::error::{CatalogError, InstallStep};
 use crate::info::{InstallArtifact, InstallOutcome, InstallRequest};
@@ -30,7 +31,7 @@ pub(crate) struct InstallJob {
     pub(crate) options: std::sync::Arc<CatalogOptions>,
     pub(crate) data: DataDirectory,
     pub(crate) registry: std::sync::Arc<RegistryClient>,
-    pub(crate) http: reqwest::Client,
+    pub(crate) http: LazyClient,
 }
 
 impl InstallJob {

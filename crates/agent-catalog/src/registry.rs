@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::agent_id::AgentId;
 use crate::distribution::Distribution;
 use crate::error::CatalogError;
-use crate::http::chain;
+use crate::http::{LazyClient, chain};
 use crate::layout::{read_json, write_atomically};
 
 /// The whole exchange, body included.
@@ -108,14 +108,14 @@ struct Memory {
 pub struct RegistryClient {
     url: String,
     cache: PathBuf,
-    http: reqwest::Client,
+    http: LazyClient,
     memory: Mutex<Memory>,
     /// One fetch at a time; the others find its result.
     fetching: tokio::sync::Mutex<()>,
 }
 
 impl RegistryClient {
-    pub(crate) fn new(url: &str, cache: PathBuf, http: reqwest::Client) -> Result<Self, CatalogError> {
+    pub(crate) fn new(url: &str, cache: PathBuf, http: LazyClient) -> Result<Self, CatalogError> {
         let known = ["http://", "https://", "file://"].iter().any(|scheme| url.starts_with(scheme));
         if !known {
             let detail = format!("registry URL {url:?} must start with http://, https:// or file://");
@@ -180,7 +180,7 @@ impl RegistryClient {
             return self.keep(&bytes, CacheHeader { url: self.url.clone(), ..CacheHeader::default() });
         }
         let known = self.locked().header.clone();
-        let mut request = self.http.get(&self.url).header("accept", "application/json");
+        let mut request = self.http.get()?.get(&self.url).header("accept", "application/json");
         if self.cached().document.is_some() {
             if let Some(etag) = &known.etag {
                 request = request.header("if-none-match", etag);

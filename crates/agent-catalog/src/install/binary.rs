@@ -21,7 +21,8 @@ pub(crate) async fn install(
 
     context.progress.enter(InstallStep::Download, &target.archive);
     let file = context.scratch.path().join("download");
-    let downloaded = download::fetch(&context.http, &target.archive, &file, target.sha256.as_deref())
+    let client = context.http.get().map_err(|detail| fail(InstallStep::Download, detail))?;
+    let downloaded = download::fetch(client, &target.archive, &file, target.sha256.as_deref())
         .await
         .map_err(|detail| fail(InstallStep::Download, detail))?;
     tracing::debug!(agent = %context.agent, bytes = downloaded.bytes, "archive fetched");

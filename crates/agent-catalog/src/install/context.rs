@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::agent_id::AgentId;
 use crate::error::{CatalogError, InstallStep};
 use crate::host::HostEnvironment;
+use crate::http::LazyClient;
 use crate::install::scratch::Scratch;
 use crate::layout::DataDirectory;
 use crate::progress::ProgressReporter;
@@ -23,7 +24,7 @@ pub(crate) struct InstallContext {
     pub(crate) agent: AgentId,
     pub(crate) data: DataDirectory,
     pub(crate) host: HostEnvironment,
-    pub(crate) http: reqwest::Client,
+    pub(crate) http: LazyClient,
     pub(crate) npm_registry: Option<String>,
     pub(crate) source: Source,
     pub(crate) progress: ProgressReporter,

@@ -29,8 +29,11 @@ pub(super) async fn fetch(
     directory: &Path,
 ) -> Result<(), String> {
     let page = format!("{}/uv/", index.trim_end_matches('/'));
-    let request =
-        context.http.get(&page).header("accept", "application/vnd.pypi.simple.v1+json, text/html;q=0.1");
+    let request = context
+        .http
+        .get()?
+        .get(&page)
+        .header("accept", "application/vnd.pypi.simple.v1+json, text/html;q=0.1");
     let answer = async {
         let response = request.send().await?.error_for_status()?;
         let base = response.url().clone();
@@ -41,7 +44,7 @@ pub(super) async fn fetch(
         .ok_or_else(|| format!("{page} lists no uv {version} for {}", Platform::current()))?;
     let sha256 = wheel.sha256.ok_or_else(|| format!("{page} gives no sha256 for {}", wheel.url))?;
     let file = context.scratch.path().join("uv.whl");
-    download::fetch(&context.http, wheel.url.as_str(), &file, Some(&sha256)).await?;
+    download::fetch(context.http.get()?, wheel.url.as_str(), &file, Some(&sha256)).await?;
     let folder = context.scratch.path().join("uv");
     let (bin, program) = (directory.join("bin"), directory.join("bin/uv"));
     let inside = folder.join(format!("uv-{version}.data/scripts/uv"));
