@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::Result;
-use crate::servers::Server;
+use crate::servers::Target;
 
 /// One keep-alive connection.
 pub(crate) struct Connection {
@@ -112,7 +112,7 @@ impl Head {
 }
 
 /// A POST of a JSON body.
-pub(crate) fn post(server: &Server, path: &str, body: &str) -> Vec<u8> {
+pub(crate) fn post(server: &Target, path: &str, body: &str) -> Vec<u8> {
     let authorization = authorization(server);
     format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{authorization}content-length: {}\r\n\r\n{body}",
@@ -122,18 +122,18 @@ pub(crate) fn post(server: &Server, path: &str, body: &str) -> Vec<u8> {
 }
 
 /// A GET of a stream.
-pub(crate) fn get_stream(server: &Server, path: &str) -> Vec<u8> {
+pub(crate) fn get_stream(server: &Target, path: &str) -> Vec<u8> {
     get(server, path, "accept: text/event-stream\r\n")
 }
 
 /// A GET with some headers of its own.
-pub(crate) fn get(server: &Server, path: &str, headers: &str) -> Vec<u8> {
+pub(crate) fn get(server: &Target, path: &str, headers: &str) -> Vec<u8> {
     let authorization = authorization(server);
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}{authorization}\r\n").into_bytes()
 }
 
 /// The head of an upload, to be followed by its body.
-pub(crate) fn upload(server: &Server, request: &str, media_type: &str, length: u64) -> Vec<u8> {
+pub(crate) fn upload(server: &Target, request: &str, media_type: &str, length: u64) -> Vec<u8> {
     let authorization = authorization(server);
     format!(
         "{request} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media_type}\r\n{authorization}content-length: {length}\r\n\r\n"
@@ -141,6 +141,6 @@ pub(crate) fn upload(server: &Server, request: &str, media_type: &str, length: u
     .into_bytes()
 }
 
-fn authorization(server: &Server) -> String {
+fn authorization(server: &Target) -> String {
     server.token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default()
 }

@@ -31,7 +31,10 @@ fn main() -> ExitCode {
             "limit-http" => limits::serve_http(),
             "limit-stream" => limits::serve_stream(rest),
             "run" => run::run(rest),
-            other => Err(format!("unknown role {other}; use run, agent, limit-http or limit-stream").into()),
+            "load" => measure::load(rest),
+            other => {
+                Err(format!("unknown role {other}; use run, load, agent, limit-http or limit-stream").into())
+            }
         },
     };
     match result {

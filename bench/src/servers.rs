@@ -15,14 +15,27 @@ const TOKEN: &str = "bench-token";
 /// How long a server may take to come up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Where requests go.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// `host:port`.
+    pub(crate) address: String,
+    /// The bearer token it wants.
+    pub(crate) token: Option<&'static str>,
+}
+
+impl Target {
+    /// A server that somebody else started, for a profiler to look at.
+    pub(crate) fn at(address: &str) -> Self {
+        Self { address: address.to_owned(), token: Some(TOKEN) }
+    }
+}
+
 /// A server under measurement.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    /// `host:port`.
-    pub(crate) address: String,
-    /// Its bearer token.
-    pub(crate) token: Option<&'static str>,
+    target: Target,
     /// What its agent is called.
     agent: &'static str,
     /// Where it says that it is well.
@@ -81,7 +94,7 @@ impl Server {
         };
         command.envs(variables.iter().copied());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        Ok(Self { child, address, token, agent, health })
+        Ok(Self { child, target: Target { address, token }, agent, health })
     }
 
     /// The program that copies lines to as many readers.
@@ -111,7 +124,8 @@ impl Server {
             command.args(["-g", "user root;"]);
         }
         let child = command.arg("-c").arg(&file).stdin(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let server = Self { child, address, token: None, agent: "", health: "/healthz" };
+        let target = Target { address, token: None };
+        let server = Self { child, target, agent: "", health: "/healthz" };
         server.wait_until_up().await?;
         Ok(server)
     }
@@ -121,7 +135,8 @@ impl Server {
         let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
         let line = lines.next().ok_or("the server said nothing")??;
         let address = line.strip_prefix("listening on http://").ok_or("no address")?.to_owned();
-        Ok(Self { child, address, token: None, agent: "", health: "/healthz" })
+        let target = Target { address, token: None };
+        Ok(Self { child, target, agent: "", health: "/healthz" })
     }
 
     /// Asks for its health until it says 200.
@@ -151,6 +166,14 @@ impl Server {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+}
+
+impl std::ops::Deref for Server {
+    type Target = Target;
+
+    fn deref(&self) -> &Target {
+        &self.target
     }
 }
 

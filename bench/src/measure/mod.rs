@@ -18,6 +18,8 @@ use crate::Result;
 use crate::context::Context;
 use crate::report::Row;
 
+pub(crate) use requests::load;
+
 type Rows<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>>> + 'a>>;
 
 /// One subject, by the name that selects it on the command line.

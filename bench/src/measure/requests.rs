@@ -10,7 +10,7 @@ use crate::agent;
 use crate::context::{Context, Side};
 use crate::http::{Connection, post};
 use crate::report::{Goal, Row, Samples, percentile};
-use crate::servers::Server;
+use crate::servers::{Server, Target};
 
 const AT_ONCE: usize = 64;
 const ONE_AFTER_THE_OTHER: u64 = 5000;
@@ -46,6 +46,20 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     ])
 }
 
+/// Puts a server under load and says what came back, for whoever profiles it: address, path, connections, seconds.
+pub(crate) fn load(arguments: &[String]) -> Result<()> {
+    let [address, path, connections, seconds] = arguments else {
+        return Err("load wants an address, a path, connections and seconds".into());
+    };
+    let (target, time) = (Target::at(address), Duration::from_secs(seconds.parse()?));
+    let connections = connections.parse()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let rate =
+        runtime.block_on(throughput(&target, std::slice::from_ref(path), "echo", connections, time))?;
+    println!("{rate:.0} requests a second");
+    Ok(())
+}
+
 /// Where a side takes requests to an instance.
 pub(crate) fn path_of(side: Side, instance: &str) -> String {
     match side {
@@ -56,7 +70,7 @@ pub(crate) fn path_of(side: Side, instance: &str) -> String {
 
 /// How many answers a second come back when some connections ask at once, each always the same instance.
 pub(crate) async fn throughput(
-    server: &Server,
+    server: &Target,
     paths: &[String],
     method: &'static str,
     connections: usize,
@@ -99,7 +113,7 @@ struct Template {
 impl Template {
     const DIGITS: u64 = 1_000_000_000_000;
 
-    fn new(server: &Server, path: &str, method: &str) -> Self {
+    fn new(server: &Target, path: &str, method: &str) -> Self {
         let bytes = post(server, path, &agent::request(Self::DIGITS, method));
         let at = memchr::memmem::find(&bytes, Self::DIGITS.to_string().as_bytes()).unwrap_or(0);
         Self { bytes, at }
@@ -113,7 +127,7 @@ impl Template {
 }
 
 /// How long one answer takes, in microseconds, with nothing else going on.
-async fn latency(server: &Server, path: &str) -> Result<f64> {
+async fn latency(server: &Target, path: &str) -> Result<f64> {
     let mut connection = Connection::open(&server.address).await?;
     let mut template = Template::new(server, path, "echo");
     let first = agent::now_ns() % 1_000_000_000_000;
