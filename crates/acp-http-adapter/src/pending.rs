@@ -1,6 +1,7 @@
 //! Requests of clients that wait for the agent.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_edge::Problem;
@@ -30,41 +31,57 @@ pub(crate) enum Delivery {
     OnStream,
 }
 
+/// Somebody who waits.
+#[derive(Debug)]
+struct Waiting {
+    sender: oneshot::Sender<Outcome>,
+    since: Instant,
+}
+
 /// One request that the agent has not answered.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) key: Option<IdempotencyKey>,
     delivery: Delivery,
-    waiters: Vec<oneshot::Sender<Outcome>>,
+    /// Nearly always there is one at the most.
+    waiting: Option<Waiting>,
+    /// Those who sent the same message again.
+    more: Vec<Waiting>,
 }
 
 impl PendingRequest {
     pub(crate) fn new(delivery: Delivery, key: Option<IdempotencyKey>) -> Self {
-        Self { key, delivery, waiters: Vec::new() }
+        Self { key, delivery, waiting: None, more: Vec::new() }
     }
 
     pub(crate) fn wait(&mut self) -> Waiter {
         let (sender, receiver) = oneshot::channel();
+        let waiting = Waiting { sender, since: Instant::now() };
         // Callers that have gone make room for those that come.
-        self.waiters.retain(|waiter| !waiter.is_closed());
-        self.waiters.push(sender);
+        self.more.retain(|one| !one.sender.is_closed());
+        match &self.waiting {
+            Some(one) if !one.sender.is_closed() => self.more.push(waiting),
+            _ => self.waiting = Some(waiting),
+        }
         receiver
     }
 
     /// Nobody will hear the outcome but on the stream.
     pub(crate) fn is_unattended(&self) -> bool {
-        self.delivery == Delivery::OnStream || self.waiters.iter().all(oneshot::Sender::is_closed)
+        self.delivery == Delivery::OnStream || self.all().all(|one| one.sender.is_closed())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Waiting> {
+        self.waiting.iter().chain(&self.more)
     }
 
     pub(crate) fn settle(self, outcome: Outcome) {
-        let mut waiters = self.waiters;
-        let last = waiters.pop();
-        for waiter in waiters {
+        for one in self.more {
             // A caller that left in the meantime has lost nothing: the outcome is on the stream too.
-            let _ = waiter.send(outcome.clone());
+            let _ = one.sender.send(outcome.clone());
         }
-        if let Some(last) = last {
-            let _ = last.send(outcome);
+        if let Some(one) = self.waiting {
+            let _ = one.sender.send(outcome);
         }
     }
 }
@@ -95,6 +112,22 @@ impl PendingRequests {
         let double = id.as_double()?;
         let key = self.0.keys().find(|key| key.as_double() == Some(double))?.clone();
         self.0.remove_entry(&key)
+    }
+
+    /// Takes out those who have waited for `limit`, and says since when the others do. The requests stay.
+    pub(crate) fn take_overdue(
+        &mut self,
+        limit: Duration,
+        now: Instant,
+    ) -> (Vec<oneshot::Sender<Outcome>>, Option<Instant>) {
+        let is_overdue = |one: &mut Waiting| now.duration_since(one.since) >= limit;
+        let mut overdue = Vec::new();
+        for request in self.0.values_mut() {
+            overdue.extend(request.more.extract_if(.., is_overdue));
+            overdue.extend(request.waiting.take_if(is_overdue));
+        }
+        let oldest = self.0.values().flat_map(PendingRequest::all).map(|one| one.since).min();
+        (overdue.into_iter().map(|one| one.sender).collect(), oldest)
     }
 
     pub(crate) fn mark_on_stream(&mut self, id: &RequestId) {
@@ -154,10 +187,23 @@ mod tests {
         let mut first = request.wait();
         let mut second = request.wait();
         assert!(!request.is_unattended());
-        assert_eq!(request.waiters.len(), 2);
+        assert_eq!(request.all().count(), 2);
         request.settle(Outcome::Answer(Bytes::from_static(b"x")));
         for waiter in [&mut first, &mut second] {
             assert!(matches!(waiter.try_recv(), Ok(Outcome::Answer(bytes)) if bytes == "x"));
         }
+    }
+
+    #[test]
+    fn who_has_waited_too_long_is_taken_out_and_the_request_stays() {
+        let mut pending = with(&["1", "2", "3"]);
+        let waiters: Vec<_> =
+            ["1", "1", "2"].iter().map(|json| pending.get_mut(&id(json)).unwrap().wait()).collect();
+        let (limit, now) = (Duration::from_secs(10), Instant::now());
+        let (overdue, oldest) = pending.take_overdue(limit, now);
+        assert!(overdue.is_empty() && oldest.is_some_and(|since| since <= now));
+        let (overdue, oldest) = pending.take_overdue(limit, now + limit * 2);
+        assert_eq!((overdue.len(), oldest, pending.len()), (3, None, 3));
+        drop(waiters);
     }
 }

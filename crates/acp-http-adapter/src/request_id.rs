@@ -5,10 +5,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// A request id in a canonical JSON spelling: equal ids are equal text, and the text is itself valid JSON.
+///
+/// Shared, since one request's id stands in several places while it waits.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct RequestId(Box<str>);
+pub struct RequestId(Arc<str>);
 
 impl RequestId {
     /// Reads an id from its JSON text. `None` when it is neither a string, a number nor null.

@@ -47,6 +47,10 @@ impl<S: Send + Sync> FromRequestParts<S> for ServerId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // The usual id has nothing to decode.
+        if let Some((_, last)) = parts.uri.path().rsplit_once('/').filter(|(_, last)| !last.contains('%')) {
+            return Self::parse(last);
+        }
         let text = Path::<String>::from_request_parts(parts, state).await.map(|Path(text)| text);
         Self::parse(text.as_deref().unwrap_or_default())
     }

@@ -64,13 +64,14 @@ pub(crate) async fn stream(
     if matches!(instance.lock().phase, Phase::Closing | Phase::Gone(_)) {
         return Err(instance.lock().refusal());
     }
-    let (changed, heartbeat) = (instance.watch(), registry.shared.limits.heartbeat);
+    let heartbeat = registry.shared.limits.heartbeat;
     Ok(match view {
         View::Journal => {
             let cursor = JournalCursor::of(request.headers(), replay)?;
             if has_seen_the_whole_journal(&instance, cursor) {
                 return Ok(StatusCode::NO_CONTENT.into_response());
             }
+            let changed = instance.watch_journal();
             respond(JournalFeed::new(instance, cursor), changed, heartbeat)
         }
         View::Messages => {
@@ -78,6 +79,7 @@ pub(crate) async fn stream(
             if has_seen_the_end(&instance, cursor) {
                 return Ok(StatusCode::NO_CONTENT.into_response());
             }
+            let changed = instance.watch();
             respond(MessageFeed::new(instance, cursor), changed, heartbeat)
         }
     })

@@ -1,7 +1,6 @@
 //! `POST /v1/acp/{server_id}`: one message to the agent.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -15,7 +14,7 @@ use super::prefer::{PREFERENCE_APPLIED, Preferences};
 use crate::document::{JsonRpcMessage, JsonRpcResponse};
 use crate::envelope::Envelope;
 use crate::idempotency::IdempotencyKey;
-use crate::instance::{Admission, Incoming, Instance};
+use crate::instance::{Admission, Incoming, Instance, too_late};
 use crate::pending::{Delivery, Outcome, Waiter};
 use crate::registry::{Arriving, Registry};
 use crate::request_id::RequestId;
@@ -93,32 +92,25 @@ async fn wait_for_answer(
     waiter: Waiter,
     preferences: Preferences,
 ) -> Result<Response, Problem> {
-    let own_limit = instance.shared.limits.request_timeout;
-    let limit = [preferences.wait, own_limit].into_iter().flatten().min();
-    let outcome = match limit {
+    let outcome = match preferences.wait {
+        // The instance itself watches the server's own limit.
         None => waiter.await,
         Some(limit) => match tokio::time::timeout(limit, waiter).await {
             Ok(outcome) => outcome,
-            Err(_elapsed) if preferences.respond_async => {
-                instance.lock().pending.mark_on_stream(&id);
-                return Ok(on_stream(preferences));
-            }
-            Err(_elapsed) => return Err(too_late(limit)),
+            Err(_elapsed) => Ok(Outcome::Failed(too_late(limit))),
         },
     };
-    // A dropped sender would be a request that was neither answered nor failed: a bug, but not a hang.
-    conclude(outcome.map_err(|_| Problem::new(Code::Internal, "the server lost track of this request"))?)
-}
-
-fn too_late(limit: Duration) -> Problem {
-    Problem::new(
-        Code::RequestTimeout,
-        format!(
-            "the agent has not answered within {} s; the answer, if it still comes, is on the stream. \
-             `Prefer: respond-async` does not wait at all",
-            limit.as_secs_f64()
-        ),
-    )
+    match outcome {
+        Ok(Outcome::Failed(problem))
+            if preferences.respond_async && problem.code() == Code::RequestTimeout =>
+        {
+            instance.lock().pending.mark_on_stream(&id);
+            Ok(on_stream(preferences))
+        }
+        Ok(outcome) => conclude(outcome),
+        // A dropped sender would be a request that was neither answered nor failed: a bug, but not a hang.
+        Err(_) => Err(Problem::new(Code::Internal, "the server lost track of this request")),
+    }
 }
 
 async fn wait_for_start(waiter: Waiter) -> Result<Response, Problem> {

@@ -1,11 +1,11 @@
 //! How a client's message gets into the queue.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use http_edge::{Code, Problem};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::{Admission, Incoming, Instance};
+use super::{Admission, Incoming, Instance, State};
 use crate::exit_record::{EndCause, ExitRecord};
 use crate::idempotency::IdempotencyKey;
 
@@ -28,16 +28,16 @@ impl Instance {
         }
     }
 
-    fn try_accept(&self, incoming: Incoming) -> Result<Admission, Problem> {
+    fn try_accept(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
         let permits = self.permits_for(&incoming);
         let mut state = self.lock();
+        let said = state.log.events.end();
         let admission =
             state.admit(incoming, || Arc::clone(&self.room).try_acquire_many_owned(permits).ok())?;
         if let Admission::NoRoom(waiting) = &admission {
             state.mark_arriving(waiting.key.as_ref());
         }
-        drop(state);
-        self.wake_after(&admission);
+        self.wake_after(&admission, said, state);
         Ok(admission)
     }
 
@@ -57,26 +57,34 @@ impl Instance {
     async fn wait_for_room(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
         let key = incoming.key.clone();
         let room = self.room_in_time(self.permits_for(&incoming)).await;
-        let admission = match room {
+        match room {
             Ok(room) => self.admit_arrival(incoming, room),
             Err(problem) => {
                 self.forget_arrival(key.as_ref());
                 Err(problem)
             }
-        }?;
-        self.wake_after(&admission);
-        Ok(admission)
+        }
     }
 
-    fn admit_arrival(&self, incoming: Incoming, room: OwnedSemaphorePermit) -> Result<Admission, Problem> {
+    fn admit_arrival(
+        self: &Arc<Self>,
+        incoming: Incoming,
+        room: OwnedSemaphorePermit,
+    ) -> Result<Admission, Problem> {
         let mut state = self.lock();
+        let said = state.log.events.end();
         state.forget_arriving(incoming.key.as_ref());
-        let admission = state.admit(incoming, || Some(room));
-        drop(state);
-        admission.map_err(|problem| match problem.code() {
-            Code::InstanceClosing => self.closed_meanwhile(),
-            _ => problem,
-        })
+        match state.admit(incoming, || Some(room)) {
+            Ok(admission) => {
+                self.wake_after(&admission, said, state);
+                Ok(admission)
+            }
+            Err(problem) if problem.code() == Code::InstanceClosing => {
+                drop(state);
+                Err(self.closed_meanwhile())
+            }
+            Err(problem) => Err(problem),
+        }
     }
 
     /// What a message is told that was here before the end came, unlike one that comes during it.
@@ -105,10 +113,21 @@ impl Instance {
         }
     }
 
-    fn wake_after(&self, admission: &Admission) {
-        if matches!(admission, Admission::Accepted | Admission::Waiting(..) | Admission::Starting(_)) {
+    /// Wakes whoever has something to do now. `said` is where the log ended before.
+    fn wake_after(self: &Arc<Self>, admission: &Admission, said: u64, mut state: MutexGuard<'_, State>) {
+        let taken =
+            matches!(admission, Admission::Accepted | Admission::Waiting(..) | Admission::Starting(_));
+        let watch_overdue = matches!(admission, Admission::Waiting(..)) && !state.overdue_watched;
+        state.overdue_watched |= watch_overdue;
+        let has_said = state.log.events.end() > said;
+        drop(state);
+        if taken {
             self.queued.notify_one();
-            self.announce();
+            // Most messages are news to the journal alone.
+            if has_said { self.announce() } else { self.announce_sent() }
+        }
+        if watch_overdue {
+            self.watch_overdue();
         }
     }
 

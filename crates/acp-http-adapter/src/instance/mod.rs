@@ -5,6 +5,7 @@
 
 mod arrive;
 mod lifecycle;
+mod overdue;
 mod state;
 mod stderr;
 mod stdin;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 pub(crate) use self::lifecycle::{CloseReason, start};
+pub(crate) use self::overdue::too_late;
 pub(crate) use self::state::{Admission, Incoming, Phase, State};
 use crate::clock::now_ms;
 use crate::document::JsonRpcId;
@@ -40,6 +42,8 @@ pub(crate) struct Instance {
     state: Mutex<State>,
     /// Wakes readers when the log or the phase has changed.
     changed: watch::Sender<()>,
+    /// Wakes watchers of the journal, which also shows what clients send.
+    journal_changed: watch::Sender<()>,
     /// Wakes the task that writes to the agent.
     queued: Notify,
     /// Wakes those who wait with another caller for room in the queue.
@@ -67,6 +71,7 @@ impl Instance {
             created_at_ms: now_ms(),
             state: Mutex::new(State::new(log, Arc::clone(&shared.budget), limits)),
             changed: watch::Sender::new(()),
+            journal_changed: watch::Sender::new(()),
             queued: Notify::new(),
             arrivals: Notify::new(),
             room: Arc::new(Semaphore::new(room)),
@@ -86,13 +91,24 @@ impl Instance {
 
     /// Tells every reader that there is something new.
     pub(crate) fn announce(&self) {
-        self.changed.send_replace(());
+        wake(&self.changed);
+        self.announce_sent();
+    }
+
+    /// Tells those who see what clients send that there is something new.
+    fn announce_sent(&self) {
+        wake(&self.journal_changed);
         self.shared.announce();
     }
 
-    /// Follows changes.
+    /// Follows what the agent says.
     pub(crate) fn watch(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
+    }
+
+    /// Follows both directions.
+    pub(crate) fn watch_journal(&self) -> watch::Receiver<()> {
+        self.journal_changed.subscribe()
     }
 
     /// How much waits for the agent to read it.
@@ -152,6 +168,14 @@ impl Instance {
             self.readers.load(Ordering::Relaxed) == 0 && state.pending.is_empty() && state.awaited.is_empty();
         let at_rest = matches!(state.phase, Phase::Running | Phase::Exited(_));
         (unused && at_rest).then(|| now_ms.saturating_sub(state.last_activity_ms))
+    }
+}
+
+/// Nobody to wake is the usual case, and then this costs nothing. Whoever comes meanwhile looks after it came, and
+/// what it is to be told was there before this.
+fn wake(watch: &watch::Sender<()>) {
+    if watch.receiver_count() > 0 {
+        watch.send_replace(());
     }
 }
 

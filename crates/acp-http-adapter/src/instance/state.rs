@@ -112,6 +112,8 @@ pub(crate) struct State {
     pub(crate) keys: RememberedKeys,
     pub(crate) queue: VecDeque<QueuedLine>,
     pub(crate) last_activity_ms: u64,
+    /// Whether a timer runs for those who wait.
+    pub(crate) overdue_watched: bool,
     /// Those who wait to hear whether the process starts.
     start_waiters: Vec<oneshot::Sender<Outcome>>,
     /// Set once the agent no longer takes input.
@@ -134,6 +136,7 @@ impl State {
             keys: RememberedKeys::new(limits.idempotency_keys, limits.replay_bytes / 4),
             queue: VecDeque::new(),
             last_activity_ms: now_ms(),
+            overdue_watched: false,
             start_waiters: Vec::new(),
             input_failure: None,
             budget,

@@ -34,6 +34,8 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
                 () = instance.queued.notified() => {}
                 () = finish.cancelled() => {}
             }
+            // Whoever is about to send gets its turn first: a write for each of them would wake the agent as often.
+            tokio::task::yield_now().await;
             continue;
         }
         if let Err(error) = write_all(&mut pipe, &mut batch, &instance.shared.measures.pipes).await {
