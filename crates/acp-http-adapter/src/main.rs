@@ -49,6 +49,11 @@ impl Launcher for OneAgent {
     }
 }
 
+/// The allocator of musl takes one lock for all threads, and that of glibc is slower on what a request needs; see
+/// `bench/RESULTS.md`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     process_supervisor::become_supervisor_if_asked();
     process_supervisor::become_init_if_first_process();

@@ -12,6 +12,11 @@ mod settings;
 
 use std::process::ExitCode;
 
+/// The allocator of musl takes one lock for all threads, and that of glibc is slower on what a request needs; see
+/// `bench/RESULTS.md`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Before anything else: these roles want a process without threads.
     process_supervisor::become_supervisor_if_asked();
