@@ -1,7 +1,7 @@
 /** What belongs to the server: the way in, its files, its configuration, and where it stands. */
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -97,38 +97,6 @@ test("a server that cannot be reached is told, and another one can be tried", as
   await browser.clear("input[name=server]");
   await browser.press("Connect");
   await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
-});
-
-test("a file is uploaded, read back, changed and saved", async () => {
-  server = await startServer();
-  const local = join(folder, "brought.txt");
-  await writeFile(local, "first words\n");
-  await browser.open(`${server.base}/ui/#/files`);
-  await browser.until("document.querySelector('input[data-purpose=upload]')");
-  await browser.run("upload", "input[data-purpose=upload]", local);
-  await browser.until("document.querySelector('.tree-row')?.innerText.includes('brought.txt')");
-  assert.equal(await readFile(join(server.workspace, "brought.txt"), "utf8"), "first words\n");
-  await browser.press("brought.txt");
-  await browser.until("document.querySelector('.viewer textarea')?.value === 'first words\\n'");
-  await browser.run("fill", ".viewer textarea", "other words\n");
-  await browser.press("Save");
-  await browser.until("document.querySelector('.viewer [role=status]').innerText === 'Saved'");
-  assert.equal(await readFile(join(server.workspace, "brought.txt"), "utf8"), "other words\n");
-  await browser.picture("files");
-});
-
-test("what an agent wrote meanwhile is not overwritten unseen", async () => {
-  server = await startServer();
-  const path = join(server.workspace, "shared.txt");
-  await writeFile(path, "one");
-  await browser.open(`${server.base}/ui/#/files`);
-  await browser.press("shared.txt");
-  await browser.until("document.querySelector('.viewer textarea')?.value === 'one'");
-  await writeFile(path, "by the agent");
-  await browser.run("fill", ".viewer textarea", "by me");
-  await browser.press("Save");
-  await browser.until("document.querySelector('.viewer .alert')");
-  assert.equal(await readFile(path, "utf8"), "by the agent");
 });
 
 test("MCP servers and skills are kept, and a mistake names its field", async () => {

@@ -32,7 +32,7 @@ export interface Browser {
   until(expression: string): Promise<void>;
   /** Waits until the page shows a text. */
   untilShown(text: string): Promise<void>;
-  /** Presses a button by its name. */
+  /** Presses a button by its name, or by the beginning of it where no button has it whole. */
   press(name: string): Promise<void>;
   /** Writes into the message field and sends it. */
   say(text: string): Promise<void>;
@@ -104,12 +104,11 @@ export async function openBrowser(): Promise<Browser> {
     },
     untilShown: (text) => until(`document.body.innerText.includes(${JSON.stringify(text)})`),
     async press(name) {
-      const selector = `button[aria-label=${JSON.stringify(name)}]`;
-      await until(
-        `[...document.querySelectorAll("button:not(:disabled)")].some((button) =>
-          button.matches(${JSON.stringify(selector)}) || button.innerText.includes(${JSON.stringify(name)}))`,
-      );
-      await run("find", "role", "button", "click", "--name", name);
+      const named = `[...document.querySelectorAll("button:not(:disabled)")]
+        .map((button) => button.ariaLabel ?? button.innerText.trim())`;
+      await until(`${named}.some((name) => name.includes(${JSON.stringify(name)}))`);
+      const isWhole = await evaluate<boolean>(`${named}.includes(${JSON.stringify(name)})`);
+      await run("find", "role", "button", "click", "--name", name, ...(isWhole ? ["--exact"] : []));
     },
     async say(text) {
       await until("document.querySelector('textarea[aria-label=Message]:not(:disabled)')");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentOf } from "./content.ts";
+import { contentOf, separatorOf } from "./content.ts";
 
 test("text is text whatever its name, with its byte order mark kept", async () => {
   const content = await contentOf("/a/Makefile", new Blob(["\uFEFFall: täst\r\n"]));
@@ -16,4 +16,11 @@ test("a picture gets its type from its name", async () => {
   const content = await contentOf("/x/y.PNG", new Blob([new Uint8Array([1])]));
   expect(content.kind).toBe("image");
   expect(content.blob.type).toBe("image/png");
+});
+
+test("lines end as they did", () => {
+  expect(separatorOf("a\r\nb\r\n")).toBe("\r\n");
+  expect(separatorOf("a\r\nb\n")).toBe("\n");
+  expect(separatorOf("\na\r\n")).toBe("\n");
+  expect(separatorOf("a")).toBe("\n");
 });

@@ -34,3 +34,8 @@ export async function contentOf(path: string, blob: Blob): Promise<Content> {
   }
   return { kind: "binary", reason: "Not text. It can be downloaded.", blob };
 }
+
+/** What ends the lines of a text: two characters only where all lines do; else one, and the other is kept as it is. */
+export function separatorOf(text: string): "\n" | "\r\n" {
+  return text.includes("\r\n") && !/(^|[^\r])\n/.test(text) ? "\r\n" : "\n";
+}

@@ -1,19 +1,33 @@
 /** One file: text to read and change, a picture to see, anything else to take along. */
 
-import { useCallback, useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { sizeText } from "../text/size.ts";
 import { useWorkbench } from "../view/context.ts";
 import { downloadBlob } from "../view/hand-out.ts";
+import { SureButton } from "../view/sure.tsx";
 import { useTask } from "../view/task.ts";
 import { type Content, contentOf, nameOf } from "./content.ts";
 
+const Editor = lazy(() => import("./editor.tsx"));
+
+/** What was changed and not saved, by path; kept while other files are looked at. */
+export type Drafts = Map<string, Draft>;
+
+interface Draft {
+  readonly text: string;
+  /** The state of the file that was changed. */
+  readonly etag: string | undefined;
+}
+
 interface Props {
   readonly path: string;
+  readonly drafts: Drafts;
+  onMove(): void;
   onGone(): void;
   onClose(): void;
 }
 
-export function Viewer({ path, onGone, onClose }: Props): React.ReactNode {
+export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.ReactNode {
   const { api } = useWorkbench();
   const task = useTask();
   const { run } = task;
@@ -21,29 +35,41 @@ export function Viewer({ path, onGone, onClose }: Props): React.ReactNode {
   const [etag, setEtag] = useState<string>();
   const [text, setText] = useState("");
   const [isSaved, setIsSaved] = useState(false);
+  const [isConflict, setIsConflict] = useState(false);
 
   const load = useCallback(async () => {
     const read = await api.read(path);
     const found = await contentOf(path, read.blob);
+    const draft = drafts.get(path);
     setContent(found);
-    setEtag(read.etag);
-    if (found.kind === "text") setText(found.text);
-  }, [api, path]);
+    setEtag(draft ? draft.etag : read.etag);
+    setIsConflict(false);
+    if (found.kind === "text") setText(draft?.text ?? found.text);
+  }, [api, path, drafts]);
   useEffect(() => run(load), [run, load]);
 
-  const save = (): void =>
+  const change = (next: string): void => {
+    setText(next);
+    if (content?.kind !== "text" || next === content.text) drafts.delete(path);
+    else drafts.set(path, { text: next, etag });
+  };
+  const save = (over: "what was read" | "anything"): void =>
     task.run(async () => {
-      // Only over what was read: what the agent wrote meanwhile is not lost unseen.
-      await api.write(path, text, etag);
+      try {
+        // Only over what was read: what the agent wrote meanwhile is not lost unseen.
+        await api.write(path, text, over === "anything" ? undefined : etag);
+      } catch (error) {
+        if (!isChangedMeanwhile(error)) throw error;
+        setIsConflict(true);
+        return;
+      }
+      drafts.delete(path);
       await load();
       setIsSaved(true);
     });
-  const remove = (): void => {
-    if (confirm(`Delete ${path}?`)) task.run(() => api.remove(path).then(onGone));
-  };
-  const rename = (): void => {
-    const to = prompt("New path", path);
-    if (to && to !== path) task.run(() => api.move(path, to).then(onGone));
+  const dropDraft = (): void => {
+    drafts.delete(path);
+    task.run(load);
   };
   const isChanged = content?.kind === "text" && text !== content.text;
 
@@ -53,21 +79,31 @@ export function Viewer({ path, onGone, onClose }: Props): React.ReactNode {
         <strong className="ellipsis" title={path}>
           {nameOf(path)}
         </strong>
+        {isChanged && <span className="chip">changed</span>}
         {content && <small className="muted">{sizeText(content.blob.size)}</small>}
         {content?.kind === "text" && (
-          <button type="button" className="primary" disabled={!isChanged || task.isBusy} onClick={save}>
+          <button
+            type="button"
+            className="primary"
+            title="Ctrl+S"
+            disabled={!isChanged || task.isBusy}
+            onClick={() => save("what was read")}
+          >
             Save
           </button>
         )}
         <button type="button" disabled={!content} onClick={() => content && downloadBlob(nameOf(path), content.blob)}>
           Download
         </button>
-        <button type="button" onClick={rename}>
+        <button type="button" onClick={onMove}>
           Move
         </button>
-        <button type="button" className="danger" onClick={remove}>
-          Delete
-        </button>
+        <SureButton
+          name="Delete"
+          question="Really delete it"
+          isBusy={task.isBusy}
+          onSure={() => task.run(() => api.remove(path).then(onGone))}
+        />
         <button type="button" className="icon" aria-label="Close file" onClick={onClose}>
           ×
         </button>
@@ -77,21 +113,41 @@ export function Viewer({ path, onGone, onClose }: Props): React.ReactNode {
           {task.error}
         </p>
       )}
+      {isConflict && (
+        <div role="alert" className="alert small conflict">
+          <span>This file has changed since it was read. Nothing was saved.</span>
+          <button type="button" onClick={dropDraft}>
+            Show what is there now
+          </button>
+          <button type="button" className="danger" onClick={() => save("anything")}>
+            Save mine over it
+          </button>
+        </div>
+      )}
       <p className="visually-hidden" role="status">
         {isSaved && !isChanged ? "Saved" : ""}
       </p>
+      {!content && !task.error && <p className="splash">Loading…</p>}
       {content?.kind === "text" && (
-        <textarea
-          aria-label={`Text of ${nameOf(path)}`}
-          spellCheck={false}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
+        <Suspense fallback={<p className="splash">Loading…</p>}>
+          <Editor
+            path={path}
+            text={content.text}
+            draft={text}
+            onChange={change}
+            onSave={() => isChanged && save("what was read")}
+          />
+        </Suspense>
       )}
       {content?.kind === "image" && <Picture blob={content.blob} name={nameOf(path)} />}
       {content?.kind === "binary" && <p className="splash">{content.reason}</p>}
     </section>
   );
+}
+
+/** The server says that the file is not what it was. */
+function isChangedMeanwhile(error: unknown): boolean {
+  return error instanceof Error && "status" in error && error.status === 412;
 }
 
 function Picture({ blob, name }: { readonly blob: Blob; readonly name: string }): React.ReactNode {

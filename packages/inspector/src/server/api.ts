@@ -36,6 +36,8 @@ export interface Api {
   remove(path: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
   move(from: string, to: string): Promise<void>;
+  /** Tells of changes below a folder until the signal ends it. */
+  watch(path: string, onChange: () => void, signal: AbortSignal): Promise<void>;
   /** A folder with all that is in it, as a `tar.gz`. */
   pack(path: string): Promise<Blob>;
   configEntries(kind: ConfigKind, directory: string): Promise<Readonly<Record<string, unknown>>>;
@@ -66,6 +68,9 @@ export async function createApi({ base, token }: Target): Promise<Api> {
     remove: (path) => files.delete(path, { recursive: true }),
     makeFolder: (path) => files.mkdir(path),
     move: (from, to) => files.move(from, to),
+    async watch(path, onChange, signal) {
+      for await (const _ of files.watch(path, { recursive: true, signal })) onChange();
+    },
     pack: async (path) => new Response(await files.download(path, "tar.gz")).blob(),
     configEntries: (kind, directory) => configOf(kind).list(directory),
     // The server checks what a form says, and names the field that is wrong.

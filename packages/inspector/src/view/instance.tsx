@@ -1,11 +1,12 @@
 /** One instance: its conversation, its raw lines, or both side by side. */
 
-import { lazy, useEffect, useState } from "react";
+import { lazy, useState } from "react";
 import { Chat } from "../conversation/chat.tsx";
 import type { Watched } from "../journal/fold.ts";
 import { exitText } from "../journal/instance.ts";
 import { useWorkbench } from "./context.ts";
 import { formatPlace, INSTANCE_TABS, type InstanceTab, type Place } from "./place.ts";
+import { SureButton } from "./sure.tsx";
 import { useTask } from "./task.ts";
 
 const RawView = lazy(() => import("../raw/raw.tsx"));
@@ -56,7 +57,12 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
           </button>
         )}
         {state.status !== "closed" && (
-          <EndButton isBusy={task.isBusy} onEnd={() => task.run(() => acting.end(state.serverId))} />
+          <SureButton
+            name="End"
+            question="Really end it"
+            isBusy={task.isBusy}
+            onSure={() => task.run(() => acting.end(state.serverId))}
+          />
         )}
       </div>
       {task.error && (
@@ -75,23 +81,5 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
         {(place.tab === "raw" || isSideBySide) && <RawView key={state.serverId} watched={watched} />}
       </div>
     </section>
-  );
-}
-
-/** How long the second press may take. */
-const SURE_MS = 4000;
-
-/** Ends somebody's work, so it takes two presses. */
-function EndButton({ isBusy, onEnd }: { readonly isBusy: boolean; onEnd(): void }): React.ReactNode {
-  const [isAsking, setIsAsking] = useState(false);
-  useEffect(() => {
-    if (!isAsking) return undefined;
-    const timer = setTimeout(() => setIsAsking(false), SURE_MS);
-    return () => clearTimeout(timer);
-  }, [isAsking]);
-  return (
-    <button type="button" className="danger" disabled={isBusy} onClick={() => (isAsking ? onEnd() : setIsAsking(true))}>
-      {isAsking ? "Really end it" : "End"}
-    </button>
   );
 }

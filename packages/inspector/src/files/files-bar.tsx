@@ -1,0 +1,87 @@
+/** Which folder is shown, and what can be done with it. */
+
+import { useRef, useState } from "react";
+import { useWorkbench } from "../view/context.ts";
+import { downloadBlob } from "../view/hand-out.ts";
+import { SureButton } from "../view/sure.tsx";
+import type { Task } from "../view/task.ts";
+import { nameOf } from "./content.ts";
+import type { Dropped } from "./dropped.ts";
+
+/** Browsers have it and React's types do not. */
+const WHOLE_FOLDERS = { webkitdirectory: "" };
+
+interface Props {
+  readonly root: string;
+  readonly folder: string;
+  readonly task: Task;
+  onRoot(path: string): void;
+  onBring(files: readonly Dropped[]): void;
+  onMakeFolder(): void;
+  onMove(): void;
+  onDelete(): void;
+  onRefresh(): void;
+}
+
+export function FilesBar(props: Props): React.ReactNode {
+  const { root, folder, task, onRoot, onBring } = props;
+  const { api } = useWorkbench();
+  const [typed, setTyped] = useState(root);
+  const files = useRef<HTMLInputElement>(null);
+  const folders = useRef<HTMLInputElement>(null);
+
+  const picked = ({ target }: React.ChangeEvent<HTMLInputElement>): void => {
+    // A picked folder's files say where in it they were.
+    const list = [...(target.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+    target.value = "";
+    onBring(list);
+  };
+
+  return (
+    <div className="raw-bar">
+      <form
+        className="files-root"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onRoot(typed);
+        }}
+      >
+        <input aria-label="Folder to show" value={typed} onChange={(event) => setTyped(event.target.value)} />
+      </form>
+      <input ref={files} type="file" multiple hidden data-purpose="upload" onChange={picked} />
+      <input ref={folders} type="file" {...WHOLE_FOLDERS} hidden data-purpose="upload-folder" onChange={picked} />
+      <button type="button" disabled={task.isBusy} onClick={() => files.current?.click()}>
+        Upload files
+      </button>
+      <button type="button" disabled={task.isBusy} onClick={() => folders.current?.click()}>
+        Upload folder
+      </button>
+      <button type="button" onClick={props.onMakeFolder}>
+        New folder
+      </button>
+      <button
+        type="button"
+        disabled={task.isBusy}
+        onClick={() => task.run(async () => downloadBlob(`${nameOf(folder)}.tar.gz`, await api.pack(folder)))}
+      >
+        Download folder
+      </button>
+      {folder !== root && (
+        <>
+          <button type="button" onClick={props.onMove}>
+            Move folder
+          </button>
+          <SureButton
+            name="Delete folder"
+            question={`Really delete ${nameOf(folder)}`}
+            isBusy={task.isBusy}
+            onSure={props.onDelete}
+          />
+        </>
+      )}
+      <button type="button" onClick={props.onRefresh}>
+        Refresh
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+import { joinPath, parentOf } from "./path.ts";
+
+test("paths are put together and taken apart", () => {
+  expect(joinPath("/", "a")).toBe("/a");
+  expect(joinPath("/a/", "b/c")).toBe("/a/b/c");
+  expect(parentOf("/a/b/")).toBe("/a");
+  expect(parentOf("/a")).toBe("/");
+});
