@@ -2,8 +2,10 @@
 
 import { useCallback, useEffect, useState } from "react";
 import type { JsonObject } from "../json.ts";
+import { durationText } from "../text/duration.ts";
 import { Json } from "../text/json.tsx";
 import { useSnapshot, useWorkbench } from "./context.ts";
+import { limitTexts } from "./limits.ts";
 import { useTask } from "./task.ts";
 
 const EVERY_MS = 5000;
@@ -24,7 +26,7 @@ export default function ServerView(): React.ReactNode {
   const states = [...instances.values()].map(({ state }) => state.status);
   const lines = [...instances.values()].reduce((sum, { count }) => sum + count, 0);
   const uptime = typeof health?.uptimeMs === "number" ? durationText(health.uptimeMs) : "";
-  const facts: readonly (readonly [string, string])[] = [
+  const facts: readonly Fact[] = [
     ["Address", target.base],
     ["Token", target.token ? "given" : "none"],
     ["Status", String(health?.status ?? "")],
@@ -35,6 +37,7 @@ export default function ServerView(): React.ReactNode {
     ["Instances", `${states.filter((status) => status === "running").length} running, ${states.length} known`],
     ["Lines seen", String(lines)],
   ];
+  const limits = limitTexts(health);
   return (
     <section className="page" aria-labelledby="server-title">
       <h1 id="server-title">Server</h1>
@@ -43,14 +46,13 @@ export default function ServerView(): React.ReactNode {
           {task.error}
         </p>
       )}
-      <dl className="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
+      {limits.length > 0 && (
+        <section className="card wide" aria-labelledby="limits-title">
+          <h2 id="limits-title">Limits</h2>
+          <Facts facts={limits} />
+        </section>
+      )}
       {health && (
         <details>
           <summary>All that the server says of itself</summary>
@@ -61,8 +63,17 @@ export default function ServerView(): React.ReactNode {
   );
 }
 
-function durationText(milliseconds: number): string {
-  const seconds = Math.floor(milliseconds / 1000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  return hours > 0 ? `${hours} h ${minutes} min` : minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+type Fact = readonly [name: string, text: string];
+
+function Facts({ facts }: { readonly facts: readonly Fact[] }): React.ReactNode {
+  return (
+    <dl className="facts">
+      {facts.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text || "…"}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
