@@ -129,10 +129,23 @@ test("mode and model are chosen and stay chosen", async () => {
 });
 
 test("slash commands are offered", async () => {
+  const field = "document.querySelector('textarea[aria-label=Message]')";
   await browser.run("fill", "textarea[aria-label=Message]", "/perm");
-  await browser.until("document.querySelectorAll('.commands li').length === 2");
+  await browser.until("document.querySelectorAll('.commands [role=option]').length === 2");
   await browser.picture("commands");
-  await browser.clear("textarea[aria-label=Message]");
+  await browser.run("press", "ArrowDown");
+  await browser.until("document.querySelectorAll('.commands [role=option]')[1].ariaSelected === 'true'");
+  await browser.run("press", "Escape");
+  await browser.until("!document.querySelector('.commands')");
+  await browser.run("fill", "textarea[aria-label=Message]", "/ech");
+  await browser.run("press", "Tab");
+  await browser.until(`${field}.value === "/echo " && document.activeElement === ${field}`);
+  await browser.run("keyboard", "inserttext", "by command");
+  await browser.run("press", "Enter");
+  await browser.until(
+    "[...document.querySelectorAll('.bubble.agent')].some((said) => said.innerText === 'by command')",
+  );
+  await browser.until(idle);
 });
 
 test("a file is attached and reaches the agent as a link to where it now lies", async () => {

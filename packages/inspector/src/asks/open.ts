@@ -1,7 +1,8 @@
 /** All requests that wait for a person, of all instances. */
 
 import type { Watched } from "../journal/fold.ts";
-import type { Ask } from "../journal/types.ts";
+import { nameOfSession } from "../journal/session.ts";
+import type { Ask, InstanceState } from "../journal/types.ts";
 
 /** A request with the instance it came from. */
 export interface OpenAsk {
@@ -11,13 +12,18 @@ export interface OpenAsk {
   readonly ask: Ask;
 }
 
+function titleIn(state: InstanceState, sessionId: string | undefined): string | undefined {
+  const session = state.sessions.get(sessionId ?? "");
+  return session && nameOfSession(session);
+}
+
 /** The oldest first. */
 export function openAsks(instances: ReadonlyMap<string, Watched>): readonly OpenAsk[] {
   const open = [...instances.values()].flatMap(({ state }) =>
     state.asks.map((ask) => ({
       serverId: state.serverId,
       agent: state.agent,
-      sessionTitle: state.sessions.get(ask.sessionId ?? "")?.title,
+      sessionTitle: titleIn(state, ask.sessionId),
       ask,
     })),
   );

@@ -24,7 +24,12 @@ export function PermissionCard({ open: { serverId, ask } }: { readonly open: Ope
       <h2>
         {request.toolKind && <span className="chip">{request.toolKind}</span>} {request.title || "Permission"}
       </h2>
-      {tool?.type === "tool" && <ToolDetails tool={tool} terminals={undefined} />}
+      {tool?.type === "tool" && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        <div className="ask-details" tabIndex={0}>
+          <ToolDetails tool={tool} terminals={undefined} />
+        </div>
+      )}
       {task.error && (
         <p role="alert" className="alert small">
           {task.error}

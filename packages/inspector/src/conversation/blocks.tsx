@@ -110,6 +110,10 @@ function Pieces({ text }: { readonly text: string }): React.ReactNode {
   );
 }
 
+/** Colours of a terminal that an agent quotes. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for.
+const COLOURS = /\u001b\[[0-9;]*m/g;
+
 /** A piece of markdown; its plain text until the library is there. */
 export function RichText({
   text,
@@ -120,7 +124,7 @@ export function RichText({
 }): React.ReactNode {
   return (
     <Suspense fallback={<p className="plain">{text}</p>}>
-      <Markdown text={definitions === "" ? text : `${text}\n\n${definitions}\n`} />
+      <Markdown text={(definitions === "" ? text : `${text}\n\n${definitions}\n`).replace(COLOURS, "")} />
     </Suspense>
   );
 }

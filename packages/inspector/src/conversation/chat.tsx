@@ -1,6 +1,7 @@
 /** The conversation of one session, and the means to go on with it. */
 
 import { useState } from "react";
+import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { useWorkbench } from "../view/context.ts";
 import { go, type Place } from "../view/place.ts";
@@ -83,15 +84,16 @@ export function Chat({ state, place }: Props): React.ReactNode {
   );
 }
 
-function sessionName({ title, id, isClosed }: SessionState): string {
-  return `${title ? `${title} (${id.slice(0, 18)})` : id}${isClosed ? ", closed" : ""}`;
+function sessionName(session: SessionState): string {
+  return `${nameOfSession(session)}${session.isClosed ? " (closed)" : ""}`;
 }
 
 function UsageText({ usage }: { readonly usage: NonNullable<SessionState["usage"]> }): React.ReactNode {
   const { used, size, cost } = usage;
-  const parts = [used === undefined ? undefined : size ? `${used} of ${size} tokens` : `${used} tokens`, cost].filter(
-    (part) => part !== undefined,
-  );
+  const tokens = used?.toLocaleString("en");
+  const told =
+    tokens === undefined ? undefined : size ? `${tokens} of ${size.toLocaleString("en")} tokens` : `${tokens} tokens`;
+  const parts = [told, cost].filter((part) => part !== undefined);
   if (parts.length === 0) return null;
   return <span className="muted usage">{parts.join(" · ")}</span>;
 }

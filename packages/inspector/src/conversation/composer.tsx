@@ -1,12 +1,13 @@
 /** Where the user writes: text, slash commands, files that are picked or dropped; and the button that stops a turn. */
 
-import { type DragEvent, type FormEvent, type KeyboardEvent, useRef, useState } from "react";
+import { type DragEvent, type FormEvent, type KeyboardEvent, useId, useRef, useState } from "react";
 import { freshId } from "../id.ts";
 import type { InstanceState, SessionState } from "../journal/types.ts";
-import { textOf } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { useWorkbench } from "../view/context.ts";
 import { ClipIcon, FileIcon } from "../view/icons.tsx";
 import { useTask } from "../view/task.ts";
+import { Commands, optionId } from "./commands.tsx";
 import { fittingCommands, resourceLink, uploadPath } from "./compose.ts";
 
 interface Props {
@@ -27,12 +28,16 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   const [text, setText] = useState("");
   const [attached, setAttached] = useState<readonly Attached[]>([]);
   const [isOver, setIsOver] = useState(false);
+  const [place, setPlace] = useState(0);
+  const [isDismissed, setIsDismissed] = useState(false);
+  const list = useId();
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   const task = useTask();
   const upload = useTask();
   const isWorking = session.turns.length > 0;
-  const commands = fittingCommands(text, session.commands);
+  const commands = isDismissed ? [] : fittingCommands(text, session.commands);
+  const active = Math.min(place, commands.length - 1);
 
   const attach = (files: Iterable<File>): void =>
     upload.run(async () => {
@@ -49,16 +54,39 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
     const said = text.trim();
     if ((said === "" && attached.length === 0) || isDisabled || upload.isBusy) return;
     const prompt = [...(said === "" ? [] : [{ type: "text", text: said }]), ...attached.map(resourceLink)];
-    setText("");
+    write("");
     setAttached([]);
     // The journal shows the turn and how it ends; only what never reached the agent is told here.
     task.run(() => acting.request(state.serverId, "session/prompt", { sessionId: session.id, prompt }).catch(unshown));
   };
   const cancel = (): void => task.run(() => acting.notify(state.serverId, "session/cancel", { sessionId: session.id }));
 
+  const write = (next: string): void => {
+    setText(next);
+    setPlace(0);
+    setIsDismissed(false);
+  };
+  const complete = (command: JsonObject): void => {
+    write(`/${String(command.name)} `);
+    area.current?.focus();
+  };
+  /** Keys that mean something to the list of commands while it is there. */
+  const onListKey = (key: string): boolean => {
+    const chosen = commands[active];
+    if (!chosen) return false;
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      const step = key === "ArrowDown" ? 1 : -1;
+      setPlace((active + step + commands.length) % commands.length);
+    } else if (key === "Escape") setIsDismissed(true);
+    else if (key === "Tab" || (key === "Enter" && text !== `/${String(chosen.name)}`)) complete(chosen);
+    else return false;
+    return true;
+  };
   const onKey = (event: KeyboardEvent): void => {
-    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) send(event);
-    if (event.key === "Escape" && isWorking) cancel();
+    if (event.nativeEvent.isComposing || event.shiftKey) return;
+    if (onListKey(event.key)) event.preventDefault();
+    else if (event.key === "Enter") send(event);
+    else if (event.key === "Escape" && isWorking) cancel();
   };
   const onDrop = (event: DragEvent): void => {
     event.preventDefault();
@@ -78,23 +106,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
       onDragLeave={() => setIsOver(false)}
       onDrop={onDrop}
     >
-      {commands.length > 0 && (
-        <ul className="commands" aria-label="Commands">
-          {commands.map((command) => (
-            <li key={String(command.name)}>
-              <button
-                type="button"
-                onClick={() => {
-                  setText(`/${command.name} `);
-                  area.current?.focus();
-                }}
-              >
-                <strong>/{String(command.name)}</strong> <small>{textOf(command.description)}</small>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {commands.length > 0 && <Commands id={list} commands={commands} active={active} onChoose={complete} />}
       {(task.error ?? upload.error) && (
         <p role="alert" className="alert small">
           {task.error ?? upload.error}
@@ -145,7 +157,11 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
           value={text}
           rows={Math.min(8, text.split("\n").length)}
           disabled={isDisabled}
-          onChange={(event) => setText(event.target.value)}
+          role="combobox"
+          aria-expanded={commands.length > 0}
+          aria-controls={list}
+          aria-activedescendant={commands.length > 0 ? optionId(list, active) : undefined}
+          onChange={(event) => write(event.target.value)}
           onKeyDown={onKey}
         />
         {isWorking && (

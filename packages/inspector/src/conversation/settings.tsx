@@ -86,19 +86,21 @@ interface SelectProps {
 
 function Select({ name, value, options, isDisabled, onChange }: SelectProps): React.ReactNode {
   return (
-    <select
-      aria-label={name}
-      title={name}
-      value={value ?? ""}
-      disabled={isDisabled}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      {value === undefined && <option value="">{name}</option>}
-      {options.map(({ id, name: text }) => (
-        <option key={id} value={id}>
-          {text}
-        </option>
-      ))}
-    </select>
+    <label className="setting">
+      <span>{name}</span>
+      <select
+        aria-label={name}
+        value={value ?? ""}
+        disabled={isDisabled}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        {value === undefined && <option value="">—</option>}
+        {options.map(({ id, name: text }) => (
+          <option key={id} value={id}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

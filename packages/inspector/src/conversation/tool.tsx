@@ -3,11 +3,14 @@
 import { lazy, Suspense } from "react";
 import type { InstanceState, ToolItem } from "../journal/types.ts";
 import { objectOf, textOf } from "../json.ts";
+import { Code } from "../text/code.tsx";
 import { Json } from "../text/json.tsx";
+import { Long } from "../text/long.tsx";
 import { isForTerminal, Terminal } from "../text/terminal.tsx";
 import { ToolIcon } from "../view/icons.tsx";
 import { Block } from "./blocks.tsx";
 import { Fold } from "./fold.tsx";
+import { commandOf, printedBy, restOfInput } from "./tool-text.ts";
 
 const Diff = lazy(() => import("./diff.tsx"));
 
@@ -47,6 +50,12 @@ const TONES: Readonly<Record<ToolItem["status"], string | undefined>> = {
 };
 
 export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
+  const command = commandOf(tool.rawInput);
+  const rest = restOfInput(tool.rawInput);
+  const terminal = terminals?.get(tool.terminalId ?? "");
+  const isShown = tool.content.some(({ type, terminalId }) => type === "terminal" && terminalId === tool.terminalId);
+  const own = !isShown && terminal && (terminal.output !== "" || terminal.exit) ? terminal : undefined;
+  const hasResult = tool.content.length > 0 || own !== undefined;
   return (
     <div className="tool-details">
       {tool.locations.length > 0 && (
@@ -56,32 +65,40 @@ export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
             .join(", ")}
         </p>
       )}
-      {tool.rawInput !== undefined && (
-        <div>
-          <small className="muted">Input</small>
-          <Json value={tool.rawInput} />
-        </div>
+      {command !== undefined && (
+        <Long text={command} show={(text) => <Code className="json" text={text} language="bash" />} />
       )}
+      {rest !== undefined &&
+        (hasResult || command !== undefined ? (
+          <Fold name={`${tool.key} input`} className="raw-fold" summary="Input" content={() => <Json value={rest} />} />
+        ) : (
+          <Json value={rest} />
+        ))}
       {tool.content.map((content, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the list is replaced whole and its parts have no names.
-        <ToolContent key={index} content={content} terminals={terminals} />
+        <ToolContent key={index} content={content} tool={tool} terminals={terminals} />
       ))}
-      {tool.rawOutput !== undefined && (
-        <div>
-          <small className="muted">Output</small>
+      {own && <Terminal {...own} />}
+      {tool.rawOutput !== undefined &&
+        (hasResult ? (
+          <Fold
+            name={`${tool.key} output`}
+            className="raw-fold"
+            summary="Raw output"
+            content={() => <Json value={tool.rawOutput} />}
+          />
+        ) : (
           <RawOutput value={tool.rawOutput} />
-        </div>
-      )}
+        ))}
     </div>
   );
 }
 
-interface ContentProps {
+interface ContentProps extends Props {
   readonly content: ToolItem["content"][number];
-  readonly terminals: Props["terminals"];
 }
 
-function ToolContent({ content, terminals }: ContentProps): React.ReactNode {
+function ToolContent({ content, tool, terminals }: ContentProps): React.ReactNode {
   if (content.type === "diff") {
     return (
       <Suspense fallback={<Json value={content} />}>
@@ -96,16 +113,28 @@ function ToolContent({ content, terminals }: ContentProps): React.ReactNode {
   if (content.type === "terminal") {
     const terminal = terminals?.get(textOf(content.terminalId) ?? "");
     if (terminal) return <Terminal {...terminal} />;
-    return <p className="muted">A terminal of another client; what it printed did not pass here.</p>;
+    return <p className="muted small">A terminal of which nothing passed here.</p>;
   }
   if (content.type === "content") {
     const block = objectOf(content.content);
     const text = textOf(block.text);
-    return text !== undefined && isForTerminal(text) ? <Terminal output={text} /> : <Block block={block} />;
+    return text === undefined ? <Block block={block} /> : <ToolText text={text} tool={tool} />;
   }
   return <Json value={content} />;
 }
 
+/** Kinds of tools that give what they found, as it is. Some agents put it into a block of code, others do not. */
+const AS_IT_IS: readonly unknown[] = ["read", "search", "fetch"];
+
+function ToolText({ text, tool }: { readonly text: string; readonly tool: ToolItem }): React.ReactNode {
+  const isMarkdown = text.includes("```");
+  if (isForTerminal(text) || (tool.kind === "execute" && !isMarkdown)) return <Terminal output={text} />;
+  if (isMarkdown || !AS_IT_IS.includes(tool.kind)) return <Block block={{ type: "text", text }} />;
+  const language = /\.(\w+)$/.exec(textOf(tool.locations[0]?.path) ?? "")?.[1]?.toLowerCase();
+  return <Long text={text} show={(part) => <Code className="json" text={part} language={language} />} />;
+}
+
 function RawOutput({ value }: { readonly value: unknown }): React.ReactNode {
-  return typeof value === "string" && isForTerminal(value) ? <Terminal output={value} /> : <Json value={value} />;
+  const printed = printedBy(value);
+  return printed === undefined ? <Json value={value} /> : <Terminal output={printed} />;
 }

@@ -1,8 +1,9 @@
-/** Which folder is shown, and what can be done with it. */
+/** Which folder is shown, and what can be done with the one that is chosen. */
 
 import { useRef, useState } from "react";
 import { useWorkbench } from "../view/context.ts";
 import { downloadBlob } from "../view/hand-out.ts";
+import { FolderIcon } from "../view/icons.tsx";
 import { SureButton } from "../view/sure.tsx";
 import type { Task } from "../view/task.ts";
 import { nameOf } from "./content.ts";
@@ -38,50 +39,65 @@ export function FilesBar(props: Props): React.ReactNode {
   };
 
   return (
-    <div className="raw-bar">
+    <>
       <form
-        className="files-root"
+        className="raw-bar"
         onSubmit={(event) => {
           event.preventDefault();
           onRoot(typed);
         }}
       >
-        <input aria-label="Folder to show" value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <input
+          className="files-root"
+          aria-label="Folder to show"
+          value={typed}
+          spellCheck={false}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <button type="submit" disabled={typed === root}>
+          Show
+        </button>
+        <button type="button" onClick={props.onRefresh}>
+          Refresh
+        </button>
       </form>
-      <input ref={files} type="file" multiple hidden data-purpose="upload" onChange={picked} />
-      <input ref={folders} type="file" {...WHOLE_FOLDERS} hidden data-purpose="upload-folder" onChange={picked} />
-      <button type="button" disabled={task.isBusy} onClick={() => files.current?.click()}>
-        Upload files
-      </button>
-      <button type="button" disabled={task.isBusy} onClick={() => folders.current?.click()}>
-        Upload folder
-      </button>
-      <button type="button" onClick={props.onMakeFolder}>
-        New folder
-      </button>
-      <button
-        type="button"
-        disabled={task.isBusy}
-        onClick={() => task.run(async () => downloadBlob(`${nameOf(folder)}.tar.gz`, await api.pack(folder)))}
-      >
-        Download folder
-      </button>
-      {folder !== root && (
-        <>
-          <button type="button" onClick={props.onMove}>
-            Move folder
-          </button>
-          <SureButton
-            name="Delete folder"
-            question={`Really delete ${nameOf(folder)}`}
-            isBusy={task.isBusy}
-            onSure={props.onDelete}
-          />
-        </>
-      )}
-      <button type="button" onClick={props.onRefresh}>
-        Refresh
-      </button>
-    </div>
+      <div className="raw-bar">
+        <span className="files-folder ellipsis" title={folder}>
+          <FolderIcon /> {nameOf(folder)}
+        </span>
+        <input ref={files} type="file" multiple hidden data-purpose="upload" onChange={picked} />
+        <input ref={folders} type="file" {...WHOLE_FOLDERS} hidden data-purpose="upload-folder" onChange={picked} />
+        <button type="button" disabled={task.isBusy} onClick={() => files.current?.click()}>
+          Upload files
+        </button>
+        <button type="button" disabled={task.isBusy} onClick={() => folders.current?.click()}>
+          Upload folder
+        </button>
+        <button type="button" onClick={props.onMakeFolder}>
+          New folder
+        </button>
+        <button
+          type="button"
+          disabled={task.isBusy}
+          aria-label="Download folder"
+          onClick={() => task.run(async () => downloadBlob(`${nameOf(folder)}.tar.gz`, await api.pack(folder)))}
+        >
+          Download
+        </button>
+        {folder !== root && (
+          <>
+            <button type="button" aria-label="Move folder" onClick={props.onMove}>
+              Move
+            </button>
+            <SureButton
+              name="Delete folder"
+              question={`Really delete ${nameOf(folder)}`}
+              isBusy={task.isBusy}
+              onSure={props.onDelete}
+            />
+          </>
+        )}
+      </div>
+    </>
   );
 }

@@ -3,6 +3,7 @@
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 import { type JournalEvent, keyOf } from "./event.ts";
 import { withItem, withSession, withTool } from "./session.ts";
+import { withServed } from "./terminals.ts";
 import type { Ask, InstanceState, NoticeItem, PendingRequest } from "./types.ts";
 
 /** Requests that a program answers for the agent. They are no questions to a person. */
@@ -38,7 +39,11 @@ export function withWithdrawal(instance: InstanceState, key: string, event: numb
 export function withAnswer(instance: InstanceState, envelope: JsonObject, line: JournalEvent): InstanceState {
   const key = keyOf(envelope.id);
   const request = instance.served.get(key);
-  if (request) return servedBy(instance, key, request, objectOf(envelope.result));
+  if (request) {
+    const served = new Map(instance.served);
+    served.delete(key);
+    return withServed({ ...instance, served }, request, objectOf(envelope.result));
+  }
   const ask = instance.asks.find((open) => open.key === key);
   if (!ask) return instance;
   const settled = withWithdrawal(instance, key, undefined);
@@ -74,22 +79,4 @@ export function outcomeOf(ask: Ask, envelope: JsonObject): Pick<NoticeItem, "ton
     return { tone, text: `${textOf(ask.params.message) ?? "Form"} ${said}` };
   }
   return undefined;
-}
-
-/** Keeps what a client's terminals print, for the tool calls that show them. */
-function servedBy(instance: InstanceState, key: string, request: PendingRequest, result: JsonObject): InstanceState {
-  const served = new Map(instance.served);
-  served.delete(key);
-  const settled = { ...instance, served };
-  const id = textOf(request.params.terminalId) ?? textOf(result.terminalId);
-  if (!request.method.startsWith("terminal/") || id === undefined) return settled;
-  const known = instance.terminals.get(id) ?? { command: "", output: "", exit: undefined };
-  const command = [textOf(request.params.command), ...listOf(request.params.args).map(String)];
-  const exit = objectOf(result.exitStatus ?? (request.method === "terminal/wait_for_exit" ? result : undefined));
-  const told = {
-    command: request.method === "terminal/create" ? command.filter(Boolean).join(" ") : known.command,
-    output: textOf(result.output) ?? known.output,
-    exit: textOf(exit.signal) ?? (typeof exit.exitCode === "number" ? `exit code ${exit.exitCode}` : known.exit),
-  };
-  return { ...settled, terminals: new Map(instance.terminals).set(id, told) };
 }

@@ -36,6 +36,15 @@ export function kindOf(envelope: JsonObject): EnvelopeKind {
   return "result" in envelope || "error" in envelope ? "response" : "other";
 }
 
+/** What an error says: agents put what matters into its data. */
+export function errorText(error: JsonObject): string {
+  const { message, data, detail } = error;
+  const { details, message: inner } = isObject(data) ? data : { details: data, message: undefined };
+  const more = textOf(details) ?? textOf(inner) ?? (isObject(data) ? JSON.stringify(data) : undefined);
+  const said = [textOf(detail) ?? textOf(message), more].filter((part) => part !== undefined && part !== "");
+  return said.length > 0 ? [...new Set(said)].join(": ") : JSON.stringify(error);
+}
+
 const TYPES: ReadonlySet<string> = new Set(["message", "sent", "answered", "failed", "unparsed", "exit", "gap"]);
 
 /** A watched event as a line, when it is one. */

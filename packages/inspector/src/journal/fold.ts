@@ -2,7 +2,7 @@
 
 import type { WatchedEvent } from "acp-http-client";
 import { isObject, objectOf, textOf } from "../json.ts";
-import { envelopeOf, type JournalEvent, keyOf, kindOf, lineOf } from "./event.ts";
+import { envelopeOf, errorText, type JournalEvent, keyOf, kindOf, lineOf } from "./event.ts";
 import { exitText, newInstance, reduce } from "./instance.ts";
 import { createPairs, type Pairs } from "./pairs.ts";
 import type { InstanceState, InstanceStatus } from "./types.ts";
@@ -80,8 +80,7 @@ function settle(waiting: Waiting, serverId: string, line: JournalEvent): void {
   if (!waiter) return;
   waiting.delete(key);
   if (isObject(envelope.error)) {
-    const { message, detail } = envelope.error;
-    waiter.reject(new Error(textOf(detail) ?? textOf(message) ?? JSON.stringify(envelope.error)));
+    waiter.reject(new Error(errorText(envelope.error)));
   } else waiter.resolve((envelope as { result?: unknown }).result);
 }
 

@@ -9,6 +9,7 @@ import { withAnswer, withRequest, withWithdrawal } from "./asks.ts";
 import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 import { withClientRequest, withResponse } from "./requests.ts";
 import { withItem, withSession, withUpdate } from "./session.ts";
+import { withTold } from "./terminals.ts";
 import type { InstanceState } from "./types.ts";
 
 export function newInstance(serverId: string, agent: string): InstanceState {
@@ -88,7 +89,9 @@ function fromAgent(instance: InstanceState, line: JournalEvent): InstanceState {
 function updated(instance: InstanceState, params: JsonObject, line: JournalEvent): InstanceState {
   const sessionId = textOf(params.sessionId);
   if (sessionId === undefined) return instance;
-  return withSession(instance, sessionId, (session) => withUpdate(session, objectOf(params.update), `n${line.index}`));
+  const update = objectOf(params.update);
+  const told = withTold(instance, update);
+  return withSession(told, sessionId, (session) => withUpdate(session, update, `n${line.index}`));
 }
 
 /** The end settles everything that was open. */

@@ -1,7 +1,7 @@
 /** Requests to the agent, by this page or by any other client, and what their answers mean. Pure. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
-import { type JournalEvent, keyOf } from "./event.ts";
+import { errorText, type JournalEvent, keyOf } from "./event.ts";
 import { withItem, withMode, withOption, withSession, withSettings } from "./session.ts";
 import type { ContentBlock, InstanceState, PendingRequest, SessionState } from "./types.ts";
 
@@ -62,7 +62,7 @@ function refused(
   error: JsonObject,
   line: JournalEvent,
 ): SessionState {
-  const text = `${request.method} failed: ${textOf(error.message) ?? JSON.stringify(error)}`;
+  const text = `${request.method} failed: ${errorText(error)}`;
   const items = request.method === "session/load" && session.before ? session.before : session.items;
   const open = { ...session, items, before: undefined, turns: session.turns.filter((turn) => turn.requestKey !== key) };
   return withItem(open, { type: "notice", key: `n${line.index}`, tone: "bad", text });

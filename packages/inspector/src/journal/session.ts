@@ -1,6 +1,7 @@
 /** What an update does to a session. Pure; the order of the journal is the only clock. */
 
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
+import { toldTerminal } from "./terminals.ts";
 import type { ContentBlock, InstanceState, Item, SessionState, SpeechItem, ToolItem, ToolStatus } from "./types.ts";
 
 export function newSession(id: string): SessionState {
@@ -17,6 +18,13 @@ export function newSession(id: string): SessionState {
     usage: undefined,
     isClosed: false,
   };
+}
+
+/** How a session is called: by its title, by what it began with, else by its id. */
+export function nameOfSession({ title, items, id }: SessionState): string {
+  const first = items.find((item) => item.type === "user");
+  const words = first?.type === "user" ? first.blocks.map((block) => textOf(block.text) ?? "").join(" ") : "";
+  return title || words.trim().slice(0, 60) || id;
 }
 
 /** Changes one session, which is made when it is new: the line that made it may be gone. */
@@ -119,18 +127,26 @@ export function withTool(session: SessionState, update: JsonObject, key: string)
           locations: [],
           rawInput: undefined,
           rawOutput: undefined,
+          terminalId: undefined,
         };
   const told: ToolItem = {
     ...base,
     title: textOf(update.title) ?? base.title,
     kind: textOf(update.kind) ?? base.kind,
     status: STATUSES.includes(update.status) ? (update.status as ToolStatus) : base.status,
-    content: Array.isArray(update.content) ? update.content.filter(isObject) : base.content,
+    content: Array.isArray(update.content) ? contentAfter(base, update.content.filter(isObject)) : base.content,
     locations: Array.isArray(update.locations) ? update.locations.filter(isObject) : base.locations,
     rawInput: update.rawInput ?? base.rawInput,
     rawOutput: update.rawOutput ?? base.rawOutput,
+    terminalId: toldTerminal(update) ?? base.terminalId,
   };
   return index < 0 ? withItem(session, told) : { ...session, items: session.items.with(index, told) };
+}
+
+/** New content takes the place of what was there, but for a diff: agents show it when they ask, and not when it is done. */
+function contentAfter({ content }: ToolItem, next: readonly JsonObject[]): readonly JsonObject[] {
+  const isDiff = ({ type }: JsonObject): boolean => type === "diff";
+  return next.some(isDiff) ? next : [...content.filter(isDiff), ...next];
 }
 
 /** A plan replaces the one of the same turn, and stays where that was. */
@@ -165,6 +181,6 @@ export { withMode };
 
 function usageOf(update: JsonObject, session: SessionState): SessionState["usage"] {
   const { amount, currency } = objectOf(update.cost);
-  const cost = numberOf(amount) === undefined ? undefined : `${amount} ${textOf(currency) ?? ""}`.trim();
+  const cost = !numberOf(amount) ? undefined : `${amount} ${textOf(currency) ?? ""}`.trim();
   return { used: numberOf(update.used), size: numberOf(update.size), cost: cost ?? session.usage?.cost };
 }

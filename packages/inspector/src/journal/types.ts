@@ -21,6 +21,8 @@ export interface ToolItem {
   readonly locations: readonly JsonObject[];
   readonly rawInput: unknown;
   readonly rawOutput: unknown;
+  /** A terminal of the agent's own that it runs in. */
+  readonly terminalId: string | undefined;
 }
 
 /** Something said: by the user, by the agent, or by the agent to itself. */

@@ -35,6 +35,17 @@ export interface NewSession {
   readonly mcpServers: readonly object[];
 }
 
+/** An agent that was started and gave no session. It is there, and what it said can be looked at. */
+export class StartError extends Error {
+  override name = "StartError";
+  readonly serverId: string;
+
+  constructor(serverId: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.serverId = serverId;
+  }
+}
+
 const VERSION = "0.1.0";
 const METHOD_NOT_FOUND = -32601;
 
@@ -99,9 +110,14 @@ export function createActing(http: Http, journal: JournalStore): Acting {
       } catch (error) {
         // Some agents want a login first; those that have a way to do it without a terminal are asked once.
         const method = Array.isArray(initialized.authMethods) ? initialized.authMethods.find(isObject) : undefined;
-        if (!method || !/auth/i.test(error instanceof Error ? error.message : "")) throw error;
-        await request(serverId, "authenticate", { methodId: method.id });
-        return { serverId, sessionId: await newSession(serverId, session) };
+        if (!method || !/auth/i.test(error instanceof Error ? error.message : ""))
+          throw new StartError(serverId, error);
+        try {
+          await request(serverId, "authenticate", { methodId: method.id });
+          return { serverId, sessionId: await newSession(serverId, session) };
+        } catch (failure) {
+          throw new StartError(serverId, failure);
+        }
       }
     },
     startAgain: async (serverId, agent) => void (await request(serverId, "initialize", CAPABILITIES, agent)),

@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { AskDock } from "../asks/dock.tsx";
 import { openAsks } from "../asks/open.ts";
 import { useSnapshot, useWorkbench } from "./context.ts";
+import { Help } from "./help.tsx";
 import { Home } from "./home.tsx";
 import { InstanceView } from "./instance.tsx";
 import { formatPlace, type Place, SERVER_TABS, type ServerTab, usePlace } from "./place.ts";
@@ -64,6 +65,7 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
             </a>
           ))}
         </nav>
+        <Help />
         <ThemeSwitch />
         <button type="button" className="quiet" onClick={() => onLeave()}>
           Disconnect

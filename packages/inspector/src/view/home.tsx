@@ -4,9 +4,10 @@ import { useState } from "react";
 import { type McpServers, mcpServersOf } from "sandbox-agent/convert";
 import { InstallState } from "../agents/install.tsx";
 import { useAgents } from "../agents/use-agents.ts";
+import { StartError } from "../server/acting.ts";
 import type { AgentInfo } from "../server/api.ts";
 import { useWorkbench } from "./context.ts";
-import { go } from "./place.ts";
+import { formatPlace, go } from "./place.ts";
 import { useTask } from "./task.ts";
 
 export function Home(): React.ReactNode {
@@ -15,13 +16,17 @@ export function Home(): React.ReactNode {
   const [cwd, setCwd] = useState(workspace);
   const [useMcp, setUseMcp] = useState(true);
   const [wanted, setWanted] = useState("");
+  const [failed, setFailed] = useState<string>();
   const task = useTask();
 
   const start = (agent: AgentInfo): void =>
     task.run(async () => {
+      setFailed(undefined);
       const stored = useMcp ? await api.configEntries("mcp", cwd).catch(() => ({})) : {};
       const { servers } = mcpServersOf(stored as McpServers);
-      const { serverId, sessionId } = await acting.start(agent.id, { cwd, mcpServers: servers });
+      const starting = acting.start(agent.id, { cwd, mcpServers: servers });
+      starting.catch((error: unknown) => error instanceof StartError && setFailed(error.serverId));
+      const { serverId, sessionId } = await starting;
       go({ kind: "instance", serverId, tab: "chat", session: sessionId });
     });
 
@@ -48,7 +53,10 @@ export function Home(): React.ReactNode {
       </div>
       {(task.error ?? error) && (
         <p role="alert" className="alert">
-          {task.error ?? error}
+          {task.error ?? error}{" "}
+          {task.error && failed !== undefined && (
+            <a href={formatPlace({ kind: "instance", serverId: failed, tab: "raw" })}>See what was said</a>
+          )}
         </p>
       )}
       {task.isBusy && <p role="status">Starting…</p>}

@@ -1,5 +1,6 @@
 /** All instances of the server, by whomever they were started. */
 
+import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState } from "../journal/types.ts";
 import { useSnapshot, useWorkbench } from "./context.ts";
 import { formatPlace, go, type Place } from "./place.ts";
@@ -29,7 +30,8 @@ function Row({ state, isCurrent }: { readonly state: InstanceState; readonly isC
   const { journal } = useWorkbench();
   const { serverId, agent, status, asks, sessions } = state;
   const isWorking = [...sessions.values()].some(({ turns }) => turns.length > 0);
-  const title = [...sessions.values()].findLast((session) => session.title)?.title;
+  const last = [...sessions.values()].at(-1);
+  const name = last && last.items.length > 0 ? nameOfSession(last) : (last?.title ?? agent);
   return (
     <>
       <a
@@ -39,7 +41,7 @@ function Row({ state, isCurrent }: { readonly state: InstanceState; readonly isC
       >
         <span className="dot" data-status={isWorking ? "working" : status} aria-hidden="true" />
         <span className="instance-name">
-          <strong>{title ?? agent}</strong>
+          <strong>{name}</strong>
           <small>
             {agent} · {serverId}
           </small>

@@ -1,0 +1,39 @@
+/** The commands that what was typed may become. Chosen with the arrows from the field that is typed in. */
+
+import type { JsonObject } from "../json.ts";
+import { textOf } from "../json.ts";
+
+interface Props {
+  readonly id: string;
+  readonly commands: readonly JsonObject[];
+  /** Which one the Enter key would take. */
+  readonly active: number;
+  onChoose(command: JsonObject): void;
+}
+
+export function optionId(list: string, place: number): string {
+  return `${list}-${place}`;
+}
+
+export function Commands({ id, commands, active, onChoose }: Props): React.ReactNode {
+  return (
+    <div className="commands" id={id} role="listbox" aria-label="Commands">
+      {commands.map((command, place) => (
+        <div
+          key={String(command.name)}
+          id={optionId(id, place)}
+          role="option"
+          tabIndex={-1}
+          aria-selected={place === active}
+          // The field keeps the focus, so that typing goes on.
+          onPointerDown={(event) => {
+            event.preventDefault();
+            onChoose(command);
+          }}
+        >
+          <strong>/{String(command.name)}</strong> <small>{textOf(command.description)}</small>
+        </div>
+      ))}
+    </div>
+  );
+}

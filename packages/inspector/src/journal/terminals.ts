@@ -1,0 +1,56 @@
+/**
+ * What terminals print, for the tool calls that show them. Terminals of clients are told in requests of the agent and
+ * their answers; some agents have terminals of their own, and tell of them beside their tool calls (`_meta`). Pure.
+ */
+
+import { type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import type { InstanceState, PendingRequest, TerminalState } from "./types.ts";
+
+const NEW: TerminalState = { command: "", output: "", exit: undefined };
+/** As much of an output is kept as is ever shown. */
+const KEPT = 500_000;
+
+/** A client's answer to a request about one of its terminals. */
+export function withServed(instance: InstanceState, request: PendingRequest, result: JsonObject): InstanceState {
+  const id = textOf(request.params.terminalId) ?? textOf(result.terminalId);
+  if (!request.method.startsWith("terminal/") || id === undefined) return instance;
+  const known = instance.terminals.get(id) ?? NEW;
+  const command = [textOf(request.params.command), ...listOf(request.params.args).map(String)];
+  const exit = objectOf(result.exitStatus ?? (request.method === "terminal/wait_for_exit" ? result : undefined));
+  return withTerminal(instance, id, {
+    command: request.method === "terminal/create" ? command.filter(Boolean).join(" ") : known.command,
+    output: textOf(result.output) ?? known.output,
+    exit: exitText(exit.signal, exit.exitCode) ?? known.exit,
+  });
+}
+
+/** What an agent says about a terminal of its own, in an update of a tool call. */
+export function withTold(instance: InstanceState, update: JsonObject): InstanceState {
+  const told = objectOf(update._meta);
+  const id = toldTerminal(update);
+  if (id === undefined) return instance;
+  const known = instance.terminals.get(id) ?? NEW;
+  const exit = objectOf(told.terminal_exit);
+  const printed = [told.terminal_output, told.terminal_output_delta].map((part) => textOf(objectOf(part).data) ?? "");
+  return withTerminal(instance, id, {
+    command: known.command,
+    output: (known.output + printed.join("")).slice(-KEPT),
+    exit: exitText(exit.signal, exit.exit_code) ?? known.exit,
+  });
+}
+
+/** The terminal that an update of a tool call speaks of, beside the protocol. */
+export function toldTerminal(update: JsonObject): string | undefined {
+  const { terminal_info, terminal_output, terminal_output_delta, terminal_exit } = objectOf(update._meta);
+  return [terminal_info, terminal_output, terminal_output_delta, terminal_exit]
+    .map((part) => textOf(objectOf(part).terminal_id))
+    .find((id) => id !== undefined);
+}
+
+function exitText(signal: unknown, code: unknown): string | undefined {
+  return textOf(signal) ?? (typeof code === "number" ? `exit code ${code}` : undefined);
+}
+
+function withTerminal(instance: InstanceState, id: string, terminal: TerminalState): InstanceState {
+  return { ...instance, terminals: new Map(instance.terminals).set(id, terminal) };
+}
