@@ -60,6 +60,28 @@ test("thoughts are folded, tools show what went in and came out, diffs and plans
   await browser.picture("conversation-tools");
 });
 
+test("sounds, files that came along, links and usage are shown", async () => {
+  await browser.say("audio");
+  await browser.until("document.querySelector('.bubble audio')?.src.startsWith('data:audio/')");
+  await browser.until(idle);
+  await browser.say("resource");
+  await browser.until("document.querySelectorAll('.bubble .file-chip').length > 1");
+  await browser.run("click", ".bubble .resource summary");
+  await browser.until("document.querySelector('.resource[open] pre')");
+  await browser.until(idle);
+  const before = await browser.evaluate<string>("document.querySelector('.usage').innerText");
+  assert.match(before, /^[\d,]+ of 200,000 tokens/);
+  await browser.say("usage");
+  await browser.until("/USD|EUR/.test(document.querySelector('.usage').innerText)");
+  await browser.until(idle);
+});
+
+test("what the agent calls the session is its name", async () => {
+  await browser.say("title A name of its own");
+  await browser.until("document.querySelector('#sidebar').innerText.includes('A name of its own')");
+  await browser.until(idle);
+});
+
 test("a permission is allowed with the mouse", async () => {
   await browser.say("permission");
   await browser.until("document.querySelector('.ask')");
@@ -168,11 +190,25 @@ test("a file is attached by dropping it", async () => {
     document.querySelector(".composer").dispatchEvent(drop);
   }`);
   await browser.until("document.querySelector('.attached li')?.innerText.includes('dropped.txt')");
-  await browser.press("Remove dropped.txt");
+  await browser.say("meta");
+  await browser.until("!document.querySelector('.attached li')");
+  await browser.until(idle);
+  assert.match(
+    await browser.evaluate("document.querySelector('.timeline').innerText"),
+    /uploads\/[0-9a-f]+\/dropped\.txt/,
+  );
+});
+
+test("a file that was attached is taken out again", async () => {
+  const file = join(server.workspace, "not this.txt");
+  await writeFile(file, "");
+  await browser.run("upload", ".composer input[type=file]", file);
+  await browser.until("document.querySelector('.attached li')");
+  await browser.press("Remove not this.txt");
   await browser.until("!document.querySelector('.attached li')");
 });
 
-test("an earlier session is found and resumed", async () => {
+test("the agent's sessions are listed, and an earlier one is loaded", async () => {
   await browser.press("New session");
   await browser.until("document.querySelectorAll('select[aria-label=Session] option').length === 2");
   await browser.press("Earlier sessions");
@@ -186,6 +222,29 @@ test("an earlier session is found and resumed", async () => {
   await browser.until("document.querySelector('.timeline .markdown table')");
   await browser.press("To the newest");
   await browser.until("!document.querySelector('.timeline .markdown table')");
+});
+
+test("an earlier session is resumed, and goes on with what is known of it", async () => {
+  await browser.run("select", "select[aria-label=Session]", "mock-session-2");
+  await browser.until("location.hash.endsWith('mock-session-2')");
+  await browser.press("Earlier sessions");
+  await browser.until("document.querySelectorAll('dialog .rows li').length === 2");
+  await browser.evaluate(`[...[...document.querySelectorAll("dialog li")]
+    .find((row) => row.innerText.includes("mock-session-1")).querySelectorAll("button")]
+    .find((button) => button.innerText === "Resume").click()`);
+  await browser.until(`!document.querySelector("dialog") && location.hash.endsWith("mock-session-1")`);
+  await browser.say("echo resumed");
+  await browser.until("[...document.querySelectorAll('.bubble.agent')].at(-1).innerText === 'resumed'");
+  await browser.until(idle);
+});
+
+test("the keys are told, and the list of them goes away", async () => {
+  await browser.evaluate("document.activeElement.blur()");
+  await browser.run("press", "?");
+  await browser.until("document.querySelector('dialog[open]')?.innerText.includes('Alt+A')");
+  await browser.picture("keyboard");
+  await browser.run("press", "Escape");
+  await browser.until("!document.querySelector('dialog')");
 });
 
 test("an instance is ended", async () => {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Browser, openBrowser } from "./harness/browser.ts";
+import { behindPrefix } from "./harness/prefix.ts";
 import { otherClient, otherPrompt, type Server, startServer } from "./harness/server.ts";
 
 let server: Server;
@@ -82,4 +83,44 @@ test("the end of the process is a line of its own", async () => {
   await browser.evaluate("location.hash = '#/i/ending/raw'");
   await browser.until(`${rows}.some((row) => row.dataset.type === "exit" && row.innerText.includes("exit 5"))`);
   await browser.picture("raw-exit");
+});
+
+test("a request that will get no answer is a line of its own, and is told in the conversation", async () => {
+  await browser.open(`${server.base}/ui/`);
+  await browser.press("Start Mock agent");
+  await browser.say("crash 7");
+  await browser.untilShown("session/prompt failed");
+  await browser.evaluate("location.hash = location.hash.replace('/chat', '/raw')");
+  await browser.until(`${rows}.some((row) => row.dataset.type === "failed")`);
+  await browser.evaluate(`${rows}.find((row) => row.dataset.type === "failed").click()`);
+  await browser.press("Its request");
+  await browser.until("document.querySelector('.raw-details pre').innerText.includes('crash 7')");
+});
+
+test("lines that are lost are told, in their place, and so is a connection that is cut", async () => {
+  const forgetful = await startServer({ flags: ["--replay-events", "100"] });
+  const gateway = await behindPrefix(forgetful.base, "/cut");
+  try {
+    const session = await otherClient(forgetful, "lossy");
+    await otherPrompt(forgetful, "lossy", session, "echo before");
+    await browser.open(`${gateway.base}/ui/#/i/lossy/chat`);
+    await browser.untilShown("before");
+    gateway.cut();
+    await browser.untilShown("is cut. Trying again");
+    await browser.picture("cut");
+    await otherPrompt(forgetful, "lossy", session, "stream 500");
+    await otherPrompt(forgetful, "lossy", session, "echo afterwards");
+    gateway.goOn();
+    await browser.untilShown("Some of what happened here is missing");
+    await browser.untilShown("afterwards");
+    await browser.until("!document.querySelector('.banner')");
+    await browser.evaluate("location.hash = '#/i/lossy/raw'");
+    await browser.until("document.querySelector('.raw-line')");
+    await browser.run("select", "select[aria-label=Direction]", "other");
+    await browser.until(`${rows}.some((row) => row.dataset.type === "gap" && row.innerText.includes("are gone"))`);
+    await browser.picture("raw-gap");
+  } finally {
+    await gateway.stop();
+    await forgetful.stop();
+  }
 });

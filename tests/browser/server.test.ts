@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { type Browser, openBrowser } from "./harness/browser.ts";
 import { behindPrefix } from "./harness/prefix.ts";
 import { otherClient, type Server, startServer } from "./harness/server.ts";
@@ -122,4 +123,50 @@ test("MCP servers and skills are kept, and a mistake names its field", async () 
   await browser.press("Start Mock agent");
   await browser.say("mcp");
   await browser.until("document.querySelector('.bubble.agent')?.innerText.includes('tools')");
+});
+
+test("a remote MCP server is kept, edited and removed, and what the form does not know stays", async () => {
+  server = await startServer();
+  const entry = { type: "remote", url: "https://example.com/mcp", timeoutMs: 1234 };
+  const url = `${server.base}/v1/config/mcp?directory=${encodeURIComponent(server.workspace)}&mcpName=far`;
+  const headers = { "Content-Type": "application/json" };
+  assert.equal((await fetch(url, { method: "PUT", headers, body: JSON.stringify(entry) })).status, 204);
+  await browser.open(`${server.base}/ui/#/config`);
+  await browser.untilShown("remote: https://example.com/mcp");
+  await browser.press("Edit far");
+  await browser.run("find", "label", "URL", "fill", "https://example.com/other");
+  await browser.run("fill", ".config-form textarea", "X-Team=ours");
+  await browser.picture("config-edit");
+  await browser.press("Save");
+  await browser.untilShown("remote: https://example.com/other");
+  assert.deepEqual(await (await fetch(url)).json(), {
+    ...entry,
+    url: "https://example.com/other",
+    headers: { "X-Team": "ours" },
+  });
+  await browser.press("Remove far");
+  await browser.press("Really remove it");
+  await browser.until("!document.body.innerText.includes('example.com')");
+  assert.equal((await fetch(url)).status, 404);
+});
+
+test("the server tells how it is, and which limits it has", async () => {
+  server = await startServer({ flags: ["--max-instances", "7"] });
+  await browser.open(`${server.base}/ui/#/server`);
+  await browser.until("document.querySelector('#limits-title')");
+  const shown = await browser.evaluate<string>("document.querySelector('main').innerText");
+  assert.match(shown, /Status\s+ok/);
+  assert.match(shown, /Max instances\s+7\n/);
+  assert.match(shown, /Max message\s+32 MiB/);
+});
+
+test("an agent that gives no session says why, and what was said can be looked at", async () => {
+  const script = fileURLToPath(new URL("harness/broken-agent.mjs", import.meta.url));
+  server = await startServer({ flags: ["--agent", `broken=${process.execPath} ${script}`] });
+  await browser.open(`${server.base}/ui/`);
+  await browser.press("Start broken");
+  await browser.untilShown("Internal error: the model's key is missing");
+  await browser.picture("start-failed");
+  await browser.run("find", "text", "See what was said", "click");
+  await browser.until("document.querySelector('.raw-line')");
 });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { answering } from "./harness/answering.ts";
 import { type Browser, openBrowser } from "./harness/browser.ts";
 import { otherClient, otherPrompt, type Server, startServer } from "./harness/server.ts";
 
@@ -135,4 +136,32 @@ test("a crash in the middle of a turn is told, with what the agent printed last"
   await browser.press("New session");
   await browser.say("echo back to life");
   await browser.untilShown("back to life");
+});
+
+test("what a program prints in a client's terminal is shown in its colours, and as text", async () => {
+  const session = await otherClient(server, "printing", { terminal: true });
+  const output = "\u001b[32mok\u001b[0m 10 %\r\u001b[32mok\u001b[0m 100 %\n\u001b[1;31mfailed\u001b[0m\n";
+  const client = answering(server, "printing", {
+    "terminal/create": () => ({ terminalId: "term-1" }),
+    "terminal/output": () => ({ output, truncated: false, exitStatus: { exitCode: 2 } }),
+    "terminal/wait_for_exit": () => ({ exitCode: 2 }),
+    "terminal/release": () => ({}),
+  });
+  try {
+    await attach("printing");
+    await otherPrompt(server, "printing", session, "terminal make test");
+    await browser.until("document.querySelector('details.tool')");
+    await browser.evaluate("document.querySelector('details.tool:not([open]) summary')?.click()");
+    await browser.until("document.querySelector('.terminal')?.textContent.includes('failed')");
+    const shown = await browser.evaluate<string>("document.querySelector('.terminal').textContent");
+    assert.match(shown, /^\$ make test\nok 100 %\nfailed\n\[exit code 2\]$/);
+    const red = "[...document.querySelectorAll('.terminal span')].find((run) => run.textContent === 'failed')";
+    assert.equal(await browser.evaluate(`getComputedStyle(${red}).color`), "rgb(255, 143, 136)");
+    assert.equal(await browser.evaluate(`getComputedStyle(${red}).fontWeight`), "700");
+    await browser.picture("terminal");
+    assert.deepEqual(await browser.complaints(), []);
+    assert.deepEqual(await browser.seriousFindings(), []);
+  } finally {
+    await client.stop();
+  }
 });

@@ -5,13 +5,21 @@ import type { AddressInfo } from "node:net";
 
 export interface Prefixed {
   readonly base: string;
+  /** Cuts all connections and takes no new ones, until it is told to go on. */
+  cut(): void;
+  goOn(): void;
   stop(): Promise<void>;
 }
 
 /** Serves what `target` serves at `/`, below `prefix`. Anything outside the prefix is not there. */
 export async function behindPrefix(target: string, prefix: string): Promise<Prefixed> {
   const { hostname, port } = new URL(target);
+  let isCut = false;
   const server = createServer((incoming, outgoing) => {
+    if (isCut) {
+      incoming.destroy();
+      return;
+    }
     const path = incoming.url ?? "/";
     if (!path.startsWith(`${prefix}/`)) {
       outgoing.writeHead(404).end("outside of the prefix");
@@ -38,6 +46,13 @@ export async function behindPrefix(target: string, prefix: string): Promise<Pref
   const { port: own } = server.address() as AddressInfo;
   return {
     base: `http://127.0.0.1:${own}${prefix}`,
+    cut() {
+      isCut = true;
+      server.closeAllConnections();
+    },
+    goOn() {
+      isCut = false;
+    },
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

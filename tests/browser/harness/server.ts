@@ -39,6 +39,8 @@ export interface ServerOptions {
   readonly allowedOrigin?: string;
   /** Where agents are listed. */
   readonly registry?: string;
+  /** More of the command line. */
+  readonly flags?: readonly string[];
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
@@ -51,7 +53,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   await writeFile(empty, JSON.stringify({ version: "1", agents: [] }));
   const folders = ["--data-dir", join(folder, "data"), "--workspace", workspace];
   const allowed = options.allowedOrigin === undefined ? [] : ["--cors-allow-origin", options.allowedOrigin];
-  const child = spawn(BINARY, ["server", "--port", "0", ...folders, ...allowed], {
+  const child = spawn(BINARY, ["server", "--port", "0", ...folders, ...allowed, ...(options.flags ?? [])], {
     env: {
       ...clean,
       ...(options.token && { SANDBOX_AGENT_TOKEN: options.token }),
@@ -124,8 +126,8 @@ function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Starts an instance as another client would, with a session in it. */
-export async function otherClient(server: Server, serverId: string): Promise<string> {
-  const clientCapabilities = { elicitation: { form: {} } };
+export async function otherClient(server: Server, serverId: string, more: object = {}): Promise<string> {
+  const clientCapabilities = { elicitation: { form: {} }, ...more };
   await server.ask(serverId, "initialize", { protocolVersion: 1, clientCapabilities });
   const answer = await server.ask(serverId, "session/new", { cwd: server.workspace, mcpServers: [] });
   return (answer.result as { sessionId: string }).sessionId;

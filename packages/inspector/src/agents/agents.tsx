@@ -32,6 +32,8 @@ export default function AgentsView(): React.ReactNode {
           {error}
         </p>
       )}
+      {agents.length === 0 && !error && <p className="splash">Loading…</p>}
+      {agents.length > 0 && fitting.length === 0 && <p className="splash">No agent is called that.</p>}
       <ul className="rows">
         {fitting.map((agent) => (
           <li key={agent.id} className="agent-row">

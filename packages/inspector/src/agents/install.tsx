@@ -24,11 +24,15 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
 
   return (
     <div className="install">
-      <span className="chip" data-tone={installed ? "good" : undefined}>
-        {installed ? "installed" : isBusy ? "installing" : "not installed"}
+      <span className="chips">
+        <span className="chip" data-tone={installed ? "good" : undefined}>
+          {installed ? "installed" : isBusy ? "installing" : "not installed"}
+        </span>
+        {!credentialsAvailable && <span className="chip">no credentials found</span>}
+        {agent.verified && agent.verified !== "ok" && (
+          <span className="chip">{agent.verified.replaceAll("_", " ")}</span>
+        )}
       </span>
-      {!credentialsAvailable && <span className="chip">no credentials found</span>}
-      {agent.verified && agent.verified !== "ok" && <span className="chip">{agent.verified.replaceAll("_", " ")}</span>}
       {isBusy && (
         <span role="status" className="progress">
           <progress aria-label={`Installing ${agent.name}`} />{" "}
@@ -41,7 +45,11 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
           Install
         </button>
       )}
-      {(error ?? install.error) && <p className="alert small">{error ?? install.error}</p>}
+      {(error ?? install.error) && (
+        <p role="alert" className="alert small">
+          {error ?? install.error}
+        </p>
+      )}
     </div>
   );
 }

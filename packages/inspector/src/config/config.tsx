@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useState } from "react";
 import type { ConfigKind } from "../server/api.ts";
 import { useWorkbench } from "../view/context.ts";
+import { SureButton } from "../view/sure.tsx";
 import { useTask } from "../view/task.ts";
 import { summaryOf } from "./entry.ts";
 import { ConfigForm } from "./form.tsx";
@@ -83,14 +84,13 @@ function Entries({ kind, directory }: Props): React.ReactNode {
             >
               Edit
             </button>
-            <button
-              type="button"
-              className="danger"
-              aria-label={`Remove ${name}`}
-              onClick={() => task.run(() => api.deleteConfig(kind, directory, name).then(load))}
-            >
-              Remove
-            </button>
+            <SureButton
+              name="Remove"
+              label={`Remove ${name}`}
+              question="Really remove it"
+              isBusy={task.isBusy}
+              onSure={() => task.run(() => api.deleteConfig(kind, directory, name).then(load))}
+            />
           </li>
         ))}
       </ul>

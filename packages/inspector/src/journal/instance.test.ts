@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { nameOfSession } from "./session.ts";
 import {
   chunk,
   type Line,
@@ -187,7 +188,41 @@ test("what is not understood changes nothing and breaks nothing", () => {
     update("something_new", {}),
     said({ id: null, error: { code: -32700 } }),
     ["unparsed", { line: "noise" }],
-    ["gap", { after: 1, next: 5 }],
   ] as const satisfies Line[];
   expect(sessionIn(play(...odd)).items).toEqual([]);
+});
+
+test("what is missing is told where it is missing", () => {
+  expect(shown(prompt("1", "hi"), chunk("a"), ["gap", { after: 1, next: 9 }], chunk("b"))).toEqual([
+    "user hi",
+    "agent a",
+    "notice Some of what happened here is missing: the server does not hold it any more.",
+    "agent b",
+  ]);
+});
+
+test("a diff stays when what came of it takes its place", () => {
+  const diff = { type: "diff", path: "/a", oldText: "1", newText: "2" };
+  const done = { type: "content", content: { type: "text", text: "done" } };
+  const [tool] = sessionIn(
+    play(
+      update("tool_call", { toolCallId: "t", content: [diff] }),
+      update("tool_call_update", { toolCallId: "t", content: [done] }),
+    ),
+  ).items;
+  expect(tool).toMatchObject({ content: [diff, done] });
+});
+
+test("an error says what is in its data", () => {
+  const error = { code: -32603, message: "Internal error", data: { details: "exited with code 1" } };
+  expect(shown(prompt("1", "hi"), said({ id: "1", error }))).toContain(
+    "notice session/prompt failed: Internal error: exited with code 1",
+  );
+});
+
+test("a session is called by its title, by its first words, or by its id", () => {
+  const session = sessionIn(play(prompt("1", "first words")));
+  expect(nameOfSession(session)).toBe("first words");
+  expect(nameOfSession({ ...session, title: "Title" })).toBe("Title");
+  expect(nameOfSession({ ...session, items: [] })).toBe(SESSION);
 });

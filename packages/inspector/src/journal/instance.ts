@@ -51,8 +51,9 @@ export function reduce(instance: InstanceState, line: JournalEvent): InstanceSta
     }
     case "exit":
       return ended(seen, objectOf(line.data), line);
-    case "unparsed":
     case "gap":
+      return withGap(seen, line);
+    case "unparsed":
       return seen;
   }
 }
@@ -92,6 +93,18 @@ function updated(instance: InstanceState, params: JsonObject, line: JournalEvent
   const update = objectOf(params.update);
   const told = withTold(instance, update);
   return withSession(told, sessionId, (session) => withUpdate(session, update, `n${line.index}`));
+}
+
+/** Which session the lost lines were of is not known, so that each is told. */
+function withGap(instance: InstanceState, line: JournalEvent): InstanceState {
+  const text = "Some of what happened here is missing: the server does not hold it any more.";
+  const sessions = new Map(
+    [...instance.sessions].map(([id, session]) => [
+      id,
+      withItem(session, { type: "notice", key: `n${line.index}`, tone: "bad", text }),
+    ]),
+  );
+  return { ...instance, sessions };
 }
 
 /** The end settles everything that was open. */

@@ -30,7 +30,6 @@ export function Terminal({ output, command, exit }: Props): React.ReactNode {
   const shown = (): string => lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
   return (
     <div className="terminal-box">
-      {isCut && <small className="muted">The last lines are shown; a copy has them all.</small>}
       {/* biome-ignore lint/a11y/useSemanticElements: no fieldset; a name for what can be scrolled to. */}
       <pre
         className="terminal"
@@ -47,6 +46,7 @@ export function Terminal({ output, command, exit }: Props): React.ReactNode {
         {exit && <span className="terminal-exit">{`[${exit}]`}</span>}
       </pre>
       <CopyButton text={() => (isCut ? output : shown())} />
+      {isCut && <small className="muted">The last lines are shown; a copy has them all.</small>}
     </div>
   );
 }

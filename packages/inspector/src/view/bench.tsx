@@ -7,6 +7,7 @@ import { useSnapshot, useWorkbench } from "./context.ts";
 import { Help } from "./help.tsx";
 import { Home } from "./home.tsx";
 import { InstanceView } from "./instance.tsx";
+import { LinkBanner } from "./link-banner.tsx";
 import { formatPlace, type Place, SERVER_TABS, type ServerTab, usePlace } from "./place.ts";
 import { Sidebar } from "./sidebar.tsx";
 import { ThemeSwitch } from "./theme.tsx";
@@ -33,6 +34,12 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
   // Having gone somewhere, the list is in the way on a small screen.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the place is the trigger.
   useEffect(() => setIsOpen(false), [place]);
+
+  const leave = (
+    <button type="button" className="quiet" onClick={() => onLeave()}>
+      Disconnect
+    </button>
+  );
 
   return (
     <div className="bench">
@@ -67,12 +74,20 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
         </nav>
         <Help />
         <ThemeSwitch />
-        <button type="button" className="quiet" onClick={() => onLeave()}>
-          Disconnect
-        </button>
+        {leave}
       </header>
-      <Sidebar place={place} isOpen={isOpen} />
+      <Sidebar
+        place={place}
+        isOpen={isOpen}
+        foot={
+          <>
+            <LinkState />
+            {leave}
+          </>
+        }
+      />
       <main id="main" tabIndex={-1}>
+        <LinkBanner onLeave={onLeave} />
         <AskDock asks={asks} />
         <Suspense fallback={<p className="splash">Loading…</p>}>
           <Content place={place} />
@@ -87,7 +102,7 @@ function Content({ place }: { readonly place: Place }): React.ReactNode {
   if (place.kind === "instance") {
     const watched = instances.get(place.serverId);
     if (watched) return <InstanceView watched={watched} place={place} />;
-    return <p className="splash">There is no instance {place.serverId}.</p>;
+    return <NoInstance serverId={place.serverId} />;
   }
   if (place.kind === "home") return <Home />;
   switch (place.tab) {
@@ -100,6 +115,25 @@ function Content({ place }: { readonly place: Place }): React.ReactNode {
     case "server":
       return <ServerView />;
   }
+}
+
+/** The list of instances comes a moment behind the page. */
+function NoInstance({ serverId }: { readonly serverId: string }): React.ReactNode {
+  const { link } = useSnapshot();
+  return (
+    <div className="splash">
+      {link.state === "live" ? (
+        <>
+          <p>There is no instance {serverId}. It may have ended.</p>
+          <p>
+            <a href={formatPlace({ kind: "home" })}>Start an agent</a>
+          </p>
+        </>
+      ) : (
+        <p>Connecting…</p>
+      )}
+    </div>
+  );
 }
 
 const LINK_TEXT = { connecting: "connecting", live: "live", cut: "reconnecting", over: "disconnected" } as const;

@@ -60,8 +60,29 @@ export function Home(): React.ReactNode {
         </p>
       )}
       {task.isBusy && <p role="status">Starting…</p>}
+      <Cards title="Installed" agents={ready} isBusy={task.isBusy} onStart={start} onChange={refresh} />
+      <Cards title="To be installed" agents={others} isBusy={task.isBusy} onStart={start} onChange={refresh} />
+      {agents.length === 0 && !error && <p className="splash">Loading…</p>}
+      {agents.length > 0 && ready.length + others.length === 0 && <p className="splash">No agent is called that.</p>}
+    </section>
+  );
+}
+
+interface CardsProps {
+  readonly title: string;
+  readonly agents: readonly AgentInfo[];
+  readonly isBusy: boolean;
+  onStart(agent: AgentInfo): void;
+  onChange(): void;
+}
+
+function Cards({ title, agents, isBusy, onStart, onChange }: CardsProps): React.ReactNode {
+  if (agents.length === 0) return null;
+  return (
+    <>
+      <h2 className="cards-title">{title}</h2>
       <ul className="cards">
-        {[...ready, ...others].map((agent) => (
+        {agents.map((agent) => (
           <li key={agent.id} className="card">
             <div className="card-head">
               <strong>{agent.name}</strong>
@@ -70,13 +91,13 @@ export function Home(): React.ReactNode {
                 {agent.version && ` · ${agent.version}`}
               </small>
             </div>
-            <InstallState agent={agent} onChange={refresh} />
+            <InstallState agent={agent} onChange={onChange} />
             {agent.installed && (
               <button
                 type="button"
                 className="primary"
-                disabled={task.isBusy}
-                onClick={() => start(agent)}
+                disabled={isBusy}
+                onClick={() => onStart(agent)}
                 aria-label={`Start ${agent.name}`}
               >
                 Start
@@ -85,6 +106,6 @@ export function Home(): React.ReactNode {
           </li>
         ))}
       </ul>
-    </section>
+    </>
   );
 }

@@ -5,7 +5,14 @@ import type { InstanceState } from "../journal/types.ts";
 import { useSnapshot, useWorkbench } from "./context.ts";
 import { formatPlace, go, type Place } from "./place.ts";
 
-export function Sidebar({ place, isOpen }: { readonly place: Place; readonly isOpen: boolean }): React.ReactNode {
+interface Props {
+  readonly place: Place;
+  readonly isOpen: boolean;
+  /** What has no room elsewhere on a small screen. */
+  readonly foot: React.ReactNode;
+}
+
+export function Sidebar({ place, isOpen, foot }: Props): React.ReactNode {
   const { instances } = useSnapshot();
   const ageOf = ({ createdAtMs }: InstanceState): number => createdAtMs ?? Number.POSITIVE_INFINITY;
   const newestFirst = [...instances.values()].sort((one, other) => ageOf(other.state) - ageOf(one.state) || 0);
@@ -14,7 +21,9 @@ export function Sidebar({ place, isOpen }: { readonly place: Place; readonly isO
       <a className="button primary" href={formatPlace({ kind: "home" })}>
         Start an agent
       </a>
-      {newestFirst.length === 0 && <p className="muted">Nothing is running.</p>}
+      {newestFirst.length === 0 && (
+        <p className="muted">No instances. Those that other clients start show up here, too.</p>
+      )}
       <ul>
         {newestFirst.map(({ state }) => (
           <li key={state.serverId}>
@@ -22,6 +31,7 @@ export function Sidebar({ place, isOpen }: { readonly place: Place; readonly isO
           </li>
         ))}
       </ul>
+      <div className="only-narrow">{foot}</div>
     </aside>
   );
 }

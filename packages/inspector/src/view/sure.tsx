@@ -7,12 +7,14 @@ const SURE_MS = 4000;
 
 interface Props {
   readonly name: string;
+  /** What it is called where its name alone does not tell. */
+  readonly label?: string;
   readonly question: string;
   readonly isBusy: boolean;
   onSure(): void;
 }
 
-export function SureButton({ name, question, isBusy, onSure }: Props): React.ReactNode {
+export function SureButton({ name, label, question, isBusy, onSure }: Props): React.ReactNode {
   const [isAsking, setIsAsking] = useState(false);
   useEffect(() => {
     if (!isAsking) return undefined;
@@ -24,7 +26,14 @@ export function SureButton({ name, question, isBusy, onSure }: Props): React.Rea
     setIsAsking(!isAsking);
   };
   return (
-    <button type="button" className="danger" data-asking={isAsking} disabled={isBusy} onClick={press}>
+    <button
+      type="button"
+      className="danger"
+      data-asking={isAsking}
+      aria-label={isAsking ? undefined : label}
+      disabled={isBusy}
+      onClick={press}
+    >
       {isAsking ? question : name}
     </button>
   );

@@ -1,0 +1,10 @@
+// An agent that starts and gives no session, as one does that lacks something on the machine.
+import { createInterface } from "node:readline";
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method } = JSON.parse(line);
+  if (id === undefined) continue;
+  const error = { code: -32603, message: "Internal error", data: { details: "the model's key is missing" } };
+  const outcome = method === "initialize" ? { result: { protocolVersion: 1, agentCapabilities: {} } } : { error };
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
+}
