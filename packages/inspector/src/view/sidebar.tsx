@@ -40,8 +40,8 @@ function Row({ state, isCurrent }: { readonly state: InstanceState; readonly isC
   const { journal } = useWorkbench();
   const { serverId, agent, status, asks, sessions } = state;
   const isWorking = [...sessions.values()].some(({ turns }) => turns.length > 0);
-  const last = [...sessions.values()].at(-1);
-  const name = last && last.items.length > 0 ? nameOfSession(last) : (last?.title ?? agent);
+  const last = [...sessions.values()].findLast(({ title, items }) => title || items.length > 0);
+  const name = last ? nameOfSession(last) : agent;
   return (
     <>
       <a
