@@ -15,6 +15,9 @@ mod harness;
 mod support;
 
 mod acp;
+mod config;
+mod files;
+mod folders;
 mod prompt;
 mod prompt_connection;
 mod prompt_endings;

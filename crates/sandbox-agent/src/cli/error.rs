@@ -70,6 +70,7 @@ impl CliError {
         match self {
             Self::Usage(_) => Exit::Usage,
             Self::NotFound(_)
+            | Self::Files(sandbox_fs::Error::NotFound { .. })
             | Self::Catalog(CatalogError::UnknownAgent { .. } | CatalogError::InvalidAgentId { .. }) => {
                 Exit::NotFound
             }

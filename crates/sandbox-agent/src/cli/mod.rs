@@ -7,17 +7,21 @@ mod acp;
 mod agents;
 mod api;
 mod client;
+mod config;
 mod error;
 mod exit;
+mod fs;
 mod input;
 mod install;
 mod model;
 mod nearest;
 mod output;
+mod progress;
 mod prompt;
 mod style;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,6 +30,9 @@ use self::error::CliError;
 use self::exit::Exit;
 use self::output::Format;
 use crate::settings::ServerArguments;
+
+/// How long threads may take to tidy up after a command that was interrupted.
+const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// Puts any ACP agent process behind HTTP.
 #[derive(Debug, Parser)]
@@ -45,6 +52,12 @@ enum Command {
     Install(install::InstallArguments),
     /// See, lock, pack and unpack the agents of this machine
     Agents(agents::AgentsArguments),
+    /// List, read, write, move and watch the files of a server
+    Fs(fs::FsArguments),
+    /// Keep MCP servers for a directory
+    Mcp(config::ConfigArguments<config::McpServer>),
+    /// Keep skills for a directory
+    Skills(config::ConfigArguments<config::Skills>),
     /// List instances, send messages to them, see what they say, end them
     Acp(acp::AcpArguments),
     /// Call the endpoints of a running server
@@ -62,6 +75,9 @@ impl Command {
             Self::Prompt(arguments) => arguments.format(),
             Self::Install(arguments) => arguments.format(),
             Self::Agents(arguments) => arguments.format(),
+            Self::Fs(arguments) => arguments.format(),
+            Self::Mcp(arguments) => arguments.format(),
+            Self::Skills(arguments) => arguments.format(),
             Self::Acp(arguments) => arguments.format(),
             Self::Server(_) | Self::Api(_) | Self::Model(_) | Self::MockAgent => Format::Text,
         }
@@ -77,6 +93,9 @@ pub(crate) fn run() -> ExitCode {
         Command::Prompt(arguments) => prompt::run(&arguments),
         Command::Install(arguments) => in_runtime(install::run(arguments)),
         Command::Agents(arguments) => in_runtime(agents::run(arguments)),
+        Command::Fs(arguments) => in_runtime(fs::run(arguments)),
+        Command::Mcp(arguments) => in_runtime(config::run(arguments)),
+        Command::Skills(arguments) => in_runtime(config::run(arguments)),
         Command::Acp(arguments) => in_runtime(acp::run(arguments)),
         Command::Api(arguments) => in_runtime(api::run(arguments)),
         Command::Model(arguments) => in_runtime(model::run(arguments)),
@@ -90,7 +109,8 @@ pub(crate) fn run() -> ExitCode {
 /// A signal ends the command by ending the runtime: the tools of an install run in process groups of their own, which
 /// a terminal's interrupt does not reach, and are killed when their task is dropped.
 fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
@@ -98,7 +118,10 @@ fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), Cl
             _ = interrupt.recv() => Err(CliError::Interrupted),
             _ = terminate.recv() => Err(CliError::Interrupted),
         }
-    })
+    });
+    // A thread that waits for standard input or a slow disk must not keep the process.
+    runtime.shutdown_timeout(LAST_WORK);
+    result
 }
 
 /// Says what went wrong, but for output that nobody reads any more: its reader knows.

@@ -1,12 +1,13 @@
-//! What commands print: results on standard output, progress on standard error.
+//! What commands print: results on standard output.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use agent_catalog::{Catalog, InstallOutcome, InstallRequest, InstallState};
 use serde::Serialize;
 
 use super::error::CliError;
+use super::progress::StatusLine;
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,39 +79,4 @@ pub(super) async fn install_with_progress(
     };
     line.clear();
     Ok(outcome?)
-}
-
-/// One line on a terminal that changes in place; on anything else, a line when the text's beginning changes.
-pub(super) struct StatusLine {
-    terminal: bool,
-    frame: usize,
-    last: String,
-}
-
-impl StatusLine {
-    const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-
-    pub(super) fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), frame: 0, last: String::new() }
-    }
-
-    pub(super) fn show(&mut self, text: &str) {
-        if self.terminal {
-            self.frame += 1;
-            eprint!("\r\x1b[2K{} {text}", Self::FRAMES[self.frame % Self::FRAMES.len()]);
-            return;
-        }
-        // Without the running seconds, so that a log file gets a line a step.
-        let step = text.rsplit_once(" (").map_or(text, |(step, _)| step);
-        if step != self.last {
-            eprintln!("{step}");
-            step.clone_into(&mut self.last);
-        }
-    }
-
-    pub(super) fn clear(&self) {
-        if self.terminal && self.frame > 0 {
-            eprint!("\r\x1b[2K");
-        }
-    }
 }

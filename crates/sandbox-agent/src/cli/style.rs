@@ -80,6 +80,11 @@ pub(super) fn one_line(text: &str, longest: usize) -> String {
     line
 }
 
+/// A name as it is, but for characters that would steer a terminal or break the line; JSON has it letter by letter.
+pub(super) fn name(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 fn steers(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\t')
 }
@@ -93,6 +98,7 @@ mod tests {
         assert_eq!(harmless("a\x1b[2Jb\r\u{9b}c\td\n"), "a[2Jbc\td\n");
         assert!(matches!(harmless("plain ü"), Cow::Borrowed(_)));
         assert_eq!(one_line(" two\n\x1b li\x07nes ", 40), "two lines");
+        assert_eq!(name("a  b\nc\x1b"), "a  b?c?");
         assert_eq!(one_line("abcdef", 3), "abc…");
     }
 

@@ -21,8 +21,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(in crate::cli) enum Scope {
     /// One instance: its exit is the end.
     Instance,
-    /// Many instances, or files: there is no end.
+    /// Many instances: there is no end.
     Endless,
+    /// What happens while one looks: it has no end, no numbers and no past. After a cut, what was missed is told as
+    /// an `overflow`.
+    Live,
 }
 
 /// A reader of a stream.
@@ -71,6 +74,13 @@ impl Feed {
             }
             let Some((response, parser)) = &mut self.connection else {
                 self.come_back().await?;
+                if self.scope == Scope::Live {
+                    return Ok(Some(Event {
+                        name: "overflow".into(),
+                        data: "{}".into(),
+                        ..Event::default()
+                    }));
+                }
                 continue;
             };
             if let Some(event) = parser.next() {
@@ -122,7 +132,7 @@ impl Feed {
     }
 
     async fn come_back(&mut self) -> Result<(), CliError> {
-        self.repeats = self.after_cursor;
+        self.repeats = if self.scope == Scope::Live { 0 } else { self.after_cursor };
         let give_up = Instant::now() + PATIENCE;
         let mut pause = FIRST_PAUSE;
         loop {

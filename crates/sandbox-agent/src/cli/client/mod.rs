@@ -116,6 +116,11 @@ impl Request {
         self.body("application/json", body.to_string())
     }
 
+    /// Where it goes, for a stream to be opened there.
+    pub(super) fn into_target(self) -> String {
+        self.target
+    }
+
     /// Sends it; an answer of 400 or above is an error.
     pub(super) async fn send(self) -> Result<Response, CliError> {
         let Self { server, method, target, headers, body } = self;

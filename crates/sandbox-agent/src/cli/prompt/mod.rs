@@ -38,7 +38,8 @@ use self::wire::Link;
 use super::client::{Refusal, Server, TokenArguments, encode};
 use super::error::CliError;
 use super::nearest::nearest;
-use super::output::{Format, StatusLine};
+use super::output::Format;
+use super::progress::StatusLine;
 use crate::settings::CatalogArguments;
 
 /// How long ending the agent may take.
