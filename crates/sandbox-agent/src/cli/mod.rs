@@ -79,7 +79,8 @@ impl Command {
             Self::Mcp(arguments) => arguments.format(),
             Self::Skills(arguments) => arguments.format(),
             Self::Acp(arguments) => arguments.format(),
-            Self::Server(_) | Self::Api(_) | Self::Model(_) | Self::MockAgent => Format::Text,
+            Self::Api(arguments) => arguments.format(),
+            Self::Server(_) | Self::Model(_) | Self::MockAgent => Format::Text,
         }
     }
 }

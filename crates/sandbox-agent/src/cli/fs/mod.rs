@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+pub(super) use self::transfer::file_body;
 use super::client::{Request, Server, ServerAddress};
 use super::error::CliError;
 use super::output::{Format, print_json, print_line};

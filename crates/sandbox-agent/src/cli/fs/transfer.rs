@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use super::{Remote, told, word};
+use crate::cli::client::Request;
 use crate::cli::error::CliError;
 use crate::cli::output::{Format, print_json};
 use crate::cli::progress::{Meter, size};
@@ -104,27 +105,7 @@ pub(super) async fn put(
         Condition::Absent => request.header("if-none-match", "*")?,
         Condition::Matches(etag) => request.header("if-match", &etag)?,
     };
-    let request = if source == Path::new("-") {
-        let meter = Meter::new("standard input", None);
-        let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
-        request.body("application/octet-stream", body(tokio::fs::File::from_std(input), meter))
-    } else {
-        let refuse = |error: io::Error| CliError::local(source, &error);
-        let file = tokio::fs::File::open(source).await.map_err(refuse)?;
-        let found = file.metadata().await.map_err(refuse)?;
-        if found.is_dir() {
-            return Err(CliError::Usage(format!("{} is a directory; see `fs upload`", source.display())));
-        }
-        let length = found.is_file().then_some(found.len());
-        let meter = Meter::new(&source.file_name().unwrap_or_default().to_string_lossy(), length);
-        let request = request.body("application/octet-stream", body(file, meter));
-        // Said beforehand, so that one that is too large need not be sent.
-        match length {
-            Some(length) => request.header("content-length", &length.to_string())?,
-            None => request,
-        }
-    };
-    let response = request.send().await?;
+    let response = file_body(request, "application/octet-stream", source).await?.send().await?;
     let etag = response.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
     let bytes = response.bytes().await.map_err(|error| remote.0.failure(&error))?;
     let mut answer: Value = serde_json::from_slice(&bytes).map_err(io::Error::from)?;
@@ -134,6 +115,33 @@ pub(super) async fn put(
     }
     let written = answer["bytesWritten"].as_u64().unwrap_or_default();
     told(&answer, format, || format!("stored {} ({})", word(&answer, "path"), size(written)))
+}
+
+/// Sends a file, or standard input for `-`, a chunk in memory at a time.
+pub(in crate::cli) async fn file_body(
+    request: Request,
+    media_type: &'static str,
+    source: &Path,
+) -> Result<Request, CliError> {
+    if source == Path::new("-") {
+        let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let meter = Meter::new("standard input", None);
+        return Ok(request.body(media_type, body(tokio::fs::File::from_std(input), meter)));
+    }
+    let refuse = |error: io::Error| CliError::local(source, &error);
+    let file = tokio::fs::File::open(source).await.map_err(refuse)?;
+    let found = file.metadata().await.map_err(refuse)?;
+    if found.is_dir() {
+        return Err(CliError::Usage(format!("{} is a directory; see `fs upload`", source.display())));
+    }
+    let length = found.is_file().then_some(found.len());
+    let meter = Meter::new(&source.file_name().unwrap_or_default().to_string_lossy(), length);
+    let request = request.body(media_type, body(file, meter));
+    // Said beforehand, so that one that is too large need not be sent.
+    match length {
+        Some(length) => request.header("content-length", &length.to_string()),
+        None => Ok(request),
+    }
 }
 
 /// What is read, as a body.
