@@ -15,6 +15,7 @@ mod harness;
 mod support;
 
 mod acp;
+mod api;
 mod config;
 mod files;
 mod folders;
