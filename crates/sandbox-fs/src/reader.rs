@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use crate::error::{At, Error, Result};
@@ -142,9 +143,21 @@ impl RangeReader {
     /// What the system says, or `UnexpectedEof` for a file that has become shorter.
     pub fn next_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
         let wanted = self.end.map_or(CHUNK_BYTES as u64, |end| end - self.position).min(CHUNK_BYTES as u64);
-        let mut chunk = vec![0; usize::try_from(wanted).unwrap_or(CHUNK_BYTES)];
-        let count = self.read(&mut chunk)?;
-        chunk.truncate(count);
+        if wanted == 0 {
+            return Ok(None);
+        }
+        // Into memory as it comes: filling it with zeros first would take about as long as the reading.
+        let mut chunk = Vec::with_capacity(usize::try_from(wanted).unwrap_or(CHUNK_BYTES));
+        let count = loop {
+            match rustix::io::pread(&self.file, spare_capacity(&mut chunk), self.position) {
+                Err(Errno::INTR) => {}
+                read => break read?,
+            }
+        };
+        if count == 0 && self.end.is_some() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.position += count as u64;
         Ok((count > 0).then_some(chunk))
     }
 }

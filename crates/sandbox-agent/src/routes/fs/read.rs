@@ -13,6 +13,7 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_edge::{Code, Problem};
 use sandbox_fs::{FileReader, Length, RangeReader};
+use tokio::task::JoinHandle;
 
 use super::conditions::{self, Verdict, Version};
 #[cfg(test)]
@@ -154,21 +155,26 @@ fn send_known(
     Ok(response)
 }
 
-/// Reads ahead by nothing: a chunk is read when the connection has taken the one before, and no thread waits meanwhile.
+/// Reads ahead by one chunk: the next is read while the connection takes this one, and no thread waits for it.
 fn stream_of(reader: RangeReader, measures: Arc<FileMeasures>) -> Body {
-    Body::from_stream(stream::try_unfold((reader, measures), |(mut reader, measures)| async move {
-        let read = move || {
-            let chunk = reader.next_chunk();
-            (reader, chunk)
-        };
-        let (reader, chunk) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?;
+    Body::from_stream(stream::try_unfold((fetch(reader), measures), |(fetched, measures)| async move {
+        let (reader, chunk) = fetched.await.map_err(io::Error::other)?;
         // The connection is cut, so that the client does not take a part for the whole.
         let chunk = chunk.inspect_err(|error| tracing::warn!(%error, "a download broke off"))?;
         Ok::<_, io::Error>(chunk.map(|chunk| {
             measures.read.add(chunk.len() as u64);
-            (Bytes::from(chunk), (reader, measures))
+            (Bytes::from(chunk), (fetch(reader), measures))
         }))
     }))
+}
+
+type Fetched = (RangeReader, io::Result<Option<Vec<u8>>>);
+
+fn fetch(mut reader: RangeReader) -> JoinHandle<Fetched> {
+    tokio::task::spawn_blocking(move || {
+        let chunk = reader.next_chunk();
+        (reader, chunk)
+    })
 }
 
 fn unsatisfiable(path: &Path, size: u64) -> Problem {
