@@ -40,7 +40,10 @@ async fn run(instance: Arc<Instance>) {
     if !instance.begin_launch() {
         return;
     }
-    match process_supervisor::launch(&spec).await {
+    let launched = process_supervisor::launch(&spec).await;
+    // The specification has a copy of the whole environment, which nobody needs for as long as the agent lives.
+    drop(spec);
+    match launched {
         Ok(launched) => live(&instance, launched).await,
         Err(error) => instance.fail_start(Problem::new(
             Code::SpawnFailed,
