@@ -86,7 +86,10 @@ async fn put(server: &Server, to: &Path) -> Result<f64> {
     let sending = async {
         connection.write(&head).await?;
         for _ in 0..BYTES / block.len() as u64 {
-            connection.write(&block).await?;
+            // A server that refuses says why before it closes.
+            if connection.write(&block).await.is_err() {
+                break;
+            }
         }
         connection.receive().await
     };
