@@ -24,3 +24,4 @@ mod prompt_connection;
 mod prompt_endings;
 mod prompt_permissions;
 mod prompt_terminal;
+mod shell;

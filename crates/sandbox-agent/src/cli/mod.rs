@@ -8,6 +8,8 @@ mod agents;
 mod api;
 mod client;
 mod config;
+#[cfg(test)]
+mod documentation;
 mod error;
 mod exit;
 mod fs;
@@ -18,12 +20,13 @@ mod nearest;
 mod output;
 mod progress;
 mod prompt;
+mod shell;
 mod style;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::error::CliError;
@@ -62,6 +65,10 @@ enum Command {
     Acp(acp::AcpArguments),
     /// Call the endpoints of a running server
     Api(api::ApiArguments),
+    /// Print a completion script for a shell
+    Completions(shell::CompletionsArguments),
+    /// Print a page for `man`
+    Man(shell::ManArguments),
     /// Start a scripted model: real agents, free and offline
     Model(model::ModelArguments),
     /// Be the mock agent: speak ACP on standard input and output
@@ -80,7 +87,9 @@ impl Command {
             Self::Skills(arguments) => arguments.format(),
             Self::Acp(arguments) => arguments.format(),
             Self::Api(arguments) => arguments.format(),
-            Self::Server(_) | Self::Model(_) | Self::MockAgent => Format::Text,
+            Self::Server(_) | Self::Completions(_) | Self::Man(_) | Self::Model(_) | Self::MockAgent => {
+                Format::Text
+            }
         }
     }
 }
@@ -99,6 +108,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Skills(arguments) => in_runtime(config::run(arguments)),
         Command::Acp(arguments) => in_runtime(acp::run(arguments)),
         Command::Api(arguments) => in_runtime(api::run(arguments)),
+        Command::Completions(arguments) => shell::complete(&arguments, Arguments::command()),
+        Command::Man(arguments) => shell::explain(&arguments, Arguments::command()),
         Command::Model(arguments) => in_runtime(model::run(arguments)),
         Command::MockAgent => mock_agent::run().map_err(|error| CliError::AgentFailed(error.to_string())),
     };
@@ -141,8 +152,6 @@ fn report(result: Result<(), CliError>, format: Format) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -1,6 +1,8 @@
 //! What the server is told: flag, else environment, else config file, else default.
 
 mod arguments;
+#[cfg(test)]
+mod documentation;
 mod effective;
 mod file;
 mod files;

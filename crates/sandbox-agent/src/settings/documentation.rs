@@ -1,0 +1,106 @@
+//! `docs/configuration.md` is made from the server's flags and the config file's keys. `BLESS=1 cargo test -p
+//! sandbox-agent documentation` writes it anew.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use clap::{Arg, Args, Command};
+
+use super::arguments::ServerArguments;
+use super::file::ConfigFile;
+
+const HEAD: &str = "# Configuration\n\n\
+    Every setting of `sandbox-agent server` is a flag; most have an environment variable and a key of the config file\n\
+    too. A flag wins over a variable, a variable over the file, the file over the default. The file is TOML: the one that\n\
+    `--config` or `SANDBOX_AGENT_CONFIG` names, else `$XDG_CONFIG_HOME/sandbox-agent/config.toml` if it is there. A key\n\
+    that is not known is refused. Sizes take units (`64MiB`), times too (`90s`, `1h`).\n\n\
+    ```toml\n\
+    port = 9000\n\
+    token_file = \"/etc/sandbox-agent/token\"\n\n\
+    [limits]\n\
+    replay_bytes = \"16MiB\"\n\
+    request_timeout = \"30m\"\n\n\
+    [agents.mine]\n\
+    command = \"./agent\"\n\
+    args = [\"--acp\"]\n\
+    ```\n\n\
+    This page is generated from the flags and the keys.\n\n\
+    | flag | environment | config key | default | meaning |\n|---|---|---|---|---|\n";
+
+fn page() -> String {
+    let command = ServerArguments::augment_args(Command::new("server"));
+    let (top, limits) = (keys(""), keys("[limits]\n"));
+    let rows = command.get_arguments().filter(|argument| argument.get_long().is_some()).map(|argument| {
+        let id = argument.get_id().as_str();
+        let key = match id {
+            "custom_agent" => "agents.NAME".to_owned(),
+            id if top.contains(id) => id.to_owned(),
+            id if limits.contains(id) => format!("limits.{id}"),
+            _ => String::new(),
+        };
+        row(argument, &key)
+    });
+    format!("{HEAD}{}\n", rows.collect::<Vec<_>>().join("\n"))
+}
+
+/// The keys that a table of the file may have, as its own refusal of an unknown one lists them.
+fn keys(table: &str) -> BTreeSet<String> {
+    let refusal = toml::from_str::<ConfigFile>(&format!("{table}no_such_key = 1")).unwrap_err().to_string();
+    let listed = refusal.split("expected one of").nth(1).expect("the refusal lists the keys");
+    listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn row(argument: &Arg, key: &str) -> String {
+    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    let (help, default) = without(&help, "default");
+    let (help, variable) = without(&help, "env");
+    let variable = argument.get_env().map(|name| name.to_string_lossy().into_owned()).or(variable);
+    let value = argument.get_value_names().map(|names| names.join(" ")).unwrap_or_default();
+    let flag = format!("--{} {value}", argument.get_long().unwrap_or_default());
+    let flag = if argument.get_action().takes_values() {
+        flag
+    } else {
+        flag.split(' ').next().unwrap_or_default().to_owned()
+    };
+    let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+    format!(
+        "| `{flag}` | {} | {} | {} | {} |",
+        code(&variable.unwrap_or_default()),
+        code(key),
+        default.unwrap_or_default().replace('|', "\\|"),
+        help.replace('|', "\\|"),
+    )
+}
+
+/// Takes `[name: value]` out of a help text.
+fn without(help: &str, name: &str) -> (String, Option<String>) {
+    let start = format!("[{name}: ");
+    match help.split_once(&start).and_then(|(before, rest)| Some((before, rest.split_once(']')?))) {
+        Some((before, (value, after))) => (format!("{}{after}", before.trim_end()), Some(value.to_owned())),
+        None => (help.to_owned(), None),
+    }
+}
+
+#[test]
+fn the_page_about_configuration_is_what_the_flags_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page(),
+        "docs/configuration.md is stale; run BLESS=1 cargo test -p sandbox-agent documentation"
+    );
+}
+
+#[test]
+fn every_key_of_the_config_file_is_the_key_of_a_flag() {
+    let page = page();
+    for key in keys("").into_iter().filter(|key| key != "limits" && key != "agents") {
+        assert!(page.contains(&format!("| `{key}` |")), "{key}");
+    }
+    for key in keys("[limits]\n") {
+        assert!(page.contains(&format!("| `limits.{key}` |")), "{key}");
+    }
+}
