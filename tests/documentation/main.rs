@@ -1,120 +1,95 @@
-//! The README's commands, run as they stand.
+//! Every command in the documentation, run as it stands.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may fail loudly")]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+mod blocks;
+mod page;
 
-const README: &str = include_str!("../../README.md");
-const PATIENCE: Duration = Duration::from_secs(30);
+use blocks::{Manner, project};
 
-/// The shell blocks of a page that have `needle` in them.
-fn shell_blocks<'a>(page: &'a str, needle: &str) -> Vec<&'a str> {
-    page.split("```sh\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("\n```").next())
-        .filter(|block| block.contains(needle))
-        .collect()
+/// A test for each page, so that they run side by side and a failure has the page's name.
+macro_rules! pages {
+    ($($test:ident: $page:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            page::run($page);
+        })*
+
+        #[test]
+        fn every_page_with_commands_is_run() {
+            let found: Vec<String> = blocks::pages().into_iter().map(|(page, _)| page).collect();
+            assert_eq!(found, [$($page),*], "a page with shell blocks needs a line in this file");
+        }
+    };
 }
 
-struct Server {
-    child: Child,
-    address: String,
-    scratch: tempfile::TempDir,
+// In the order of their names. `a_real_` marks those that talk to package registries.
+pages! {
+    the_readme_leads_to_a_streamed_answer: "README.md",
+    the_page_on_configuration_entries_holds: "docs/config.md",
+    the_page_on_files_holds: "docs/files.md",
+    moving_from_the_older_api_is_as_described: "docs/migrating.md",
+    the_quickstart_leads_to_an_answer_of_a_real_agent: "docs/quickstart.md",
+    the_scripted_model_is_as_described: "docs/scripted-model.md",
+    the_security_model_is_as_described: "docs/security.md",
+    troubleshooting_is_as_described: "docs/troubleshooting.md",
+    the_examples_have_a_page: "examples/README.md",
 }
 
-impl Server {
-    fn start() -> Self {
-        let scratch = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_sandbox-agent"))
-            .args(["server", "--port", "0", "--data-dir"])
-            .arg(scratch.path())
-            .env_remove("SANDBOX_AGENT_TOKEN")
-            .env("SANDBOX_AGENT_CONFIG", "/dev/null")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the server starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").expect("an address").to_owned();
-        Self { child, address, scratch }
-    }
-
-    /// A documented command, with the address of this server in place of the usual one.
-    fn shell(&self, command: &str) -> Command {
-        let mut shell = Command::new("sh");
-        shell.args(["-eu", "-c", &command.replace("127.0.0.1:2468", &self.address)]);
-        shell
-            .current_dir(self.scratch.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        shell
-    }
-
-    fn run(&self, command: &str) -> String {
-        let child = self.shell(command).spawn().expect("there is a shell");
-        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-        let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-        assert!(status.success(), "{command}\n{stdout}\n{stderr}");
-        stdout.into_owned()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A command that goes on until it is ended.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
+/// What is not run, and why. Whoever adds to this list has a good reason.
 #[test]
-fn the_readme_leads_to_a_streamed_answer_of_the_mock_agent() {
-    let server = Server::start();
-    let curl = shell_blocks(README, "curl");
-    let [start, watch, prompt, end] = curl.as_slice() else { panic!("the README has four steps: {curl:#?}") };
-
-    let started = server.run(start);
-    assert!(started.contains(r#""protocolVersion":1"#), "{started}");
-    assert!(started.contains(r#""sessionId":"mock-session-1""#), "{started}");
-
-    // `exec`, so that ending the shell ends curl.
-    let mut watching = Running(server.shell(&format!("exec {watch}")).spawn().unwrap());
-    let output = BufReader::new(watching.0.stdout.take().unwrap());
-    let (send, lines) = std::sync::mpsc::channel();
-    std::thread::spawn(move || output.lines().map_while(Result::ok).all(|line| send.send(line).is_ok()));
-
-    let answer = server.run(prompt);
-    assert!(answer.contains(r#""stopReason":"end_turn""#), "{answer}");
-    let deadline = Instant::now() + PATIENCE;
-    let mut streamed = String::new();
-    while !streamed.contains("end_turn") {
-        let wait = deadline.saturating_duration_since(Instant::now());
-        streamed += &lines.recv_timeout(wait).expect("the answer is streamed in time");
-        streamed.push('\n');
-    }
-    assert!(streamed.contains("agent_message_chunk"), "{streamed}");
-    assert_eq!(server.run(end), "");
+fn what_is_not_run_here_is_known() {
+    let not_run: Vec<(String, String)> = blocks::pages()
+        .into_iter()
+        .flat_map(|(page, text)| {
+            let blocks = blocks::of(&text).into_iter().filter(|block| block.manner == Manner::Elsewhere);
+            blocks.map(move |block| (page.clone(), block.text)).collect::<Vec<_>>()
+        })
+        .collect();
+    let known = [
+        // These two are the tests' own way in, and CI's.
+        ("README.md", "make run"),
+        ("README.md", "make test"),
+        ("docs/quickstart.md", "make run"),
+        // Needs an account.
+        (
+            "docs/quickstart.md",
+            "export ANTHROPIC_API_KEY=...\nsandbox-agent prompt claude \"What is in this folder?\" --start",
+        ),
+        // The tests of the examples do the same with the packages that are there.
+        ("examples/README.md", "(cd ../packages && npm install && npm run build)\nnpm install"),
+    ];
+    assert_eq!(not_run, known.map(|(page, text)| (page.to_owned(), text.to_owned())));
 }
 
 #[test]
 fn the_readme_has_two_commands_for_everything() {
-    let makefile = include_str!("../../Makefile");
+    let makefile = std::fs::read_to_string(project().join("Makefile")).unwrap();
+    let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
     for target in ["run", "test"] {
-        assert_eq!(shell_blocks(README, &format!("make {target}")), [format!("make {target}")]);
-        assert!(makefile.lines().any(|line| line.starts_with(&format!("{target}:"))), "make {target}");
+        let command = format!("make {target}");
+        assert!(blocks::of(&readme).iter().any(|block| block.text == command), "{command}");
+        assert!(makefile.lines().any(|line| line.starts_with(&format!("{target}:"))), "{command}");
     }
+}
+
+/// Links between pages lead somewhere.
+#[test]
+fn every_link_between_pages_leads_to_a_file() {
+    let mut broken = Vec::new();
+    let mut pages = blocks::every_page();
+    assert!(pages.len() > 10);
+    for (name, text) in pages.drain(..) {
+        let folder = project().join(&name).parent().unwrap().to_owned();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
+                continue;
+            }
+            if !folder.join(path).exists() {
+                broken.push(format!("{name}: {link}"));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
 }

@@ -1,0 +1,87 @@
+//! The shell blocks of a page, and what their first line says about how they are run.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// How a block is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// To its end; it must succeed.
+    Run,
+    /// To its end, talking to the package registries.
+    Network,
+    /// Started, and left running until the page ends.
+    Background,
+    /// Not here: it needs a container engine, systemd as process 1, somebody's key, or an hour.
+    Elsewhere,
+}
+
+/// One block.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) manner: Manner,
+    pub(crate) text: String,
+    /// What the page shows as its output: each line is in it somewhere, in this order.
+    pub(crate) output: Vec<String>,
+}
+
+/// All shell blocks of a page, in order.
+pub(crate) fn of(page: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let Some(fence) = line.trim_start().strip_prefix("```") else { continue };
+        let body: Vec<&str> = lines.by_ref().take_while(|line| line.trim_start() != "```").collect();
+        let mut words = fence.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("sh" | "bash" | "shell" | "console"), manner) => {
+                let manner = match manner {
+                    None => Manner::Run,
+                    Some("network") => Manner::Network,
+                    Some("background") => Manner::Background,
+                    Some("elsewhere") => Manner::Elsewhere,
+                    Some(other) => panic!("nothing is known about a block that is `{other}`"),
+                };
+                blocks.push(Block { manner, text: body.join("\n"), output: Vec::new() });
+            }
+            (Some("text"), Some("output")) => {
+                let block = blocks.last_mut().expect("output follows a command");
+                block.output = body.into_iter().map(str::to_owned).collect();
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+/// The pages that have shell blocks, by their path in the project.
+pub(crate) fn pages() -> Vec<(String, String)> {
+    every_page().into_iter().filter(|(_, page)| !of(page).is_empty()).collect()
+}
+
+/// All pages for users, by their path in the project, in order.
+pub(crate) fn every_page() -> Vec<(String, String)> {
+    let project = project();
+    let docs = fs::read_dir(project.join("docs")).expect("there is documentation");
+    let names = docs.map(|entry| format!("docs/{}", entry.expect("an entry").file_name().to_string_lossy()));
+    let mut pages: Vec<_> = names
+        .chain(["README.md".to_owned(), "examples/README.md".to_owned()])
+        .filter(|name| name.ends_with(".md"))
+        .map(|name| (name.clone(), fs::read_to_string(project.join(&name)).expect("a page")))
+        .collect();
+    pages.sort();
+    pages
+}
+
+/// The folder with all of the project.
+pub(crate) fn project() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+#[test]
+fn a_page_is_read_into_its_blocks() {
+    let page = "# A\n```sh\none\ntwo\n```\n```text output\n1\n```\n```json\n{}\n```\n```sh background\nthree\n```\n";
+    let blocks = of(page);
+    let read: Vec<_> = blocks.iter().map(|block| (block.manner, block.text.as_str(), block.output.len())).collect();
+    assert_eq!(read, [(Manner::Run, "one\ntwo", 1), (Manner::Background, "three", 0)]);
+}

@@ -1,0 +1,195 @@
+//! Running the commands of a page as a reader would: in one folder, one after the other, with the built program on the
+//! `PATH` and nothing of the machine's own settings.
+//!
+//! The ports of the pages are replaced by free ones, so that pages can be run side by side. A page that starts no server
+//! itself finds one running.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use crate::blocks::{self, Block, Manner};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+/// For blocks that install.
+const LONG_PATIENCE: Duration = Duration::from_secs(210);
+const PORTS: [&str; 2] = ["2468", "2469"];
+
+/// Runs every block of a page that can be run here.
+pub(crate) fn run(name: &str) {
+    let pages = blocks::pages();
+    let (_, text) = pages.iter().find(|(page, _)| page == name).expect("the page has shell blocks");
+    let blocks = blocks::of(text);
+    let mut reader = Reader::new();
+    let starts_its_own = |block: &Block| {
+        block.manner == Manner::Background && block.text.contains("sandbox-agent server")
+    };
+    if !blocks.iter().any(starts_its_own) {
+        reader.start("sandbox-agent server", &[]);
+    }
+    for block in &blocks {
+        match block.manner {
+            Manner::Run => reader.run(block, PATIENCE),
+            Manner::Network => reader.run(block, LONG_PATIENCE),
+            Manner::Background => reader.start(&block.text, &block.output),
+            Manner::Elsewhere => {}
+        }
+    }
+    // What stays has said in the end what the page shows of it.
+    for Background { said, output, .. } in &reader.running {
+        let deadline = Instant::now() + PATIENCE;
+        while let Err(missing) = in_order(&said.lock().unwrap(), output) {
+            assert!(Instant::now() < deadline, "`{missing}` is not printed: {}", said.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Whether each line is in the text, one after the other; else the first that is not.
+fn in_order<'a>(text: &str, lines: &'a [String]) -> Result<(), &'a str> {
+    let mut rest = text;
+    for line in lines {
+        let place = rest.find(line.as_str()).ok_or(line.as_str())?;
+        rest = &rest[place + line.len()..];
+    }
+    Ok(())
+}
+
+/// Somebody who follows a page.
+struct Reader {
+    folder: tempfile::TempDir,
+    ports: [u16; PORTS.len()],
+    /// Ended in the opposite order, with what they started.
+    running: Vec<Background>,
+}
+
+/// What stays until the page ends.
+struct Background {
+    _group: Group,
+    said: Arc<Mutex<String>>,
+    /// What the page shows of it.
+    output: Vec<String>,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        // All are held at once, so that no two are the same.
+        let listeners = PORTS.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let ports = listeners.map(|listener| listener.local_addr().expect("an address").port());
+        Self { folder, ports, running: Vec::new() }
+    }
+
+    fn shell(&self, text: &str) -> Command {
+        let text = PORTS.iter().zip(self.ports).fold(text.to_owned(), |text, (port, own)| {
+            text.replace(&format!(":{port}"), &format!(":{own}"))
+                .replace(&format!("--port {port}"), &format!("--port {own}"))
+        });
+        let program = Path::new(env!("CARGO_BIN_EXE_sandbox-agent")).parent().expect("a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("bash");
+        shell
+            .args(["-eu", "-o", "pipefail", "-c", &text])
+            .current_dir(self.folder.path())
+            .env("PATH", format!("{}:{path}", program.display()))
+            .env("HOME", self.folder.path())
+            .env("XDG_CONFIG_HOME", self.folder.path().join(".config"))
+            .env("XDG_DATA_HOME", self.folder.path().join(".data"))
+            .env("SANDBOX_AGENT_PORT", self.ports[0].to_string())
+            .env("SANDBOX_AGENT_URL", format!("http://127.0.0.1:{}", self.ports[0]))
+            .env_remove("SANDBOX_AGENT_TOKEN")
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        shell
+    }
+
+    fn run(&self, block: &Block, patience: Duration) {
+        let mut group = Group(self.shell(&block.text).spawn().expect("there is a shell"));
+        let (out, err) = (drain(group.0.stdout.take()), drain(group.0.stderr.take()));
+        let deadline = Instant::now() + patience;
+        let status = loop {
+            match group.0.try_wait().expect("it can be waited for") {
+                Some(status) => break Some(status),
+                None if Instant::now() > deadline => break None,
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        drop(group);
+        let (out, err) = (text_of(&out), text_of(&err));
+        let told = format!("{}\n--- printed\n{out}\n--- complained\n{err}", block.text);
+        assert!(status.is_some_and(|status| status.success()), "{status:?}: {told}");
+        if let Err(missing) = in_order(&out, &block.output) {
+            panic!("`{missing}` is not printed: {told}");
+        }
+    }
+
+    /// Starts what stays. It is taken to be ready when it has said something, which all of ours do.
+    fn start(&mut self, text: &str, output: &[String]) {
+        let mut group = Group(self.shell(text).spawn().expect("there is a shell"));
+        let err = drain(group.0.stderr.take());
+        let mut out = BufReader::new(group.0.stdout.take().expect("its output"));
+        let said = Arc::new(Mutex::new(String::new()));
+        let hears = Arc::clone(&said);
+        std::thread::spawn(move || {
+            let mut line = Vec::new();
+            while out.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                hears.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+                line.clear();
+            }
+        });
+        let deadline = Instant::now() + PATIENCE;
+        while said.lock().unwrap().is_empty() {
+            if Instant::now() > deadline || !matches!(group.0.try_wait(), Ok(None)) {
+                drop(group);
+                panic!("{text}\nsaid nothing: {}", text_of(&err));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.running.push(Background { _group: group, said, output: output.to_vec() });
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        while self.running.pop().is_some() {}
+    }
+}
+
+/// A shell with what it started.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let group = rustix::process::Pid::from_child(&self.0);
+        // First a request: a server then takes its agents with it.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
+fn drain(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let mut pipe = pipe.expect("a pipe");
+    let (send, drained) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.read_to_end(&mut bytes);
+        let _ = send.send(bytes);
+    });
+    drained
+}
+
+fn text_of(drained: &mpsc::Receiver<Vec<u8>>) -> String {
+    let bytes = drained.recv_timeout(Duration::from_secs(5)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
