@@ -80,8 +80,10 @@ pub(crate) fn project() -> PathBuf {
 
 #[test]
 fn a_page_is_read_into_its_blocks() {
-    let page = "# A\n```sh\none\ntwo\n```\n```text output\n1\n```\n```json\n{}\n```\n```sh background\nthree\n```\n";
+    let page =
+        "# A\n```sh\none\ntwo\n```\n```text output\n1\n```\n```json\n{}\n```\n```sh background\nthree\n```\n";
     let blocks = of(page);
-    let read: Vec<_> = blocks.iter().map(|block| (block.manner, block.text.as_str(), block.output.len())).collect();
+    let read: Vec<_> =
+        blocks.iter().map(|block| (block.manner, block.text.as_str(), block.output.len())).collect();
     assert_eq!(read, [(Manner::Run, "one\ntwo", 1), (Manner::Background, "three", 0)]);
 }

@@ -54,7 +54,7 @@ fn what_is_not_run_here_is_known() {
         // Needs an account.
         (
             "docs/quickstart.md",
-            "export ANTHROPIC_API_KEY=...\nsandbox-agent prompt claude \"What is in this folder?\" --start",
+            "export ANTHROPIC_API_KEY=...\nsandbox-agent prompt claude \"What is in this folder?\"",
         ),
         // The tests of the examples do the same with the packages that are there.
         ("examples/README.md", "(cd ../packages && npm install && npm run build)\nnpm install"),

@@ -25,9 +25,8 @@ pub(crate) fn run(name: &str) {
     let (_, text) = pages.iter().find(|(page, _)| page == name).expect("the page has shell blocks");
     let blocks = blocks::of(text);
     let mut reader = Reader::new();
-    let starts_its_own = |block: &Block| {
-        block.manner == Manner::Background && block.text.contains("sandbox-agent server")
-    };
+    let starts_its_own =
+        |block: &Block| block.manner == Manner::Background && block.text.contains("sandbox-agent server");
     if !blocks.iter().any(starts_its_own) {
         reader.start("sandbox-agent server", &[]);
     }
@@ -100,12 +99,16 @@ impl Reader {
             .env("XDG_CONFIG_HOME", self.folder.path().join(".config"))
             .env("XDG_DATA_HOME", self.folder.path().join(".data"))
             .env("SANDBOX_AGENT_PORT", self.ports[0].to_string())
-            .env("SANDBOX_AGENT_URL", format!("http://127.0.0.1:{}", self.ports[0]))
             .env_remove("SANDBOX_AGENT_TOKEN")
+            .env_remove("SANDBOX_AGENT_URL")
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // In place of the usual address. `prompt` takes no usual one: told nothing, it starts a server of its own.
+        if !text.contains("sandbox-agent prompt") {
+            shell.env("SANDBOX_AGENT_URL", format!("http://127.0.0.1:{}", self.ports[0]));
+        }
         shell
     }
 
