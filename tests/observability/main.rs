@@ -17,3 +17,4 @@ mod limits;
 mod logs;
 mod metrics;
 mod service_manager;
+mod telemetry;

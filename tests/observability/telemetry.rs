@@ -1,0 +1,37 @@
+//! No telemetry, ever: a server in ordinary use sends nothing anywhere, by the kernel's own count.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::harness::server::BINARY;
+
+#[test]
+fn a_server_in_ordinary_use_reaches_for_nothing_beyond_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/observability/alone.py");
+    let namespace: &[&str] =
+        if rustix::process::getuid().is_root() { &["--net"] } else { &["--map-root-user", "--net"] };
+    let run = Command::new("unshare")
+        .args(namespace)
+        .args(["--", "timeout", "100", "python3"])
+        .args([script.as_os_str(), BINARY.as_ref(), folder.path().as_os_str()])
+        .output()
+        .expect("this test needs unshare (util-linux) and python3");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{said}");
+    let told: Value = serde_json::from_slice(&run.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let statuses = told["statuses"].as_array().unwrap();
+    assert!(statuses.iter().all(|status| matches!(status.as_u64(), Some(200..=204))), "{told}");
+    // From the start on: agents, messages, streams, files, metrics, the inspector. Not one packet left.
+    assert_eq!(told["used"], json!({"connections": 0, "datagrams": 0, "unroutable": 0}), "{told}");
+    // And this is how it looks when something does try to leave: the registry was asked for an agent.
+    let sum = |counted: &Value| {
+        ["connections", "datagrams", "unroutable"]
+            .map(|name| counted[name].as_u64().unwrap())
+            .iter()
+            .sum::<u64>()
+    };
+    assert!(sum(&told["asked"]) > 0, "{told}");
+    assert_eq!(told["ended"], told["asked"], "stopping sends nothing either: {told}");
+}
