@@ -5,6 +5,8 @@ mod cli;
 mod launcher;
 mod logs;
 mod notify;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod process_measures;
 mod routes;
 mod server;

@@ -99,6 +99,8 @@ pub(crate) struct Running {
     bridge: Bridge,
     stop: CancellationToken,
     serving: JoinHandle<()>,
+    #[cfg(feature = "otlp")]
+    exporting: crate::otlp::Exporting,
 }
 
 impl Running {
@@ -115,8 +117,17 @@ impl Running {
         let services = Services { bridge: bridge.clone(), catalog, files, configuration, limits };
         let (router, measures) = crate::routes::all(services);
         let edge = Edge::new(router, settings.exposure).measured(measures);
+        #[cfg(feature = "otlp")]
+        let (edge, exporting) = crate::otlp::attach(edge);
         let serving = tokio::spawn(serve(listener, edge, stop.clone(), SHUTDOWN_LIMIT + DRAIN));
-        Ok(Self { address, bridge, stop, serving })
+        Ok(Self {
+            address,
+            bridge,
+            stop,
+            serving,
+            #[cfg(feature = "otlp")]
+            exporting,
+        })
     }
 
     /// Where it listens.
@@ -131,6 +142,8 @@ impl Running {
             tracing::error!("some agents did not end in time; their supervisors finish the work");
         }
         let _ = tokio::time::timeout(DRAIN, self.serving).await;
+        #[cfg(feature = "otlp")]
+        self.exporting.finish().await;
     }
 }
 
