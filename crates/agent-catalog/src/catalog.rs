@@ -116,7 +116,15 @@ impl Catalog {
     pub async fn install(&self, id: &str, request: InstallRequest) -> Result<InstallOutcome, CatalogError> {
         let id = self.canonical(id)?;
         if let Some(spec) = self.configured(&id) {
-            return Ok(self.configured_outcome(&id, spec));
+            // Whoever asks for a version must not be told that it is there.
+            return match request.agent_process_version.or(request.agent_version) {
+                None => Ok(self.configured_outcome(&id, spec)),
+                Some(version) => Err(CatalogError::VersionUnavailable {
+                    agent: id.to_string(),
+                    requested: version.chars().take(80).collect(),
+                    reason: "it is started as it is configured and has no versions".to_owned(),
+                }),
+            };
         }
         if !self.is_known(id.as_str()).await {
             return Err(CatalogError::UnknownAgent { agent: id.to_string() });

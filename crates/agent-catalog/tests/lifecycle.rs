@@ -206,6 +206,10 @@ async fn a_custom_agent_and_the_mock_need_no_install() {
     assert_eq!((custom.program.as_path(), custom.args.len()), (program.as_path(), 1));
     let outcome = world.catalog.install("mock", InstallRequest::default()).await.unwrap();
     assert_eq!((outcome.already_installed, outcome.artifacts[0].source), (true, Source::Builtin));
+    let pinned =
+        InstallRequest { agent_process_version: Some("1.0".to_owned()), ..InstallRequest::default() };
+    let refused = world.catalog.install("mock", pinned).await.unwrap_err();
+    assert_eq!(refused.code(), "version_unavailable", "there is only the one that is configured");
     let mock = world.catalog.agent_probed("mock").await.unwrap();
     assert!(mock.installed && mock.credentials_available && mock.capabilities.questions);
     assert_eq!(mock.modes.unwrap()["currentModeId"], "plan");
