@@ -8,6 +8,7 @@
 mod harness;
 
 mod acp_conformance;
+mod api_document;
 mod errors;
 mod faults;
 mod process_rules;

@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "shapes to be described, never values")]
 
+use http_edge::document::event_of;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
@@ -79,6 +80,49 @@ impl PartialSchema for JsonRpcMessage {
 }
 
 impl ToSchema for JsonRpcMessage {}
+
+/// One event of an instance's stream.
+#[derive(Debug)]
+pub(crate) struct StreamEvent;
+
+impl PartialSchema for StreamEvent {
+    fn schema() -> RefOr<Schema> {
+        event_of(&[
+            ("message", "JsonRpcMessage"),
+            ("sent", "JsonRpcMessage"),
+            ("gap", "GapEvent"),
+            ("unparsed", "UnparsedEvent"),
+            ("answered", "AnsweredEvent"),
+            ("failed", "FailedEvent"),
+            ("exit", "ExitReport"),
+        ])
+    }
+}
+
+impl ToSchema for StreamEvent {}
+
+/// One event of the stream of many instances.
+#[derive(Debug)]
+pub(crate) struct ManyStreamEvent;
+
+impl PartialSchema for ManyStreamEvent {
+    fn schema() -> RefOr<Schema> {
+        event_of(&[
+            ("instances", "InstanceList"),
+            ("opened", "InstanceChange"),
+            ("closed", "InstanceChange"),
+            ("gap", "GapEvent"),
+            ("message", "InstanceEvent"),
+            ("sent", "InstanceEvent"),
+            ("unparsed", "InstanceEvent"),
+            ("answered", "InstanceEvent"),
+            ("failed", "InstanceEvent"),
+            ("exit", "InstanceEvent"),
+        ])
+    }
+}
+
+impl ToSchema for ManyStreamEvent {}
 
 /// The only version there is.
 #[derive(Debug, Serialize, ToSchema)]

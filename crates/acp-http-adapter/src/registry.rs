@@ -89,8 +89,12 @@ impl Registry {
         all
     }
 
-    pub(crate) fn summaries(&self) -> Vec<Summary> {
-        self.all().iter().map(|instance| instance.summary()).collect()
+    pub(crate) fn summaries(&self, is_wanted: impl Fn(&ServerId) -> bool) -> Vec<Summary> {
+        self.all()
+            .iter()
+            .filter(|instance| is_wanted(&instance.id))
+            .map(|instance| instance.summary())
+            .collect()
     }
 
     /// The instance that a message goes to: the one there is, or a new one.

@@ -130,8 +130,10 @@ pub struct InstallRequest {
     #[schema(value_type = Option<bool>)]
     pub reinstall: bool,
     /// The native agent's version.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$")]
     pub agent_version: Option<String>,
     /// The ACP process's version.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$")]
     pub agent_process_version: Option<String>,
 }
 

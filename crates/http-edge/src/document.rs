@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use utoipa;
 use utoipa::openapi::header::HeaderBuilder;
-use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -117,6 +117,24 @@ fn response(status: u16, codes: &[Code]) -> Response {
         _ => builder,
     }
     .build()
+}
+
+/// The schema of one server-sent event: `event` tells the kinds apart, and `data` is JSON of the named schema.
+#[must_use]
+pub fn event_of(kinds: &[(&str, &str)]) -> RefOr<Schema> {
+    let one = |(name, payload): &(&str, &str)| {
+        let text = || ObjectBuilder::new().schema_type(Type::String);
+        let data = text()
+            .content_media_type("application/json")
+            .content_schema(Some(Ref::from_schema_name(*payload)));
+        ObjectBuilder::new()
+            .property("event", text().enum_values(Some([*name])))
+            .property("id", text().description(Some("The cursor behind this event, where it has one.")))
+            .property("data", data)
+            .required("event")
+            .required("data")
+    };
+    RefOr::T(Schema::from(kinds.iter().fold(OneOfBuilder::new(), |events, kind| events.item(one(kind)))))
 }
 
 fn header(kind: Type, description: &str) -> utoipa::openapi::header::Header {

@@ -48,3 +48,24 @@ fn the_list_can_be_had_as_json_only() {
     server.request("GET", "/v1/acp").header("Accept", "text/html").send().problem(406, "not_acceptable");
     server.request("GET", "/v1/acp").header("Accept", "*/*").send().expect(200).json();
 }
+
+#[test]
+fn the_list_can_be_of_some_instances_and_reads_its_parameters_as_the_stream_does() {
+    let server = Server::start();
+    for id in ["a", "b", "c"] {
+        server.open(id, "fault");
+    }
+    let listed = |query: &str| {
+        let list = server.request("GET", &format!("/v1/acp{query}")).send().expect(200).json();
+        let servers = list["servers"].as_array().unwrap().clone();
+        servers.iter().map(|one| one["serverId"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(listed(""), "a b c");
+    assert_eq!(listed("?server=c&server=a&server=nobody"), "a c");
+    for query in ["?view=both", "?replay=some"] {
+        server.request("GET", &format!("/v1/acp{query}")).send().problem(400, "invalid_parameter");
+    }
+    server.request("GET", "/v1/acp?server=.").send().problem(400, "invalid_server_id");
+    let foreign = server.request("GET", "/v1/acp").header("Last-Event-ID", "yesterday");
+    foreign.send().problem(400, "invalid_cursor");
+}

@@ -21,7 +21,7 @@ problems!(pub(crate) DeleteProblems: InvalidServerId, Internal);
     path = "/v1/acp/{server_id}",
     operation_id = "closeInstance",
     tag = "instances",
-    params(("server_id" = ServerId, Path, description = "The client's own name for the instance.")),
+    params(("server_id" = ServerId, Path, example = "demo", description = "The client's own name for the instance.")),
     responses((status = 204, description = "The instance and all its processes are gone."), DeleteProblems)
 )]
 pub(crate) async fn delete(

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http_edge::{Code, Problem, Query, negotiate, problems, query};
 
+use crate::document::StreamEvent;
 use crate::instance::{Instance, Phase};
 use crate::registry::Registry;
 use crate::server_id::ServerId;
@@ -27,25 +28,16 @@ problems!(pub(crate) StreamProblems:
     operation_id = "streamInstance",
     tag = "instances",
     params(
-        ("server_id" = ServerId, Path, description = "The client's own name for the instance."),
+        ("server_id" = ServerId, Path, example = "demo", description = "The client's own name for the instance."),
         ("view" = inline(Option<View>), Query, description = "What to stream: the agent's messages, or both directions."),
         ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
-        ("Last-Event-ID" = Option<String>, Header, nullable = false, description = "The `id` of the last event seen: a number, or `j` and a number with `view=journal`."),
+        ("Last-Event-ID" = Option<String>, Header, pattern = "^(j?[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event seen: a number, or `j` and a number with `view=journal`."),
     ),
     responses(
-        (status = 200, description = "The events, until the agent ends.", content_type = "text/event-stream", body = String),
+        (status = 200, description = "The events, until the agent ends.", content_type = "text/event-stream", body = StreamEvent),
         (status = 204, description = "The agent has ended and the reader has seen all of it."),
         StreamProblems
-    ),
-    extensions(("x-events" = json!({
-        "message": {"$ref": "#/components/schemas/JsonRpcMessage"},
-        "sent": {"$ref": "#/components/schemas/JsonRpcMessage"},
-        "gap": {"$ref": "#/components/schemas/GapEvent"},
-        "unparsed": {"$ref": "#/components/schemas/UnparsedEvent"},
-        "answered": {"$ref": "#/components/schemas/AnsweredEvent"},
-        "failed": {"$ref": "#/components/schemas/FailedEvent"},
-        "exit": {"$ref": "#/components/schemas/ExitReport"},
-    })))
+    )
 )]
 pub(crate) async fn stream(
     State(registry): State<Arc<Registry>>,

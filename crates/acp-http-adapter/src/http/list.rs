@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_edge::{Code, Problem, Query, negotiate, problems};
 
 use super::get::{replay_of, view_of};
+use crate::document::ManyStreamEvent;
 use crate::instance::InstanceList;
 use crate::registry::Registry;
 use crate::server_id::ServerId;
@@ -26,56 +27,40 @@ problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCur
     operation_id = "listInstances",
     tag = "instances",
     params(
-        ("server" = Option<Vec<ServerId>>, Query, style = Form, explode, description = "Stream these instances only; may be repeated."),
+        ("server" = Option<Vec<ServerId>>, Query, style = Form, explode, description = "Only these instances; may be repeated."),
         ("view" = inline(Option<View>), Query, description = "What to stream: the agents' messages, or both directions."),
         ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
-        ("Last-Event-ID" = Option<String>, Header, nullable = false, description = "The `id` of the last event seen on this stream: `j` and a number."),
+        ("Last-Event-ID" = Option<String>, Header, pattern = "^(0|j[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event seen on this stream: `j` and a number."),
     ),
     responses(
         (status = 200, description = "The list, or the stream.", content(
             (InstanceList = "application/json"),
-            (String = "text/event-stream")
+            (ManyStreamEvent = "text/event-stream")
         )),
         ListProblems
-    ),
-    extensions(("x-events" = json!({
-        "instances": {"$ref": "#/components/schemas/InstanceList"},
-        "opened": {"$ref": "#/components/schemas/InstanceChange"},
-        "closed": {"$ref": "#/components/schemas/InstanceChange"},
-        "gap": {"$ref": "#/components/schemas/GapEvent"},
-        "message": {"$ref": "#/components/schemas/InstanceEvent"},
-        "sent": {"$ref": "#/components/schemas/InstanceEvent"},
-        "unparsed": {"$ref": "#/components/schemas/InstanceEvent"},
-        "answered": {"$ref": "#/components/schemas/InstanceEvent"},
-        "failed": {"$ref": "#/components/schemas/InstanceEvent"},
-        "exit": {"$ref": "#/components/schemas/InstanceEvent"},
-    })))
+    )
 )]
 pub(crate) async fn list(
     State(registry): State<Arc<Registry>>,
     request: Request,
 ) -> Result<Response, Problem> {
+    let query = Query::of(request.uri());
+    let ids =
+        query.all("server").map(ServerId::parse).collect::<Result<std::collections::HashSet<_>, _>>()?;
+    let selection = if ids.is_empty() { Selection::All } else { Selection::These(ids) };
+    let view = view_of(&query)?;
+    let cursor = ManyFeed::cursor_of(request.headers(), replay_of(&query)?)?;
     if wants_stream(request.headers()) {
-        return stream(registry, &request);
+        let (changed, heartbeat) = (registry.shared.watch(), registry.shared.limits.heartbeat);
+        return Ok(respond(ManyFeed::new(registry, selection, view, cursor), changed, heartbeat));
     }
     negotiate::require_accept(request.headers(), "application/json")?;
-    let list = serde_json::to_string(&InstanceList { servers: registry.summaries() })
+    let list = serde_json::to_string(&InstanceList { servers: registry.summaries(|id| selection.has(id)) })
         .map_err(|error| Problem::new(Code::Internal, format!("cannot write the list: {error}")))?;
     let mut response = Response::new(list.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
-}
-
-fn stream(registry: Arc<Registry>, request: &Request) -> Result<Response, Problem> {
-    let query = Query::of(request.uri());
-    let ids =
-        query.all("server").map(ServerId::parse).collect::<Result<std::collections::HashSet<_>, _>>()?;
-    let selection = if ids.is_empty() { Selection::All } else { Selection::These(ids) };
-    let cursor = ManyFeed::cursor_of(request.headers(), replay_of(&query)?)?;
-    let view = view_of(&query)?;
-    let (changed, heartbeat) = (registry.shared.watch(), registry.shared.limits.heartbeat);
-    Ok(respond(ManyFeed::new(registry, selection, view, cursor), changed, heartbeat))
 }
 
 /// Only who asks for a stream by name gets one: `*/*` is a person with curl.

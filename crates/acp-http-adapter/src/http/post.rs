@@ -38,12 +38,12 @@ problems!(pub(crate) PostProblems:
     operation_id = "postMessage",
     tag = "instances",
     params(
-        ("server_id" = ServerId, Path, description = "The client's own name for the instance."),
-        ("agent" = Option<String>, Query, description = "The agent to start. Required for the first message; must be the bound agent later."),
+        ("server_id" = ServerId, Path, example = "demo", description = "The client's own name for the instance."),
+        ("agent" = Option<String>, Query, example = "mock", min_length = 1, description = "The agent to start. Required for the first message; must be the bound agent later."),
         ("Prefer" = Option<String>, Header, nullable = false, description = "RFC 7240: `respond-async` answers at once, the answer comes on the stream; `wait=N` waits at most N seconds."),
-        ("Idempotency-Key" = Option<String>, Header, nullable = false, min_length = 1, max_length = 255, description = "A repeat with the same key is not sent to the agent again and gets the first one's outcome."),
+        ("Idempotency-Key" = Option<String>, Header, pattern = "^[\\x20-\\x7e]+$", nullable = false, min_length = 1, max_length = 255, description = "A repeat with the same key is not sent to the agent again and gets the first one's outcome."),
     ),
-    request_body(content = JsonRpcMessage, content_type = "application/json", description = "One JSON-RPC 2.0 message, no batch."),
+    request_body(content = JsonRpcMessage, content_type = "application/json", description = "One JSON-RPC 2.0 message, no batch.", example = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}})),
     responses(
         (status = 200, description = "The agent's answer; a JSON-RPC error is one as well.", content_type = "application/json", body = JsonRpcResponse),
         (status = 202, description = "Taken. Nothing is waited for.", headers(

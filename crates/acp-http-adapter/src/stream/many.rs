@@ -33,7 +33,7 @@ pub(crate) enum Selection {
 }
 
 impl Selection {
-    fn has(&self, id: &ServerId) -> bool {
+    pub(crate) fn has(&self, id: &ServerId) -> bool {
         match self {
             Self::All => true,
             Self::These(ids) => ids.contains(id),
@@ -106,14 +106,8 @@ impl ManyFeed {
         self.started = true;
         // Read before the list is made: what happens in between is told twice rather than not at all.
         self.known = if self.owed { self.seen } else { self.registry.shared.newest_journal() };
-        let summaries: Vec<_> = self
-            .registry
-            .all()
-            .iter()
-            .filter(|instance| self.selection.has(&instance.id))
-            .map(|instance| instance.summary())
-            .collect();
-        let list = serde_json::to_string(&InstanceList { servers: summaries }).unwrap_or_default();
+        let servers = self.registry.summaries(|id| self.selection.has(id));
+        let list = serde_json::to_string(&InstanceList { servers }).unwrap_or_default();
         framer.push_plain("instances", None, list.as_bytes());
         if self.owed && self.seen > self.registry.shared.newest_journal() {
             // A cursor from another life of the server, with its clock ahead of this one's.

@@ -72,7 +72,7 @@ async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<Age
     operation_id = "getAgent",
     tag = "agents",
     params(
-        ("agent" = String, Path, description = "The agent's id."),
+        ("agent" = String, Path, example = "mock", description = "The agent's id."),
         ("config" = Option<bool>, Query, description = "Start the agent once to learn its models, modes and options.")
     ),
     responses((status = 200, description = "The agent.", body = AgentInfo), problems::Show)
@@ -101,7 +101,7 @@ async fn show(
     path = "/v1/agents/{agent}/install",
     operation_id = "installAgent",
     tag = "agents",
-    params(("agent" = String, Path, description = "The agent's id.")),
+    params(("agent" = String, Path, example = "mock", description = "The agent's id.")),
     request_body(content = InstallRequest, content_type = "application/json", description = "May be left out."),
     responses((status = 200, description = "It is installed.", body = InstallOutcome), problems::Install)
 ))]

@@ -810,6 +810,37 @@ export interface components {
             /** @description Why. */
             readonly problem: components["schemas"]["Problem"];
         };
+        readonly FileChangeEvent: {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "created";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "changed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "removed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "renamed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "overflow";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        };
         /** @description One line of a listing. */
         readonly FileEntry: {
             /** @description What it is. */
@@ -863,6 +894,8 @@ export interface components {
             /** @description The instance, on the stream of many. */
             readonly serverId?: string;
         };
+        /** @description The value of a header. */
+        readonly HeaderText: string;
         /** @description How the server is and what it is bounded by. */
         readonly Health: {
             /** @description The limits in force. */
@@ -1065,19 +1098,82 @@ export interface components {
         readonly JsonRpcVersion: "2.0";
         /** @description A program to start, spoken to over its standard input and output. */
         readonly LocalMcpConfig: {
-            readonly args?: readonly string[] | null;
+            readonly args?: readonly components["schemas"]["ProgramText"][] | null;
             readonly command: components["schemas"]["McpCommand"];
             readonly cwd?: string | null;
             readonly enabled?: boolean | null;
             /** @description Variables of its environment. */
             readonly env?: {
-                readonly [key: string]: string;
+                readonly [key: string]: components["schemas"]["ProgramText"];
             } | null;
             /** Format: int64 */
             readonly timeoutMs?: number | null;
         };
+        readonly ManyStreamEvent: {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "instances";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "opened";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "closed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "gap";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "message";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "sent";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "unparsed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "answered";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "failed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "exit";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        };
         /** @description A program, or a list of the program and its first arguments. */
-        readonly McpCommand: string | readonly string[];
+        readonly McpCommand: string | readonly [
+            string
+        ];
         /** @description An MCP server: a local program, or a remote address. */
         readonly McpConfig: (components["schemas"]["LocalMcpConfig"] & {
             /** @enum {string} */
@@ -1169,17 +1265,18 @@ export interface components {
              */
             readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
         };
+        /** @description Text that a program can be given. */
+        readonly ProgramText: string;
         /** @description An address to connect to. */
         readonly RemoteMcpConfig: {
-            /** @description The variable that holds the bearer token. */
-            readonly bearerTokenEnvVar?: string | null;
+            readonly bearerTokenEnvVar?: components["schemas"]["VariableName"] | null;
             readonly enabled?: boolean | null;
             /** @description Headers whose values are in variables: header to variable. */
             readonly envHeaders?: {
-                readonly [key: string]: string;
+                readonly [key: string]: components["schemas"]["VariableName"];
             } | null;
             readonly headers?: {
-                readonly [key: string]: string;
+                readonly [key: string]: components["schemas"]["HeaderText"];
             } | null;
             readonly oauth?: components["schemas"]["McpOAuth"] | null;
             /** Format: int64 */
@@ -1273,6 +1370,8 @@ export interface components {
              */
             readonly uptimeMs?: number;
         };
+        /** @description The name of a skill. */
+        readonly SkillName: string;
         /** @description Where skills come from. */
         readonly SkillsConfig: {
             /** @description The places. */
@@ -1289,7 +1388,7 @@ export interface components {
             /** @description The branch, tag or commit. */
             readonly ref?: string | null;
             /** @description Which of its skills; all when left out. */
-            readonly skills?: readonly string[] | null;
+            readonly skills?: readonly components["schemas"]["SkillName"][] | null;
             /** @description `owner/name`, an address, or a path. */
             readonly source: string;
             /** @description The folder inside it. */
@@ -1307,6 +1406,49 @@ export interface components {
          * @enum {string}
          */
         readonly Source: "registry" | "fallback" | "custom" | "builtin";
+        readonly StreamEvent: {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "message";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "sent";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "gap";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "unparsed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "answered";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "failed";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "exit";
+            /** @description The cursor behind this event, where it has one. */
+            readonly id?: string;
+        };
         /** @description What was unpacked. */
         readonly UnpackedArchive: {
             /**
@@ -1331,6 +1473,8 @@ export interface components {
             /** @description Its first 200 characters. */
             readonly line: string;
         };
+        /** @description The name of an environment variable. */
+        readonly VariableName: string;
         /**
          * @description What starting the agent once has shown.
          * @enum {string}
@@ -2207,7 +2351,7 @@ export interface operations {
             readonly query?: {
                 /** @description Without a cursor: start at the oldest event held, or at the newest. */
                 readonly replay?: "all" | "none";
-                /** @description Stream these instances only; may be repeated. */
+                /** @description Only these instances; may be repeated. */
                 readonly server?: readonly components["schemas"]["ServerId"][];
                 /** @description What to stream: the agents' messages, or both directions. */
                 readonly view?: "messages" | "journal";
@@ -2228,7 +2372,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["InstanceList"];
-                    readonly "text/event-stream": string;
+                    readonly "text/event-stream": components["schemas"]["ManyStreamEvent"];
                 };
             };
             readonly 400: components["responses"]["InvalidServerId_InvalidParameter_InvalidCursor"];
@@ -2251,7 +2395,10 @@ export interface operations {
                 readonly "Last-Event-ID"?: string;
             };
             readonly path: {
-                /** @description The client's own name for the instance. */
+                /**
+                 * @description The client's own name for the instance.
+                 * @example demo
+                 */
                 readonly server_id: components["schemas"]["ServerId"];
             };
             readonly cookie?: never;
@@ -2264,7 +2411,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "text/event-stream": string;
+                    readonly "text/event-stream": components["schemas"]["StreamEvent"];
                 };
             };
             /** @description The agent has ended and the reader has seen all of it. */
@@ -2285,7 +2432,10 @@ export interface operations {
     readonly postMessage: {
         readonly parameters: {
             readonly query?: {
-                /** @description The agent to start. Required for the first message; must be the bound agent later. */
+                /**
+                 * @description The agent to start. Required for the first message; must be the bound agent later.
+                 * @example mock
+                 */
                 readonly agent?: string;
             };
             readonly header?: {
@@ -2295,7 +2445,10 @@ export interface operations {
                 readonly Prefer?: string;
             };
             readonly path: {
-                /** @description The client's own name for the instance. */
+                /**
+                 * @description The client's own name for the instance.
+                 * @example demo
+                 */
                 readonly server_id: components["schemas"]["ServerId"];
             };
             readonly cookie?: never;
@@ -2303,6 +2456,16 @@ export interface operations {
         /** @description One JSON-RPC 2.0 message, no batch. */
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "initialize",
+                 *       "params": {
+                 *         "protocolVersion": 1
+                 *       }
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["JsonRpcMessage"];
             };
         };
@@ -2424,7 +2587,10 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The client's own name for the instance. */
+                /**
+                 * @description The client's own name for the instance.
+                 * @example demo
+                 */
                 readonly server_id: components["schemas"]["ServerId"];
             };
             readonly cookie?: never;
@@ -2480,7 +2646,10 @@ export interface operations {
             };
             readonly header?: never;
             readonly path: {
-                /** @description The agent's id. */
+                /**
+                 * @description The agent's id.
+                 * @example mock
+                 */
                 readonly agent: string;
             };
             readonly cookie?: never;
@@ -2510,7 +2679,10 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The agent's id. */
+                /**
+                 * @description The agent's id.
+                 * @example mock
+                 */
                 readonly agent: string;
             };
             readonly cookie?: never;
@@ -2576,9 +2748,15 @@ export interface operations {
     readonly getMcpConfig: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory whose sessions it is for; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
-                /** @description Its name. */
+                /**
+                 * @description Its name.
+                 * @example github
+                 */
                 readonly mcpName: string;
             };
             readonly header?: never;
@@ -2607,9 +2785,15 @@ export interface operations {
     readonly putMcpConfig: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory whose sessions it is for; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
-                /** @description Its name. */
+                /**
+                 * @description Its name.
+                 * @example github
+                 */
                 readonly mcpName: string;
             };
             readonly header?: never;
@@ -2641,9 +2825,15 @@ export interface operations {
     readonly deleteMcpConfig: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory whose sessions it is for; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
-                /** @description Its name. */
+                /**
+                 * @description Its name.
+                 * @example github
+                 */
                 readonly mcpName: string;
             };
             readonly header?: never;
@@ -2669,7 +2859,10 @@ export interface operations {
     readonly listMcpConfigs: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
             };
             readonly header?: never;
@@ -2697,9 +2890,15 @@ export interface operations {
     readonly getSkillsConfig: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory whose sessions it is for; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
-                /** @description Its name. */
+                /**
+                 * @description Its name.
+                 * @example github
+                 */
                 readonly skillName: string;
             };
             readonly header?: never;
@@ -2728,9 +2927,15 @@ export interface operations {
     readonly putSkillsConfig: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory whose sessions it is for; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
-                /** @description Its name. */
+                /**
+                 * @description Its name.
+                 * @example github
+                 */
                 readonly skillName: string;
             };
             readonly header?: never;
@@ -2762,9 +2967,15 @@ export interface operations {
     readonly deleteSkillsConfig: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory whose sessions it is for; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
-                /** @description Its name. */
+                /**
+                 * @description Its name.
+                 * @example github
+                 */
                 readonly skillName: string;
             };
             readonly header?: never;
@@ -2790,7 +3001,10 @@ export interface operations {
     readonly listSkillsConfigs: {
         readonly parameters: {
             readonly query: {
-                /** @description The directory; relative to the workspace, need not exist. */
+                /**
+                 * @description The directory; relative to the workspace, need not exist.
+                 * @example src
+                 */
                 readonly directory: string;
             };
             readonly header?: never;
@@ -2820,7 +3034,10 @@ export interface operations {
             readonly query?: {
                 /** @description How to pack it. */
                 readonly format?: "tar" | "tar.gz" | "tgz" | "tar.zst";
-                /** @description Absolute, or relative to the workspace, which it is when left out. */
+                /**
+                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @example src
+                 */
                 readonly path?: string;
             };
             readonly header?: never;
@@ -2859,7 +3076,10 @@ export interface operations {
                 readonly after?: string;
                 /** @description The most entries of one page. */
                 readonly limit?: number;
-                /** @description Absolute, or relative to the workspace, which it is when left out. */
+                /**
+                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @example src
+                 */
                 readonly path?: string;
                 /** @description List all below it as well. */
                 readonly recursive?: boolean;
@@ -2893,7 +3113,10 @@ export interface operations {
     readonly deleteEntry: {
         readonly parameters: {
             readonly query: {
-                /** @description Absolute, or relative to the workspace. */
+                /**
+                 * @description Absolute, or relative to the workspace.
+                 * @example notes.txt
+                 */
                 readonly path: string;
                 /** @description Remove a directory with all below it. */
                 readonly recursive?: boolean;
@@ -2925,7 +3148,10 @@ export interface operations {
     readonly readFile: {
         readonly parameters: {
             readonly query: {
-                /** @description Absolute, or relative to the workspace. */
+                /**
+                 * @description Absolute, or relative to the workspace.
+                 * @example notes.txt
+                 */
                 readonly path: string;
             };
             readonly header?: {
@@ -3002,7 +3228,10 @@ export interface operations {
     readonly writeFile: {
         readonly parameters: {
             readonly query: {
-                /** @description Absolute, or relative to the workspace. */
+                /**
+                 * @description Absolute, or relative to the workspace.
+                 * @example notes.txt
+                 */
                 readonly path: string;
             };
             readonly header?: {
@@ -3048,7 +3277,10 @@ export interface operations {
     readonly headFile: {
         readonly parameters: {
             readonly query: {
-                /** @description Absolute, or relative to the workspace. */
+                /**
+                 * @description Absolute, or relative to the workspace.
+                 * @example notes.txt
+                 */
                 readonly path: string;
             };
             readonly header?: {
@@ -3100,7 +3332,10 @@ export interface operations {
     readonly makeDirectory: {
         readonly parameters: {
             readonly query: {
-                /** @description Absolute, or relative to the workspace. */
+                /**
+                 * @description Absolute, or relative to the workspace.
+                 * @example src/new
+                 */
                 readonly path: string;
             };
             readonly header?: never;
@@ -3137,6 +3372,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "from": "notes.txt",
+                 *       "to": "src/notes.txt"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["MoveRequest"];
             };
         };
@@ -3211,7 +3452,10 @@ export interface operations {
     readonly statEntry: {
         readonly parameters: {
             readonly query: {
-                /** @description Absolute, or relative to the workspace. */
+                /**
+                 * @description Absolute, or relative to the workspace.
+                 * @example notes.txt
+                 */
                 readonly path: string;
             };
             readonly header?: never;
@@ -3241,7 +3485,10 @@ export interface operations {
     readonly uploadBatch: {
         readonly parameters: {
             readonly query?: {
-                /** @description Absolute, or relative to the workspace, which it is when left out. */
+                /**
+                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @example src
+                 */
                 readonly path?: string;
             };
             readonly header?: {
@@ -3284,7 +3531,10 @@ export interface operations {
     readonly watchFiles: {
         readonly parameters: {
             readonly query?: {
-                /** @description Absolute, or relative to the workspace, which it is when left out. */
+                /**
+                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @example src
+                 */
                 readonly path?: string;
                 /** @description Watch all below it as well, which is the default. */
                 readonly recursive?: boolean;
@@ -3301,7 +3551,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "text/event-stream": string;
+                    readonly "text/event-stream": components["schemas"]["FileChangeEvent"];
                 };
             };
             readonly 400: components["responses"]["InvalidParameter_InvalidPath"];

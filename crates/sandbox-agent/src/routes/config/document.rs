@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use http_edge::problems;
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
 
 problems!(Reading: InvalidParameter, PermissionDenied, ConfigNotFound, Internal, NoSpace);
 problems!(Storing:
@@ -32,8 +34,8 @@ macro_rules! describe {
                 get, path = $path, operation_id = $get, tag = "configuration",
                 summary = concat!("Reads ", $what),
                 params(
-                    ("directory" = String, Query, min_length = 1, description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
-                    ($name = String, Query, min_length = 1, description = "Its name."),
+                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
+                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "Its name."),
                 ),
                 responses((status = 200, description = "The entry, as it was stored.", content_type = "application/json", body = $entry), Reading)
             )]
@@ -44,8 +46,8 @@ macro_rules! describe {
                 summary = concat!("Stores ", $what),
                 description = "Replaces one of the same name. Members that are not described are kept.",
                 params(
-                    ("directory" = String, Query, min_length = 1, description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
-                    ($name = String, Query, min_length = 1, description = "Its name."),
+                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
+                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "Its name."),
                 ),
                 request_body(content = $entry, content_type = "application/json"),
                 responses((status = 204, description = "It is stored."), Storing)
@@ -56,8 +58,8 @@ macro_rules! describe {
                 delete, path = $path, operation_id = $delete, tag = "configuration",
                 summary = concat!("Removes ", $what),
                 params(
-                    ("directory" = String, Query, min_length = 1, description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
-                    ($name = String, Query, min_length = 1, description = "Its name."),
+                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
+                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "Its name."),
                 ),
                 responses((status = 204, description = "It is gone, or was not there."), Changing)
             )]
@@ -66,7 +68,7 @@ macro_rules! describe {
             #[utoipa::path(
                 get, path = $entries_path, operation_id = $list, tag = "configuration",
                 summary = concat!("Lists all of a directory: ", $what),
-                params(("directory" = String, Query, min_length = 1, description = "The directory; relative to the workspace, need not exist.")),
+                params(("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory; relative to the workspace, need not exist.")),
                 responses((status = 200, description = "The entries by their names.", content_type = "application/json", body = $entries), Changing)
             )]
             pub(super) fn list() {}
@@ -140,10 +142,10 @@ enum McpConfig {
 #[serde(rename_all = "camelCase")]
 struct LocalMcp {
     command: Command,
-    args: Option<Vec<String>>,
+    args: Option<Vec<Word>>,
     /// Variables of its environment.
-    env: Option<BTreeMap<String, String>>,
-    #[schema(min_length = 1)]
+    env: Option<BTreeMap<Variable, Word>>,
+    #[schema(min_length = 1, pattern = "^[^\\u0000]+$")]
     cwd: Option<String>,
     enabled: Option<bool>,
     timeout_ms: Option<u64>,
@@ -159,12 +161,44 @@ enum Command {
 }
 
 #[derive(Serialize, ToSchema)]
-#[schema(min_length = 1)]
+#[schema(min_length = 1, pattern = "^[^\\u0000]+$")]
 struct Program(String);
 
+#[derive(Serialize)]
+struct Words;
+
+impl PartialSchema for Words {
+    fn schema() -> RefOr<Schema> {
+        let program = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+        let words = ArrayBuilder::new()
+            .prefix_items([Schema::from(program.pattern(Some("^[^\\u0000]+$")))])
+            .items(Ref::from_schema_name("ProgramText"))
+            .min_items(Some(1));
+        RefOr::T(Schema::from(words))
+    }
+}
+
+impl ToSchema for Words {}
+
+/// Text that a program can be given.
 #[derive(Serialize, ToSchema)]
-#[schema(min_items = 1)]
-struct Words(Vec<String>);
+#[schema(as = ProgramText, pattern = "^[^\\u0000]*$")]
+struct Word(String);
+
+/// The name of an environment variable.
+#[derive(Serialize, ToSchema)]
+#[schema(as = VariableName, pattern = "^[^=\\u0000]+$")]
+struct Variable(String);
+
+/// The name of a header.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HeaderName, pattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+struct Header(String);
+
+/// The value of a header.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HeaderText, pattern = "^[^\\r\\n\\u0000]*$")]
+struct HeaderText(String);
 
 /// An address to connect to.
 #[derive(Serialize, ToSchema)]
@@ -172,14 +206,16 @@ struct Words(Vec<String>);
 #[serde(rename_all = "camelCase")]
 struct RemoteMcp {
     /// An `http` or `https` address.
-    #[schema(pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#:\\s][^\\s]*$")]
+    #[schema(
+        pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#:\\s\\u0000-\\u001f\\u007f-\\u009f][^\\s\\u0000-\\u001f\\u007f-\\u009f]*$"
+    )]
     url: String,
     transport: Option<Transport>,
-    headers: Option<BTreeMap<String, String>>,
+    headers: Option<BTreeMap<Header, HeaderText>>,
     /// The variable that holds the bearer token.
-    bearer_token_env_var: Option<String>,
+    bearer_token_env_var: Option<Variable>,
     /// Headers whose values are in variables: header to variable.
-    env_headers: Option<BTreeMap<String, String>>,
+    env_headers: Option<BTreeMap<Header, Variable>>,
     oauth: Option<OAuth>,
     enabled: Option<bool>,
     timeout_ms: Option<u64>,
@@ -217,15 +253,20 @@ struct SkillSource {
     /// What kind of place it is.
     r#type: SkillSourceType,
     /// `owner/name`, an address, or a path.
-    #[schema(min_length = 1)]
+    #[schema(min_length = 1, pattern = "^[^\\u0000]+$")]
     source: String,
     /// The branch, tag or commit.
     r#ref: Option<String>,
     /// The folder inside it.
     subpath: Option<String>,
     /// Which of its skills; all when left out.
-    skills: Option<Vec<String>>,
+    skills: Option<Vec<SkillName>>,
 }
+
+/// The name of a skill.
+#[derive(Serialize, ToSchema)]
+#[schema(min_length = 1)]
+struct SkillName(String);
 
 /// The kinds of places.
 #[derive(Serialize, ToSchema)]

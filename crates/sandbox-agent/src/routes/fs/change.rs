@@ -41,7 +41,7 @@ pub(super) struct Moved {
     operation_id = "deleteEntry",
     tag = "files",
     params(
-        ("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace."),
+        ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
         ("recursive" = Option<bool>, Query, description = "Remove a directory with all below it."),
     ),
     responses((status = 200, description = "It is gone.", body = OnePath), Removing)
@@ -62,7 +62,7 @@ pub(super) async fn remove(State(files): State<Files>, request: Request) -> Resu
     path = "/v1/fs/mkdir",
     operation_id = "makeDirectory",
     tag = "files",
-    params(("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace.")),
+    params(("path" = String, Query, example = "src/new", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace.")),
     responses((status = 200, description = "It is there.", body = OnePath), Making)
 ))]
 pub(super) async fn make_directory(
@@ -82,7 +82,7 @@ pub(super) async fn make_directory(
     path = "/v1/fs/move",
     operation_id = "moveEntry",
     tag = "files",
-    request_body(content = MoveRequest, content_type = "application/json"),
+    request_body(content = MoveRequest, content_type = "application/json", example = json!({"from": "notes.txt", "to": "src/notes.txt"})),
     responses((status = 200, description = "It is moved.", body = Moved), Moving)
 ))]
 pub(super) async fn move_entry(State(files): State<Files>, request: Request) -> Result<Json<Moved>, Problem> {
@@ -100,10 +100,10 @@ pub(super) async fn move_entry(State(files): State<Files>, request: Request) -> 
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct MoveRequest {
     /// The entry to move.
-    #[cfg_attr(test, schema(value_type = String, min_length = 1))]
+    #[cfg_attr(test, schema(value_type = String, min_length = 1, pattern = "^[^\\u0000]+$"))]
     from: UserPath,
     /// Its new path.
-    #[cfg_attr(test, schema(value_type = String, min_length = 1))]
+    #[cfg_attr(test, schema(value_type = String, min_length = 1, pattern = "^[^\\u0000]+$"))]
     to: UserPath,
     /// Whether something under the new path may be replaced.
     #[cfg_attr(test, schema(value_type = Option<bool>))]

@@ -84,10 +84,10 @@ struct Description {
     operation_id = "listEntries",
     tag = "files",
     params(
-        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace, which it is when left out."),
         ("recursive" = Option<bool>, Query, description = "List all below it as well."),
-        ("limit" = Option<u64>, Query, minimum = 1, description = "The most entries of one page."),
-        ("after" = Option<String>, Query, description = "Where the page before ended, out of its `Link`."),
+        ("limit" = Option<usize>, Query, minimum = 1, description = "The most entries of one page."),
+        ("after" = Option<String>, Query, pattern = "^([0-9a-f]{2})+$", description = "Where the page before ended, out of its `Link`."),
     ),
     responses(
         (status = 200, description = "The entries.", content_type = "application/json", body = Vec<EntryLine>, headers(
@@ -128,7 +128,7 @@ pub(super) async fn entries(State(files): State<Files>, request: Request) -> Res
     path = "/v1/fs/stat",
     operation_id = "statEntry",
     tag = "files",
-    params(("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace.")),
+    params(("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace.")),
     responses((status = 200, description = "The entry.", body = Description), Looking)
 ))]
 pub(super) async fn stat(State(files): State<Files>, request: Request) -> Result<Response, Problem> {

@@ -2,7 +2,12 @@
 //!
 //! Where a path leads is the service's business, and most of what can go wrong on the way can go wrong everywhere.
 
+use std::borrow::Cow;
+
+use http_edge::document::event_of;
 use http_edge::problems;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::{change, describe, pack, read, unpack, watch, write};
 
@@ -24,6 +29,28 @@ use super::{change, describe, pack, read, unpack, watch, write};
     components(schemas(watch::PathChange, watch::Renaming))
 )]
 pub(in crate::routes) struct Document;
+
+/// One event of a watch.
+#[derive(Debug)]
+pub(super) struct ChangeEvent;
+
+impl PartialSchema for ChangeEvent {
+    fn schema() -> RefOr<Schema> {
+        event_of(&[
+            ("created", "PathChange"),
+            ("changed", "PathChange"),
+            ("removed", "PathChange"),
+            ("renamed", "Renaming"),
+            ("overflow", "PathChange"),
+        ])
+    }
+}
+
+impl ToSchema for ChangeEvent {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("FileChangeEvent")
+    }
+}
 
 /// The names of archives.
 #[derive(utoipa::ToSchema)]

@@ -39,7 +39,7 @@ const KINDS: [(ArchiveFormat, &str, &str); 3] = [
     operation_id = "downloadBatch",
     tag = "files",
     params(
-        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace, which it is when left out."),
         ("format" = inline(Option<Format>), Query, description = "How to pack it."),
     ),
     responses(

@@ -33,9 +33,9 @@ use crate::routes::blocking::blocking;
     operation_id = "readFile",
     tag = "files",
     params(
-        ("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace."),
-        ("If-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions of which it must be one."),
-        ("If-None-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions that the client has."),
+        ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
+        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions of which it must be one."),
+        ("If-None-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions that the client has."),
         ("If-Modified-Since" = Option<String>, Header, nullable = false, description = "The date of the version that the client has."),
         ("Range" = Option<String>, Header, nullable = false, description = "The part to send, as `bytes=0-99`."),
         ("If-Range" = Option<String>, Header, nullable = false, description = "Send the part only of this version, else the whole."),
@@ -86,9 +86,9 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
     operation_id = "headFile",
     tag = "files",
     params(
-        ("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace."),
-        ("If-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions of which it must be one."),
-        ("If-None-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions that the client has."),
+        ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
+        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions of which it must be one."),
+        ("If-None-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions that the client has."),
         ("If-Modified-Since" = Option<String>, Header, nullable = false, description = "The date of the version that the client has."),
     ),
     responses(

@@ -43,8 +43,8 @@ pub(super) struct Unpacked {
     operation_id = "uploadBatch",
     tag = "files",
     params(
-        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
-        ("Content-Encoding" = Option<String>, Header, nullable = false, description = "`gzip` or `zstd` around a plain tar."),
+        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("Content-Encoding" = Option<String>, Header, pattern = "^(identity|gzip|x-gzip|zstd)$", nullable = false, description = "`gzip` or `zstd` around a plain tar."),
     ),
     request_body(description = "The archive.", content(
         (FileBytes = "application/x-tar"),

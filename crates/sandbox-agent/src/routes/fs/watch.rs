@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 #[cfg(test)]
-use super::document::Watching;
+use super::document::{ChangeEvent, Watching};
 use super::problem::to_problem;
 use super::{Files, path_or_workspace, shown};
 use crate::routes::blocking::blocking;
@@ -42,20 +42,13 @@ const EVENTS_AHEAD: usize = 64;
     operation_id = "watchFiles",
     tag = "files",
     params(
-        ("path" = Option<String>, Query, description = "Absolute, or relative to the workspace, which it is when left out."),
+        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace, which it is when left out."),
         ("recursive" = Option<bool>, Query, description = "Watch all below it as well, which is the default."),
     ),
     responses(
-        (status = 200, description = "The events, for as long as the client stays.", content_type = "text/event-stream", body = String),
+        (status = 200, description = "The events, for as long as the client stays.", content_type = "text/event-stream", body = ChangeEvent),
         Watching
-    ),
-    extensions(("x-events" = json!({
-        "created": {"$ref": "#/components/schemas/PathChange"},
-        "changed": {"$ref": "#/components/schemas/PathChange"},
-        "removed": {"$ref": "#/components/schemas/PathChange"},
-        "renamed": {"$ref": "#/components/schemas/Renaming"},
-        "overflow": {"$ref": "#/components/schemas/PathChange"},
-    })))
+    )
 ))]
 pub(super) async fn watch(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     negotiate::require_accept(request.headers(), "text/event-stream")?;

@@ -45,9 +45,9 @@ struct Written {
     operation_id = "writeFile",
     tag = "files",
     params(
-        ("path" = String, Query, min_length = 1, description = "Absolute, or relative to the workspace."),
-        ("If-Match" = Option<String>, Header, nullable = false, description = "`*`, or the versions of which the old file must be one."),
-        ("If-None-Match" = Option<String>, Header, nullable = false, description = "`*`: there must be no old file."),
+        ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
+        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions of which the old file must be one."),
+        ("If-None-Match" = Option<String>, Header, pattern = "^\\*$", nullable = false, description = "`*`: there must be no old file."),
     ),
     request_body(content = inline(FileBytes), content_type = "application/octet-stream", description = "The bytes, of any content type."),
     responses(
