@@ -2,7 +2,7 @@
 
 NPM = npm --prefix packages
 
-.PHONY: run build ui packages test test-rust test-otlp test-ts lint fmt bench clean
+.PHONY: run build ui packages test test-rust test-otlp test-api test-ts lint fmt bench clean
 
 # Builds the server with the inspector and starts it on http://127.0.0.1:2468.
 run: build
@@ -20,7 +20,7 @@ packages:
 	$(NPM) install --no-audit --no-fund
 
 # Everything that can be checked without a network beyond the package registries.
-test: test-rust test-otlp test-ts
+test: test-rust test-otlp test-api test-ts
 
 # The tests drive the built binaries, so those are built first.
 test-rust:
@@ -30,6 +30,11 @@ test-rust:
 # A feature that is off in the shipped binary; this builds that one crate once more.
 test-otlp:
 	sh scripts/nextest.sh run --workspace --features sandbox-agent/otlp --test otlp
+
+# Tries the running server out against docs/openapi.json.
+test-api:
+	cargo build -p sandbox-agent
+	sh scripts/schemathesis.sh
 
 test-ts: ui
 	cargo build -p sandbox-agent

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Tries out every operation of docs/openapi.json against the built server with schemathesis, which is installed into
+# target/ first. Arguments go on to schemathesis, such as --include-operation-id listEntries.
+set -eu
+cd "$(dirname "$0")/.."
+python=$PWD/target/schemathesis/bin/python
+wanted=tests/api/requirements.txt
+if ! cmp -s "$wanted" target/schemathesis/requirements.txt; then
+    # Debian's Python comes without what makes an environment.
+    python3 -c 'import ensurepip, venv' 2>/dev/null || { apt-get update && apt-get install -y python3-venv; }
+    python3 -m venv --clear target/schemathesis
+    "$python" -m pip install --quiet --disable-pip-version-check -r "$wanted"
+    cp "$wanted" target/schemathesis/requirements.txt
+fi
+exec "$python" tests/api/fuzz.py "$@"
