@@ -22,6 +22,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before anything else: these roles want a process without threads.
     process_supervisor::become_supervisor_if_asked();
+    // In every other role the token may be in the environment, and agents may run as the same user. The first process of
+    // a container keeps the environment of the server that it starts.
+    server::hide_from_agents();
     process_supervisor::become_init_if_first_process();
     cli::run()
 }
