@@ -2,7 +2,9 @@
 
 NPM = npm --prefix packages
 
-.PHONY: run build ui packages test test-rust test-otlp test-api test-ts lint fmt bench clean
+.PHONY: run build ui packages test test-rust test-otlp test-api test-ts test-dist lint deny fmt bench dist clean
+
+STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
 # Builds the server with the inspector and starts it on http://127.0.0.1:2468.
 run: build
@@ -22,8 +24,9 @@ packages:
 # Everything that can be checked without a network beyond the package registries.
 test: test-rust test-otlp test-api test-ts
 
-# The tests drive the built binaries, so those are built first.
-test-rust:
+# The tests drive the built binaries, so those are built first. They look into the npm packages of the inspector, too.
+test-rust: packages
+	sh scripts/packaging-tools.sh
 	cargo build --workspace --all-targets
 	sh scripts/nextest.sh run --workspace
 
@@ -45,9 +48,22 @@ test-ts: ui
 	$(NPM) test
 	$(NPM) run test:browser
 
-lint:
+# The packaging tests against the static binary, which `make test` runs against the ordinary one; and the unit under a
+# systemd that is booted for it.
+test-dist: ui
+	sh scripts/musl.sh build
+	sh scripts/packaging-tools.sh
+	SANDBOX_AGENT_PACKAGED=$(CURDIR)/$(STATIC) sh scripts/nextest.sh run -p sandbox-agent --test packaging
+	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
+
+lint: deny
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+
+# Licences, versions and sources of dependencies. `make deny CHECK=advisories` fetches the list of known problems first.
+CHECK = bans licenses sources
+deny:
+	sh scripts/cargo-deny.sh check $(CHECK)
 
 fmt:
 	cargo fmt --all
@@ -58,5 +74,11 @@ bench: build
 	sh bench/setup.sh
 	./target/release/bench run $(ARGS)
 
+# What is given away, into dist/: the static binary with its papers, the npm packages, checksums.
+dist: ui
+	sh scripts/musl.sh build
+	sh packaging/dist.sh $(STATIC)/sandbox-agent
+
 clean:
 	cargo clean
+	rm -rf dist

@@ -18,4 +18,9 @@ mod harness;
 
 mod bare_root;
 mod first_process;
+mod image;
+mod nginx;
+mod page;
+mod papers;
 mod root;
+mod systemd;

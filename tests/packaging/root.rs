@@ -30,10 +30,39 @@ impl Root {
     pub(crate) fn bare() -> Self {
         let folder = tempfile::Builder::new().prefix("packaging-").tempdir().expect("a folder can be made");
         let root = Self(folder);
-        let [product, agent] = binaries();
-        root.place(&product, "sandbox-agent");
-        root.place(&agent, "agent");
+        root.place(&product(), "sandbox-agent");
+        root.place_agent();
         root
+    }
+
+    /// What a script of the repository makes of the product, which gets the binary and the folder as arguments.
+    pub(crate) fn laid_out_by(script: &str) -> Self {
+        let folder = tempfile::Builder::new().prefix("packaging-").tempdir().expect("a folder can be made");
+        let product = product();
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let done = Command::new("sh").arg(top.join(script)).arg(&product).arg(folder.path()).status();
+        assert!(done.is_ok_and(|status| status.success()), "{script} failed");
+        let root = Self(folder);
+        root.place_libraries_of(&product);
+        // The folder is made for its owner alone, and somebody else is to live in it.
+        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(root.path(), everybody).expect("it can be opened");
+        root
+    }
+
+    /// Gives a folder with all that is in it to `USER:GROUP`; not when there is only one user to be had.
+    pub(crate) fn give_away(&self, place: &str, owner: &str) {
+        if rustix::process::getuid().is_root() {
+            let inside = self.path().join(place.trim_start_matches('/'));
+            let done = Command::new("chown").args(["-R", owner]).arg(inside).status();
+            assert!(done.is_ok_and(|status| status.success()), "chown {owner} {place} failed");
+        }
+    }
+
+    /// Puts `/agent` beside what is there.
+    pub(crate) fn place_agent(&self) {
+        let [_, agent] = binaries();
+        self.place(&agent, "agent");
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -41,7 +70,15 @@ impl Root {
     }
 
     fn place(&self, program: &Path, name: &str) {
-        std::fs::copy(program, self.path().join(name)).expect("a program can be copied");
+        // A debug build is large, and another name for it does as well as a copy.
+        let place = self.path().join(name);
+        if std::fs::hard_link(program, &place).is_err() {
+            std::fs::copy(program, &place).expect("a program can be copied");
+        }
+        self.place_libraries_of(program);
+    }
+
+    fn place_libraries_of(&self, program: &Path) {
         for library in libraries_of(program) {
             let inside = self.path().join(library.strip_prefix("/").expect("a library has a whole path"));
             std::fs::create_dir_all(inside.parent().expect("a library is in a folder"))
@@ -72,6 +109,12 @@ impl Root {
     }
 }
 
+/// The binary that is tested.
+pub(crate) fn product() -> PathBuf {
+    let [product, _] = binaries();
+    product
+}
+
 /// The product and an agent.
 fn binaries() -> [PathBuf; 2] {
     match std::env::var_os("SANDBOX_AGENT_PACKAGED").map(PathBuf::from) {
@@ -94,19 +137,27 @@ fn libraries_of(program: &Path) -> Vec<PathBuf> {
 pub(crate) struct Inside {
     child: Child,
     pub(crate) port: u16,
+    /// What it must be told with every request.
+    token: String,
     _output: BufReader<ChildStdout>,
 }
 
 impl Inside {
     /// Starts it and waits until it says where it listens.
     #[track_caller]
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_with_token(command, "")
+    }
+
+    /// The same for one that wants a token.
+    #[track_caller]
+    pub(crate) fn start_with_token(mut command: Command, token: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started");
         let mut output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let mut line = String::new();
         output.read_line(&mut line).expect("its output is text");
         let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-        let server = Self { child, port: port.unwrap_or_default(), _output: output };
+        let server = Self { child, port: port.unwrap_or_default(), token: token.to_owned(), _output: output };
         assert_ne!(server.port, 0, "it does not say where it listens: {line:?}");
         server
     }
@@ -116,7 +167,12 @@ impl Inside {
     }
 
     pub(crate) fn request(&self, method: &str, target: &str) -> Request {
-        Request::new(self.port, method, target)
+        let request = Request::new(self.port, method, target);
+        if self.token.is_empty() {
+            request
+        } else {
+            request.header("Authorization", &format!("Bearer {}", self.token))
+        }
     }
 
     /// Has an agent do something and returns what it answers.
@@ -156,8 +212,18 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        // The supervisors end what it has started, also after this.
+        let family = if self.child.try_wait().is_ok_and(|end| end.is_none()) {
+            self.process().descendants()
+        } else {
+            Vec::new()
+        };
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // A process 1 that became another user does not die with whoever made its namespace; all else dies with it.
+        family.first().copied().into_iter().for_each(Process::kill_if_there);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !family.iter().all(|process| process.is_gone()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }

@@ -1,0 +1,124 @@
+"""What the binary is made of: the crates that are linked into it, and the npm packages of the inspector inside it.
+
+Read from `cargo` and from the lock file of npm; nothing is downloaded. What only builds or tests is left out.
+"""
+
+import functools
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+PACKAGES = TOP / "packages"
+PRODUCT = "sandbox-agent"
+
+
+@dataclass(frozen=True)
+class Component:
+    """One thing that is in the binary."""
+
+    kind: str  # cargo or npm
+    name: str
+    version: str
+    licence: str  # an SPDX expression
+    folder: Path  # where its source is on this machine
+    is_ours: bool = False
+    checksum: str | None = None  # SHA-256 of a crate's archive
+    integrity: str | None = None  # npm's "sha512-BASE64"
+    needs: tuple[str, ...] = ()  # addresses of what it needs itself
+
+    @property
+    def address(self) -> str:
+        """Its package URL."""
+        return package_url(self.kind, self.name, self.version)
+
+
+def package_url(kind: str, name: str, version: str) -> str:
+    return f"pkg:{kind}/{name.replace('@', '%40')}@{version}"
+
+
+def version() -> str:
+    """The version of the product."""
+    return next(p["version"] for p in metadata("--no-deps")["packages"] if p["name"] == PRODUCT)
+
+
+def crates(target: str) -> list[Component]:
+    """Every crate that is linked into the binary for `target`, ours among them."""
+    listed = run("cargo", "tree", "--locked", "-p", PRODUCT, "-e", "normal,no-proc-macro", "--target", target,
+                 "--prefix", "none", "--format", "{p}").splitlines()
+    linked = {tuple(line.split()[:2]) for line in listed if line}
+    described = metadata("--filter-platform", target)
+    packages = {package["id"]: package for package in described["packages"]
+                if (package["name"], "v" + package["version"]) in linked}
+    edges = {node["id"]: node["deps"] for node in described["resolve"]["nodes"]}
+    checksums = archive_checksums()
+    found = []
+    for identity, package in packages.items():
+        needed = [packages[edge["pkg"]] for edge in edges[identity] if is_normal(edge) and edge["pkg"] in packages]
+        found.append(Component(
+            "cargo", package["name"], package["version"], spdx(package["license"] or ""),
+            Path(package["manifest_path"]).parent, is_ours=package["source"] is None,
+            checksum=checksums.get((package["name"], package["version"])),
+            needs=tuple(sorted(package_url("cargo", one["name"], one["version"]) for one in needed))))
+    return sorted(found, key=lambda one: (one.name, one.version))
+
+
+def npm_packages(workspace: str = "inspector") -> list[Component]:
+    """Every npm package that a workspace needs at run time, itself and others of ours among them."""
+    lock = json.loads((PACKAGES / "package-lock.json").read_text())["packages"]
+    needs: dict[str, list[str]] = {}
+    waiting = [workspace]
+    while waiting:
+        at = waiting.pop()
+        if at in needs:
+            continue
+        wanted = [name for kind in ("dependencies", "peerDependencies", "optionalDependencies") for name in lock[at].get(kind, {})]
+        needs[at] = [place for name in wanted if (place := locate(lock, at, name))]
+        waiting += needs[at]
+    names = {at: at.rpartition("node_modules/")[2] for at in needs}
+    address = {at: package_url("npm", names[at], lock[at]["version"]) for at in needs}
+    return sorted((Component("npm", names[at], lock[at]["version"], lock[at].get("license", ""), PACKAGES / at,
+                             is_ours="node_modules/" not in at, integrity=lock[at].get("integrity"),
+                             needs=tuple(sorted({address[place] for place in needs[at]})))
+                   for at in needs), key=lambda one: (one.name, one.version))
+
+
+def locate(lock: dict, at: str, name: str) -> str | None:
+    """The place that Node.js finds a package in, seen from `at`; a link is followed to what it links to."""
+    while True:
+        place = f"{at}/node_modules/{name}" if at else f"node_modules/{name}"
+        if place in lock:
+            return lock[place]["resolved"] if lock[place].get("link") else place
+        if not at:
+            return None
+        at = at.rpartition("/node_modules/")[0] if "/node_modules/" in at else ""
+
+
+def spdx(licence: str) -> str:
+    """The expression as the standard writes it; older crates have a slash for OR."""
+    return " ".join(licence.replace("/", " OR ").split())
+
+
+def is_normal(edge: dict) -> bool:
+    return any(kind["kind"] is None for kind in edge["dep_kinds"])
+
+
+@functools.cache
+def metadata(*arguments: str) -> dict:
+    return json.loads(run("cargo", "metadata", "--locked", "--format-version", "1", *arguments))
+
+
+def archive_checksums() -> dict[tuple[str, str], str]:
+    """The checksums in Cargo.lock, read without a parser: each package is a block of `key = "value"` lines."""
+    checksums = {}
+    for block in (TOP / "Cargo.lock").read_text().split("[[package]]\n")[1:]:
+        lines = (line.split(" = ", 1) for line in block.splitlines() if " = " in line)
+        values = {key: value.strip('"') for key, value in lines}
+        if "checksum" in values:
+            checksums[values["name"], values["version"]] = values["checksum"]
+    return checksums
+
+
+def run(*command: str) -> str:
+    return subprocess.run(command, cwd=TOP, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -1,0 +1,166 @@
+//! What `docs/deploying.md` says, done: its commands are run as they stand, its nginx block is given to nginx.
+//!
+//! Commands of Docker need an engine and are not run; `image` does what an engine would.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+use crate::root::product;
+
+pub(crate) const PAGE: &str = include_str!("../../docs/deploying.md");
+
+/// The blocks of a language in the page, in order.
+pub(crate) fn blocks(language: &str) -> Vec<&'static str> {
+    let opened = PAGE.split("```").skip(1).step_by(2);
+    opened.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).map(str::trim_end).collect()
+}
+
+/// A folder with the archive in it, a home, and `sudo` and `systemctl` that change nothing outside.
+struct Reader {
+    folder: TempDir,
+    path: String,
+}
+
+/// Files for the system go below `system/` here, and what else would be done to it is written down.
+const SUDO: &str = r#"#!/bin/sh
+for word; do
+    case $word in /*) word=$PWD/system$word ;; esac
+    set -- "$@" "$word"
+    shift
+done
+case $1 in
+systemctl) echo "$@" >>systemctl.log ;;
+*) mkdir -p system/usr/local/bin system/etc/systemd/system && exec "$@" ;;
+esac
+"#;
+
+impl Reader {
+    fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("packaging-page-").tempdir().unwrap();
+        let tools = folder.path().join("tools");
+        std::fs::create_dir(&tools).unwrap();
+        std::fs::write(tools.join("sudo"), SUDO).unwrap();
+        std::fs::set_permissions(tools.join("sudo"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        let home = folder.path().join("home");
+        let path = format!("{}:{}:/usr/bin:/bin", tools.display(), home.join(".local/bin").display());
+        let reader = Self { folder, path };
+        reader.place_archive();
+        reader
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// An archive like the one that `make dist` makes, with the binary that is tested.
+    fn place_archive(&self) {
+        let name = "sandbox-agent-0.0.0-x86_64-linux-musl";
+        let packed = self.file("packed").join(name);
+        std::fs::create_dir_all(&packed).unwrap();
+        let stripped =
+            Command::new("strip").arg("-o").arg(packed.join("sandbox-agent")).arg(product()).status();
+        assert!(stripped.is_ok_and(|status| status.success()), "strip failed");
+        std::fs::write(packed.join("sandbox-agent.service"), crate::systemd::UNIT).unwrap();
+        self.run(&format!(
+            "tar cf {name}.tar.gz -I 'gzip -1' -C packed {name}; rm -r packed; sha256sum {name}.tar.gz > SHA256SUMS"
+        ));
+    }
+
+    fn command(&self, script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-eu", "-c", script]).current_dir(self.folder.path());
+        shell.env_clear().env("PATH", &self.path).env("HOME", self.file("home")).stdin(Stdio::null());
+        shell
+    }
+
+    #[track_caller]
+    fn run(&self, script: &str) -> String {
+        let Output { status, stdout, stderr } = self.command(script).output().unwrap();
+        let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        assert!(status.success(), "{script}\n{stdout}\n{stderr}");
+        stdout.into_owned()
+    }
+}
+
+/// A server that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_page_leads_from_the_archive_to_a_healthy_server_and_to_the_next_version() {
+    let reader = Reader::new();
+    let commands: Vec<_> = blocks("sh").into_iter().filter(|block| !block.starts_with("docker")).collect();
+    let [token, unpack, start, health, system, upgrade] = commands.as_slice() else {
+        panic!("the page has other commands than this test knows: {commands:#?}")
+    };
+    reader.run(token);
+    let secret = std::fs::metadata(reader.file("sandbox-agent.env")).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&secret.permissions()) & 0o777, 0o600);
+    reader.run(unpack);
+
+    // `exec`, so that ending the shell ends the server; the port is any that is free.
+    let mut start = reader.command(&start.replace("\nsandbox-agent", "\nexec sandbox-agent"));
+    let mut child = start.env("SANDBOX_AGENT_PORT", "0").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let _running = Running(child);
+    let port = line.trim().strip_prefix("listening on http://0.0.0.0:").expect("it listens everywhere");
+    let healthy = reader.run(&format!("export SANDBOX_AGENT_URL=http://127.0.0.1:{port}\n{health}"));
+    assert!(healthy.contains("ok"), "{healthy}");
+
+    reader.run(system);
+    for file in [
+        "usr/local/bin/sandbox-agent",
+        "etc/sandbox-agent/environment",
+        "etc/systemd/system/sandbox-agent.service",
+    ] {
+        assert!(reader.file("system").join(file).is_file(), "{file}");
+    }
+    let told = std::fs::read_to_string(reader.file("systemctl.log")).unwrap();
+    assert_eq!(told, "systemctl daemon-reload\nsystemctl enable --now sandbox-agent\n");
+
+    // The program of the running server is replaced, and it goes on with the old one.
+    reader.run(upgrade);
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
+    let post =
+        crate::harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
+    let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
+    let token = variables.trim().strip_prefix("SANDBOX_AGENT_TOKEN=").unwrap();
+    post.header("Authorization", &format!("Bearer {token}")).send().expect(200);
+}
+
+#[test]
+fn every_file_that_the_page_points_to_is_there() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let links: Vec<_> = PAGE.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(links.len() >= 3, "{links:?}");
+    for link in links {
+        assert!(docs.join(link).exists(), "{link}");
+    }
+    let docker: Vec<_> = blocks("sh").into_iter().filter(|block| block.starts_with("docker build")).collect();
+    assert!(docker.iter().all(|block| block.contains(" -f packaging/docker/Dockerfile ")));
+}
+
+#[test]
+fn the_pod_starts_the_server_with_flags_that_it_has() {
+    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
+    let line = |key: &str| pod.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().trim();
+    let arguments: Vec<String> = serde_json::from_str(line("args:")).unwrap();
+    let probe: Vec<String> = serde_json::from_str(line("command:")).unwrap();
+    // Help is what is shown for a command line that makes sense up to there.
+    for words in [&arguments[..], &probe[1..]] {
+        let Output { status, stderr, .. } =
+            Command::new(product()).args(words).arg("--help").output().unwrap();
+        assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
+    }
+}
