@@ -20,9 +20,9 @@ install -m 644 LICENSE README.md packaging/systemd/sandbox-agent.service "$folde
 python3 packaging/licences.py "$target" >"$folder/THIRD-PARTY-LICENSES.txt"
 python3 packaging/sbom.py binary "$target" >"$folder/sandbox-agent.cdx.json"
 cp "$folder/sandbox-agent.cdx.json" "dist/$name.cdx.json"
-"$binary" man >"$folder/sandbox-agent.1"
+mkdir "$folder/man" "$folder/completions"
+"$binary" man --output "$folder/man"
 for shell in bash zsh fish; do
-    mkdir -p "$folder/completions"
     "$binary" completions "$shell" >"$folder/completions/sandbox-agent.$shell"
 done
 tar --create --directory dist --sort=name --owner=0 --group=0 --numeric-owner --mode=go-w \
