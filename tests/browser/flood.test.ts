@@ -6,6 +6,9 @@ import { type Browser, openBrowser } from "./harness/browser.ts";
 import { otherClient, otherPrompt, type Server, startServer } from "./harness/server.ts";
 import { assertSmooth } from "./harness/trace.ts";
 
+/** How long the flood may take to arrive on a machine that has much else to do. */
+const ARRIVED_MS = 120_000;
+
 let server: Server;
 let browser: Browser;
 before(async () => {
@@ -17,13 +20,13 @@ after(async () => {
   await server?.stop();
 });
 
-test("a paragraph without end streams in with no frame over 100 ms", { timeout: 180_000 }, async () => {
+test("a paragraph without end streams in with no frame over 100 ms", { timeout: 400_000 }, async () => {
   await assertSmooth(browser, "a paragraph of 480 kB streams in", async (attempt) => {
     const session = await otherClient(server, `flood-${attempt}`);
     await browser.open(`${server.base}/ui/#/i/flood-${attempt}/chat`);
     return async () => {
       await otherPrompt(server, `flood-${attempt}`, session, "stream 20000 24");
-      await browser.until("Number(document.querySelector('.instance-bar small').innerText) > 20000");
+      await browser.until("Number(document.querySelector('.instance-bar small').innerText) > 20000", ARRIVED_MS);
       await browser.until("document.querySelector('.timeline').innerText.includes('chunk 20000')");
     };
   });

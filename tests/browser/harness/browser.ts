@@ -28,8 +28,8 @@ export interface Browser {
   open(url: string): Promise<void>;
   /** The value of an expression in the page. */
   evaluate<T>(expression: string): Promise<T>;
-  /** Waits until an expression in the page is true. */
-  until(expression: string): Promise<void>;
+  /** Waits until an expression in the page is true; 20 seconds unless told. */
+  until(expression: string, patienceMs?: number): Promise<void>;
   /** Waits until the page shows a text. */
   untilShown(text: string): Promise<void>;
   /** Presses a button by its name, or by the beginning of it where no button has it whole. */
@@ -80,8 +80,8 @@ export async function openBrowser(): Promise<Browser> {
     const encoded = Buffer.from(expression).toString("base64");
     return (await run("eval", "-b", encoded)).result as T;
   };
-  const until = async (expression: string): Promise<void> => {
-    const deadline = Date.now() + UNTIL_MS;
+  const until = async (expression: string, patienceMs = UNTIL_MS): Promise<void> => {
+    const deadline = Date.now() + patienceMs;
     for (;;) {
       if (await evaluate<boolean>(`Boolean(${expression})`)) return;
       if (Date.now() > deadline) {

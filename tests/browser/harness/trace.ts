@@ -27,8 +27,11 @@ export async function assertSmooth(
       const work = await prepare(attempt);
       const file = join(folder, `${attempt}.json`);
       await browser.run("trace", "start");
-      await work();
-      await browser.run("trace", "stop", file);
+      try {
+        await work();
+      } finally {
+        await browser.run("trace", "stop", file);
+      }
       const longest = longestTask(await readFile(file, "utf8"));
       if (longest.ownMs < best.ownMs) best = longest;
     }

@@ -4,11 +4,10 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { type Folds, FoldsContext } from "./fold.tsx";
+import { isStillFollowing, type Seen } from "./follow.ts";
 import { RowView } from "./row.tsx";
 import { createRows, estimateHeight } from "./rows.ts";
 
-/** Closer to the end than this counts as being at the end. */
-const NEAR_PX = 80;
 /** Rows beyond the edges that exist already when they are scrolled to. */
 const OVERSCAN = 2;
 
@@ -21,7 +20,8 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
   const box = useRef<HTMLElement>(null);
   const [makeRows] = useState(createRows);
   const [folds] = useState<Folds>(() => new Map());
-  const [isAtEnd, setIsAtEnd] = useState(true);
+  const [isFollowing, setIsFollowing] = useState(true);
+  const seen = useRef<Seen>({ top: 0, height: 0, room: 0 });
   const rows = useMemo(() => makeRows(session.items), [makeRows, session.items]);
   const growing = session.turns.length > 0 ? rows.at(-1)?.key : undefined;
 
@@ -34,13 +34,23 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
     },
     getItemKey: (index) => rows[index]?.key ?? index,
     overscan: OVERSCAN,
-    anchorTo: "end",
-    followOnAppend: true,
-    scrollEndThreshold: NEAR_PX,
     paddingStart: 12,
     paddingEnd: 16,
   });
-  useLayoutEffect(() => virtual.scrollToEnd(), [virtual]);
+  // Rows turn out taller or shorter than expected. Who reads elsewhere is kept in place; the end is kept in view here.
+  virtual.shouldAdjustScrollPositionOnItemSizeChange = ({ start }) =>
+    !isFollowing && start < (virtual.scrollOffset ?? 0);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || !isFollowing) return;
+    element.scrollTop = element.scrollHeight;
+    seen.current = seenOf(element);
+  });
+  const onScroll = ({ currentTarget }: React.UIEvent<HTMLElement>): void => {
+    const now = seenOf(currentTarget);
+    setIsFollowing(isStillFollowing(isFollowing, seen.current, now));
+    seen.current = now;
+  };
 
   return (
     <div className="timeline-place">
@@ -50,9 +60,7 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
         tabIndex={0}
         aria-label="Conversation"
-        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
-          setIsAtEnd(scrollHeight - scrollTop - clientHeight < NEAR_PX)
-        }
+        onScroll={onScroll}
       >
         {rows.length === 0 && <p className="splash">Nothing was said yet.</p>}
         <FoldsContext value={folds}>
@@ -79,11 +87,15 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
           </div>
         </FoldsContext>
       </section>
-      {!isAtEnd && (
-        <button type="button" className="to-end" onClick={() => virtual.scrollToEnd()}>
+      {!isFollowing && (
+        <button type="button" className="to-end" onClick={() => setIsFollowing(true)}>
           To the newest
         </button>
       )}
     </div>
   );
+}
+
+function seenOf({ scrollTop, scrollHeight, clientHeight }: Element): Seen {
+  return { top: scrollTop, height: scrollHeight, room: clientHeight };
 }
