@@ -54,9 +54,12 @@ pub(crate) fn of(page: &str) -> Vec<Block> {
     blocks
 }
 
+/// Run by the packaging tests, which have an archive, an nginx and a `sudo` that harms nothing.
+const RUN_ELSEWHERE: &str = "docs/deploying.md";
+
 /// The pages that have shell blocks, by their path in the project.
 pub(crate) fn pages() -> Vec<(String, String)> {
-    every_page().into_iter().filter(|(_, page)| !of(page).is_empty()).collect()
+    every_page().into_iter().filter(|(name, page)| name != RUN_ELSEWHERE && !of(page).is_empty()).collect()
 }
 
 /// All pages for users, by their path in the project, in order.

@@ -27,6 +27,7 @@ macro_rules! pages {
 pages! {
     the_readme_leads_to_a_streamed_answer: "README.md",
     the_api_document_is_as_described: "docs/api.md",
+    the_page_on_the_command_line_begins_with_an_answer: "docs/cli.md",
     the_page_on_configuration_entries_holds: "docs/config.md",
     the_page_on_files_holds: "docs/files.md",
     moving_from_the_older_api_is_as_described: "docs/migrating.md",
