@@ -199,6 +199,7 @@ describe("sessions", () => {
     await client.prompt(id, `write ${server.folder}/made.txt by the agent`);
     expect(await client.files.readText("made.txt")).toContain("by the agent");
     expect((await client.prompt(id, `read ${server.folder}/made.txt`)).text).toContain("by the agent");
+    expect((await client.prompt(id, `read ${server.folder}/missing.txt`)).text).toContain("Resource not found");
     const without = testClient(server);
     const plain = await without.newSession();
     expect((await without.prompt(plain.id, "read /x")).text).toMatch(/cannot|no /i);

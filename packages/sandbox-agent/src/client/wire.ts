@@ -73,9 +73,7 @@ export function openWire(options: WireOptions): Wire {
     try {
       return await options.onRequest(method, params, { id: requestId, signal });
     } catch (error) {
-      if (error instanceof UnsupportedError) throw RequestError.methodNotFound(method);
-      const message = error instanceof Error ? error.message : String(error);
-      throw error instanceof RequestError ? error : new RequestError(-32603, message);
+      throw refusalOf(error, method);
     }
   });
   const stop = new AbortController();
@@ -151,6 +149,18 @@ export function openWire(options: WireOptions): Wire {
 
 /** The stream says that the agent has ended about when a call does. */
 const END_MS = 1_000;
+/** What the agent is told when its request has failed. */
+function refusalOf(error: unknown, method: string): RequestError {
+  if (error instanceof RequestError) return error;
+  if (error instanceof UnsupportedError) return RequestError.methodNotFound(method);
+  const message = error instanceof Error ? error.message : String(error);
+  // Before they make a file agents look for it, and only this answer tells them that there is none.
+  const isMissing = error instanceof HttpError && error.status === 404;
+  return isMissing
+    ? new RequestError(RESOURCE_NOT_FOUND, `Resource not found: ${message}`)
+    : new RequestError(INTERNAL_ERROR, message);
+}
+
 /** The server ends an agent within seconds; a server that does not answer must not keep its client from leaving. */
 const CLOSE_MS = 15_000;
 /** Nor does one that is not there, and its agents have ended with it. */
@@ -199,7 +209,9 @@ function tapped(stream: Stream, onNotification: WireOptions["onNotification"]): 
 }
 
 const AUTHENTICATION_REQUIRED = -32000;
+const RESOURCE_NOT_FOUND = -32002;
 const METHOD_NOT_FOUND = -32601;
+const INTERNAL_ERROR = -32603;
 
 /** Whatever a call failed with, as an error of this package. */
 export function errorOf(error: unknown): SandboxAgentError {
