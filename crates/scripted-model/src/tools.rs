@@ -185,7 +185,7 @@ impl Hints for Job {
     fn length(&self, name: &str) -> usize {
         match (self, name) {
             (Self::Ask(_), "options" | "choices" | "suggestions") => 2,
-            (Self::Ask(_), "questions") => 1,
+            (Self::Ask(_), "questions") | (Self::Read(_) | Self::Write { .. }, "files") => 1,
             _ => 0,
         }
     }
@@ -254,6 +254,14 @@ mod tests {
         let expected = json!({"command": "ls", "sandbox_permissions": "require_escalated",
                               "justification": "Run a scripted command"});
         assert_eq!(arguments(&Job::Shell("ls".to_owned()), &[tool("shell_command", schema)]), expected);
+    }
+
+    #[test]
+    fn a_tool_that_takes_several_files_is_given_the_one() {
+        let entry = object(&json!({"path": {"type": "string"}}), &["path"]);
+        let schema = object(&json!({"files": {"type": "array", "items": entry}}), &["files"]);
+        let job = Job::Read("/tmp/a".to_owned());
+        assert_eq!(arguments(&job, &[tool("read_files", schema)]), json!({"files": [{"path": "/tmp/a"}]}));
     }
 
     #[test]

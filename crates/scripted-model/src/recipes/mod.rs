@@ -2,13 +2,22 @@
 //! module an agent; the matrix of real agents is run with these very settings.
 
 mod claude;
+mod cline;
 mod codex;
 mod copilot;
+mod droid;
+mod fast_agent;
 mod gemini;
 mod goose;
+mod grok;
+mod hermes;
+mod kilo;
 mod kimi;
 mod opencode;
+mod openhands;
+mod pi;
 mod qwen;
+mod vibe;
 
 use serde::Serialize;
 
@@ -53,6 +62,15 @@ pub fn recipes(url: &str) -> Vec<Recipe> {
         goose::recipe(url),
         kimi::recipe(url),
         copilot::recipe(url),
+        pi::recipe(url),
+        kilo::recipe(url),
+        droid::recipe(url),
+        grok::recipe(url),
+        cline::recipe(url),
+        fast_agent::recipe(url),
+        vibe::recipe(url),
+        hermes::recipe(url),
+        openhands::recipe(url),
     ]
 }
 

@@ -10,7 +10,13 @@ pub(super) fn recipe(url: &str) -> Recipe {
         ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
         ("OPENCODE_DISABLE_SHARE", "1"),
     ]);
-    let content = format!(
+    let file = SettingsFile { path: "~/.config/opencode/opencode.json", content: settings(url) };
+    Recipe { agent: "opencode", environment, files: vec![file] }
+}
+
+/// What the settings file holds.
+pub(super) fn settings(url: &str) -> String {
+    format!(
         r#"{{
   "model": "local/scripted",
   "small_model": "local/scripted",
@@ -20,13 +26,14 @@ pub(super) fn recipe(url: &str) -> Recipe {
       "name": "local",
       "npm": "@ai-sdk/openai-compatible",
       "options": {{"baseURL": "{url}/v1", "apiKey": "dummy"}},
-      "models": {{"scripted": {{"name": "scripted", "limit": {{"context": 128000, "output": 8192}}}}}}
+      "models": {{
+        "scripted": {{"name": "scripted", "limit": {{"context": 128000, "output": 8192}}}},
+        "scripted-large": {{"name": "scripted-large", "limit": {{"context": 128000, "output": 8192}}}}
+      }}
     }}
   }},
   "permission": {{"bash": "ask", "edit": "ask", "webfetch": "ask"}}
 }}
 "#
-    );
-    let file = SettingsFile { path: "~/.config/opencode/opencode.json", content };
-    Recipe { agent: "opencode", environment, files: vec![file] }
+    )
 }
