@@ -110,7 +110,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Api(arguments) => in_runtime(api::run(arguments)),
         Command::Completions(arguments) => shell::complete(&arguments, Arguments::command()),
         Command::Man(arguments) => shell::explain(&arguments, Arguments::command()),
-        Command::Model(arguments) => in_runtime(model::run(arguments)),
+        Command::Model(arguments) => until_signalled(in_runtime(model::run(arguments))),
         Command::MockAgent => mock_agent::run().map_err(|error| CliError::AgentFailed(error.to_string())),
     };
     report(result, format).into()
@@ -134,6 +134,14 @@ fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), Cl
     // A thread that waits for standard input or a slow disk must not keep the process.
     runtime.shutdown_timeout(LAST_WORK);
     result
+}
+
+/// A signal is how a command ends that serves: no failure.
+fn until_signalled(result: Result<(), CliError>) -> Result<(), CliError> {
+    match result {
+        Err(CliError::Interrupted) => Ok(()),
+        other => other,
+    }
 }
 
 /// Says what went wrong, but for output that nobody reads any more: its reader knows.

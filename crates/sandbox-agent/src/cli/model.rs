@@ -25,7 +25,7 @@ pub(super) struct ModelArguments {
     quiet: bool,
 }
 
-/// Serves until a signal ends the command, which is how it is meant to end.
+/// Serves until the future is dropped: a signal ends the command, which is how it is meant to end.
 pub(super) async fn run(arguments: ModelArguments) -> Result<(), CliError> {
     let listener = TcpListener::bind((arguments.host, arguments.port)).await?;
     let url = format!("http://{}", listener.local_addr()?);
