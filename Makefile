@@ -2,7 +2,7 @@
 
 NPM = npm --prefix packages
 
-.PHONY: run build ui packages test test-rust test-otlp test-api test-ts test-dist lint deny fmt bench dist clean
+.PHONY: run build ui packages test test-rust test-otlp test-api test-ts test-agents test-dist lint deny fmt bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -47,6 +47,12 @@ test-ts: ui
 	sh scripts/postgres.sh
 	$(NPM) test
 	$(NPM) run test:browser
+	$(NPM) run test:agents -- --quick
+
+# Real agents against the scripted model, all of them unless ARGS names some; a run of all writes the page.
+test-agents: packages
+	cargo build -p sandbox-agent
+	$(NPM) run test:agents -- $(if $(ARGS),$(ARGS),--page $(CURDIR)/docs/agent-matrix.md)
 
 # The packaging tests against the static binary, which `make test` runs against the ordinary one; and the unit under a
 # systemd that is booted for it.

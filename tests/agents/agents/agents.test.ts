@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { AGENTS, QUICK } from "./index.ts";
+
+const manifest = readFileSync(new URL("../../../crates/agent-catalog/manifest/agents.toml", import.meta.url), "utf8");
+
+test("every agent of the catalog is in the matrix, and no other", () => {
+  const catalog = [...manifest.matchAll(/^id = "([^"]+)"$/gm)].map(([, id]) => id);
+  assert.deepEqual(AGENTS.map(({ id }) => id).toSorted(), catalog.toSorted());
+});
+
+test("the quick ones are in the matrix", () => {
+  assert.deepEqual(
+    QUICK.filter((name) => !AGENTS.some(({ id }) => id === name)),
+    [],
+  );
+});

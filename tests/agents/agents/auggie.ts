@@ -1,0 +1,8 @@
+import type { Agent } from "./agent.ts";
+
+export const auggie: Agent = {
+  id: "auggie",
+  asksFor: "everything",
+  hasRecipe: false,
+  known: { session: "It works with its maker's cloud only, and wants a login." },
+};

@@ -1,0 +1,3 @@
+import type { Agent } from "./agent.ts";
+
+export const claude: Agent = { id: "claude", asksFor: "everything" };

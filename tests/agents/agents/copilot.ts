@@ -1,0 +1,3 @@
+import type { Agent } from "./agent.ts";
+
+export const copilot: Agent = { id: "copilot", asksFor: "everything" };

@@ -1,0 +1,7 @@
+import type { Agent } from "./agent.ts";
+
+export const droid: Agent = {
+  id: "droid",
+  asksFor: "everything",
+  known: { sessions: "It tells the words of one session to all sessions of its process." },
+};

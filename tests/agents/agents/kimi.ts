@@ -1,0 +1,7 @@
+import type { Agent } from "./agent.ts";
+
+export const kimi: Agent = {
+  id: "kimi",
+  asksFor: "shell",
+  known: { fail: "It ends the turn as if all were well, without a word about the failure." },
+};

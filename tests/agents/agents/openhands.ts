@@ -1,0 +1,7 @@
+import type { Agent } from "./agent.ts";
+
+export const openhands: Agent = {
+  id: "openhands",
+  asksFor: "everything",
+  known: { cancel: "It does not let go of the model when it is cancelled; the turn ends when the model does." },
+};

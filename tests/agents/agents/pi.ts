@@ -1,0 +1,7 @@
+import type { Agent } from "./agent.ts";
+
+export const pi: Agent = {
+  id: "pi",
+  asksFor: "nothing",
+  known: { fail: "It ends the turn as if all were well, without a word about the failure." },
+};

@@ -1,0 +1,149 @@
+/** One agent on stage: a server with nothing installed, a model, a client, and an ear on the wire. */
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Agent } from "../agents/agent.ts";
+import { type Journal, openJournal } from "../wire/journal.ts";
+import { prepare, type Surroundings } from "./environment.ts";
+import { type Model, startModel } from "./model.ts";
+import { startProgram } from "./programs.ts";
+import { type CuttingProxy, startProxy } from "./proxy.ts";
+import { SandboxAgentClient } from "./sdk.ts";
+import { localTerminals } from "./terminals.ts";
+
+const TOKEN = "agent-matrix";
+
+/** What was measured on the way. */
+export interface Measured {
+  version?: string;
+  installMs?: number;
+  installBytes?: number;
+  startMs?: number;
+  memoryBytes?: number;
+}
+
+/** An instance as the server lists it. */
+export interface Instance {
+  readonly serverId: string;
+  readonly status: string;
+  readonly pid?: number;
+}
+
+/** What a client does for the agent. */
+export type Offers = "nothing" | "files and terminals";
+
+/** What steps work with. */
+export interface Stage {
+  readonly agent: Agent;
+  readonly surroundings: Surroundings;
+  readonly server: { readonly url: string; readonly token: string; readonly pid: number };
+  readonly model: Model;
+  /** Between every client and the server. */
+  readonly proxy: CuttingProxy;
+  readonly journal: Journal;
+  readonly measured: Measured;
+  /** The client that steps share. After a step that failed it is another one, on another instance. */
+  client(): Promise<SandboxAgentClient>;
+  /** A client of an instance of its own, not yet connected. */
+  newClient(offers: Offers): SandboxAgentClient;
+  /** Gives the shared client up, with its instance. */
+  leave(): Promise<void>;
+  instances(): Promise<readonly Instance[]>;
+  close(): Promise<void>;
+}
+
+/** What becomes of an agent's folders: kept, they also get the journals of wire and model, to look into. */
+export type Litter = "removed" | "kept";
+
+/** Sets the stage. */
+export async function openStage(agent: Agent, litter: Litter): Promise<Stage> {
+  const closers: (() => unknown)[] = [];
+  const close = async (): Promise<void> => {
+    while (closers.length > 0) await closers.pop()?.();
+  };
+  try {
+    return await setUp(agent, litter, closers, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function setUp(
+  agent: Agent,
+  litter: Litter,
+  closers: (() => unknown)[],
+  close: () => Promise<void>,
+): Promise<Stage> {
+  const model = await startModel();
+  closers.push(model.stop);
+  const recipe = await model.recipe(agent.id);
+  if (!recipe && agent.hasRecipe !== false) throw new Error(`the model has no recipe for ${agent.id}`);
+  const surroundings = await prepare(agent.id, recipe ?? { agent: agent.id, environment: [], files: [] });
+  if (litter === "removed") closers.push(surroundings.remove);
+  const { workspace, data, env, log } = surroundings;
+  const args = ["server", "--port", "0", "--workspace", workspace, "--data-dir", data];
+  const program = await startProgram({ args, env: { ...env, SANDBOX_AGENT_TOKEN: TOKEN }, directory: workspace, log });
+  closers.push(program.stop);
+  const server = { url: program.url, token: TOKEN, pid: program.pid };
+  const proxy = await startProxy(server.url);
+  closers.push(proxy.stop);
+  const journal = openJournal(server);
+  closers.push(journal.stop);
+  if (litter === "kept") closers.push(() => save(surroundings.folder, journal, model));
+
+  let count = 0;
+  let shared: SandboxAgentClient | undefined;
+  const newClient: Stage["newClient"] = (offers) => {
+    count += 1;
+    return new SandboxAgentClient({
+      baseUrl: proxy.url,
+      token: TOKEN,
+      agent: agent.id,
+      serverId: `${agent.id}-${count}`,
+      autoConnect: false,
+      retry: { minMs: 5, maxMs: 100 },
+      ...(offers === "files and terminals" && { files: true, terminals: localTerminals(env) }),
+    });
+  };
+  const leave = async (): Promise<void> => {
+    const before = shared;
+    shared = undefined;
+    await before?.dispose().catch(() => {});
+  };
+  closers.push(leave);
+  return {
+    agent,
+    surroundings,
+    server,
+    model,
+    proxy,
+    journal,
+    measured: {},
+    newClient,
+    leave,
+    close,
+    async client() {
+      if (shared?.status === "connected") return shared;
+      await leave();
+      shared = newClient(agent.asksForHostOnly ? "files and terminals" : "nothing");
+      await shared.connect();
+      return shared;
+    },
+    async instances() {
+      const response = await fetch(`${server.url}/v1/acp`, { headers: { Authorization: `Bearer ${TOKEN}` } });
+      return ((await response.json()) as { servers: readonly Instance[] }).servers;
+    },
+  };
+}
+
+async function save(folder: string, { entries }: Journal, model: Model): Promise<void> {
+  const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
+  await writeFile(join(folder, "journal.jsonl"), lines.join(""));
+  await writeFile(join(folder, "model-requests.json"), JSON.stringify(await model.requests(), null, 1));
+}
+
+/** A path in the workspace, absolute as most agents want it. */
+export function pathIn(stage: Stage, name: string): string {
+  return join(stage.surroundings.workspace, name);
+}

@@ -1,0 +1,57 @@
+/**
+ * The agent process matrix.
+ *
+ *   main.ts [--page FILE] [--quick] [--steps a,b] [--keep] [agent ...]
+ *
+ * `--page` writes the page, `--quick` runs two agents that are soon done, `--steps` runs these steps and those that
+ * they need, `--keep` leaves the folders in `target/agent-matrix`, each with a journal of the wire.
+ */
+
+import { writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { AGENTS, QUICK } from "./agents/index.ts";
+import { isGreen, pageOf } from "./page/page.ts";
+import { type Report, runAgent, type Tell } from "./run.ts";
+import { surprises } from "./verdict.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    page: { type: "string" },
+    quick: { type: "boolean" },
+    steps: { type: "string" },
+    keep: { type: "boolean" },
+  },
+});
+const unknown = positionals.filter((name) => !AGENTS.some(({ id }) => id === name));
+if (unknown.length > 0) throw new Error(`not in the matrix: ${unknown.join(", ")}`);
+const named = values.quick ? QUICK : positionals;
+const wanted = AGENTS.filter(({ id }) => named.length === 0 || named.includes(id));
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const tell: Tell = (agent, step, outcome, tookMs) => {
+  const why = outcome.kind === "ok" ? (outcome.note ?? "") : outcome.reason;
+  const columns = [agent.id.padEnd(10), step.name.padEnd(10), outcome.kind.padEnd(11), seconds(tookMs).padStart(8)];
+  console.log(`${columns.join("  ")}  ${why}`);
+};
+
+const began = performance.now();
+const reports: Report[] = [];
+for (const agent of wanted) {
+  const only = values.steps?.split(",") ?? [];
+  const report = await runAgent(agent, { only, litter: values.keep ? "kept" : "removed", tell });
+  reports.push(report);
+  for (const { by, text, count } of report.deviations) console.log(`${agent.id.padEnd(10)}  ${by}: ${text} (${count})`);
+  console.log(`${agent.id.padEnd(10)}  ${isGreen(report) ? "green" : "not green"} after ${seconds(report.tookMs)}`);
+}
+
+if (values.page !== undefined) {
+  const machine = `${process.platform} ${process.arch}, ${availableParallelism()} cores`;
+  const day = new Date().toISOString().slice(0, 10);
+  await writeFile(values.page, pageOf(reports, { day, machine }));
+}
+const found = surprises(reports);
+console.log(`${reports.filter(isGreen).length} of ${reports.length} green in ${seconds(performance.now() - began)}`);
+for (const line of found) console.log(line);
+process.exitCode = found.length > 0 ? 1 : 0;

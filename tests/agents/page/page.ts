@@ -1,0 +1,116 @@
+/** The page that a run of the whole matrix writes. */
+
+import { isGood, type Outcome } from "../harness/outcome.ts";
+import type { Measured } from "../harness/stage.ts";
+import type { Report } from "../run.ts";
+import { STEPS } from "../steps/index.ts";
+import type { StepName } from "../steps/step.ts";
+
+const SIGN: Record<Outcome["kind"], string> = { ok: "✓", "not offered": "–", failed: "✗", "not run": "" };
+
+/** What is told about the run itself. */
+export interface Circumstances {
+  /** The day, such as `2026-11-15`. */
+  readonly day: string;
+  /** The machine, such as `linux x64, 2 cores`. */
+  readonly machine: string;
+}
+
+/** The whole page. */
+export function pageOf(reports: readonly Report[], { day, machine }: Circumstances): string {
+  const green = reports.filter(isGreen);
+  return `# Agent matrix
+
+<!-- Written by \`make test-agents\`; change tests/agents instead. -->
+
+Real agents, each installed by the product on the first POST, started behind the server and driven over HTTP by the
+TypeScript SDK against the [scripted model](scripted-model.md) with the settings that \`sandbox-agent model\` prints:
+no account, no key, and nothing faked but the model. Every message on the wire is checked against the protocol's schema.
+
+\`make test-agents\` runs it all, one agent after another, and writes this page; \`make test-agents ARGS="codex goose"\`
+runs some and prints only. It fails when a step fails that is not known to, or when the SDK itself leaves the protocol. \`make test\` runs two of
+the agents. What is installed are the versions that the [catalog](agents.md) pins.
+
+This run: ${day}, ${machine}. ${green.length} of ${reports.length} agents pass every step that they offer.
+
+## Results
+
+✓ ok · – not offered by the agent · ✗ failed · empty: not run, since a step before it failed
+
+| agent | ${STEPS.map(({ name }) => name).join(" | ")} |
+|---|${STEPS.map(() => ":-:|").join("")}
+${reports.map(resultsRow).join("\n")}
+
+${STEPS.map(({ name, shows }) => `- **${name}**: ${shows}`).join("\n")}
+
+## Sizes and times
+
+Install: from the first POST to its answer with nothing fetched before, private runtimes included. Start: the same with
+the agent installed. Memory: of the agent's whole process tree with one session open, shared pages counted once.
+
+| agent | version | install MB | install s | start s | memory MB |
+|---|---|--:|--:|--:|--:|
+${reports.map(measuresRow).join("\n")}
+
+## By agent
+
+What was not plainly ok, what was told beside it, and where the agent leaves version 1 of the protocol. Deviations are
+the agents' own: the bridge passes them on as they are.
+
+${reports.map(section).join("\n\n")}
+`;
+}
+
+/** Whether an agent passes all that it offers. */
+export function isGreen({ outcomes }: Report): boolean {
+  return STEPS.every(({ name }) => {
+    const outcome = outcomes.get(name);
+    return outcome !== undefined && isGood(outcome);
+  });
+}
+
+function resultsRow({ agent, outcomes }: Report): string {
+  const cells = STEPS.map(({ name }) => SIGN[outcomes.get(name)?.kind ?? "not run"]);
+  return `| [${agent.id}](#${agent.id}) | ${cells.join(" | ")} |`;
+}
+
+function measuresRow({ agent, measured }: Report): string {
+  const { version, installBytes, installMs, startMs, memoryBytes } = measured;
+  const cells = [
+    version ?? "",
+    rounded(installBytes, 1e6, 0),
+    rounded(installMs, 1e3, 0),
+    rounded(startMs, 1e3, 1),
+    rounded(memoryBytes, 1e6, 0),
+  ];
+  return `| ${agent.id} | ${cells.join(" | ")} |`;
+}
+
+function rounded(value: Measured["installMs"], unit: number, digits: number): string {
+  return value === undefined ? "" : (value / unit).toFixed(digits);
+}
+
+function section(report: Report): string {
+  const { agent, outcomes, deviations } = report;
+  const lines = STEPS.flatMap(({ name }) => lineOf(report, name, outcomes.get(name)));
+  const theirs = deviations.filter(({ by }) => by === "agent");
+  const told = theirs.map(({ text, count }) => `  - ${text}${count > 1 ? ` (${count} times)` : ""}`);
+  const list = told.length > 0 ? ["- Deviations:", ...told] : [];
+  const all = [...lines, ...list];
+  return `### ${agent.id}\n\n${all.length > 0 ? all.join("\n") : "Nothing to tell."}`;
+}
+
+function lineOf({ agent }: Report, name: StepName, outcome: Outcome | undefined): string[] {
+  if (!outcome || outcome.kind === "not run") return [];
+  if (outcome.kind === "ok") return outcome.note === undefined ? [] : [`- ${name}: ${clean(outcome.note)}`];
+  const why = outcome.kind === "failed" ? agent.known?.[name] : undefined;
+  return [`- ${name} ${outcome.kind}: ${clean(outcome.reason)}${why === undefined ? "" : ` *${why}*`}`];
+}
+
+/** Text that stays on its line. */
+function clean(text: string): string {
+  return text
+    .replace(/\s+/g, " ")
+    .replace(/[|<>]/g, (sign) => `\\${sign}`)
+    .trim();
+}

@@ -1,0 +1,83 @@
+/** One agent through all steps. */
+
+import { homedir } from "node:os";
+import type { Agent } from "./agents/agent.ts";
+import { SCRATCH } from "./harness/environment.ts";
+import { NotOffered, type Outcome } from "./harness/outcome.ts";
+import { type Litter, type Measured, openStage, type Stage } from "./harness/stage.ts";
+import { pause, within } from "./harness/waiting.ts";
+import { STEPS } from "./steps/index.ts";
+import type { Step, StepName } from "./steps/step.ts";
+import { type Deviation, deviationsOf } from "./wire/deviations.ts";
+
+/** What became of an agent. */
+export interface Report {
+  readonly agent: Agent;
+  readonly measured: Measured;
+  readonly outcomes: ReadonlyMap<StepName, Outcome>;
+  readonly deviations: readonly Deviation[];
+  readonly tookMs: number;
+}
+
+/** Told of each step as it ends. */
+export type Tell = (agent: Agent, step: Step, outcome: Outcome, tookMs: number) => void;
+
+/** How to run an agent. */
+export interface RunOptions {
+  /** These steps, and those without which there are none; all when empty. */
+  readonly only: readonly string[];
+  readonly litter: Litter;
+  readonly tell: Tell;
+}
+
+/** Without these nothing else can be tried. */
+const NECESSARY: readonly StepName[] = ["install", "initialize", "session"];
+const LONGEST_REASON = 500;
+/** The journal is read beside the steps; its last entries may come a moment later. */
+const SETTLE_MS = 300;
+
+/** Runs an agent through all steps. Never throws for what the agent does. */
+export async function runAgent(agent: Agent, { only, litter, tell }: RunOptions): Promise<Report> {
+  const began = performance.now();
+  const stage = await openStage(agent, litter);
+  const outcomes = new Map<StepName, Outcome>();
+  let missing: StepName | undefined;
+  try {
+    for (const step of STEPS) {
+      const isWanted = only.length === 0 || NECESSARY.includes(step.name) || only.includes(step.name);
+      if (!isWanted) continue;
+      const started = performance.now();
+      const outcome: Outcome = missing
+        ? { kind: "not run", reason: `without ${missing} nothing can be tried` }
+        : await runStep(stage, step);
+      if (outcome.kind === "failed" && NECESSARY.includes(step.name)) missing ??= step.name;
+      // What a failed step has left behind is not the next one's business.
+      if (outcome.kind === "failed") await stage.leave();
+      outcomes.set(step.name, outcome);
+      tell(agent, step, outcome, performance.now() - started);
+    }
+    await stage.leave();
+    await pause(SETTLE_MS);
+    if (stage.journal.failure()) throw stage.journal.failure();
+    const deviations = deviationsOf(stage.journal.entries);
+    return { agent, measured: stage.measured, outcomes, deviations, tookMs: performance.now() - began };
+  } finally {
+    await stage.close();
+  }
+}
+
+async function runStep(stage: Stage, step: Step): Promise<Outcome> {
+  try {
+    const note = await within(`the step ${step.name}`, step.limitMs, step.run(stage));
+    return note ? { kind: "ok", note } : { kind: "ok" };
+  } catch (error) {
+    if (error instanceof NotOffered) return { kind: "not offered", reason: error.message };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "failed", reason: withoutFolders(reason).slice(0, LONGEST_REASON) };
+  }
+}
+
+/** Where on the disk it happened says nothing to a reader. */
+function withoutFolders(reason: string): string {
+  return reason.replaceAll(SCRATCH, "").replaceAll(homedir(), "~").replace(/\s+/g, " ");
+}

@@ -1,0 +1,37 @@
+import { readFile } from "node:fs/promises";
+import { NotOffered } from "../harness/outcome.ts";
+import { pathIn, type Stage } from "../harness/stage.ts";
+import { startTalk } from "../harness/talk.ts";
+import type { Step } from "./step.ts";
+
+export const allow: Step = {
+  name: "allow",
+  shows: "A command and a file: the agent asks, is allowed to, and the command has run and the file is there.",
+  limitMs: 120_000,
+  async run(stage) {
+    const talk = await startTalk(stage);
+    const command = await talk.turn(`shell printf allowed > ${pathIn(stage, "allowed.txt")}`);
+    await expectFile(stage, "allowed.txt", "allowed", command.text);
+    const askedForCommand = talk.asked.length;
+    const write = await talk.turn(`write ${pathIn(stage, "written.txt")} some words`);
+    await expectFile(stage, "written.txt", "some words", write.text);
+    const askedForFile = talk.asked.length - askedForCommand;
+    const { asksFor } = stage.agent;
+    const wants = {
+      shell: asksFor !== "edits" && asksFor !== "nothing",
+      edits: asksFor !== "shell" && asksFor !== "nothing",
+    };
+    if (wants.shell && askedForCommand === 0) throw new Error("the command ran, but no permission was asked for");
+    if (wants.edits && askedForFile === 0) throw new Error("the file was written, but no permission was asked for");
+    if (asksFor === "nothing") throw new NotOffered("it runs its tools without asking; both have run");
+    if (askedForCommand === 0) return "asks for files only";
+    if (askedForFile === 0) return "asks for commands only";
+    return undefined;
+  },
+};
+
+async function expectFile(stage: Stage, name: string, wanted: string, said: string): Promise<void> {
+  const text = await readFile(pathIn(stage, name), "utf8").catch(() => undefined);
+  if (text?.trim() === wanted) return;
+  throw new Error(`${name} holds ${JSON.stringify(text)}; the agent said "${said.slice(0, 300)}"`);
+}

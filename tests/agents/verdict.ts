@@ -1,0 +1,16 @@
+/** What of a run is not as it is known to be. */
+
+import type { Report } from "./run.ts";
+
+/** The surprises of a run, in words; none when all is as expected. */
+export function surprises(reports: readonly Report[]): readonly string[] {
+  return reports.flatMap(({ agent, outcomes, deviations }) => {
+    const failed = [...outcomes].flatMap(([name, outcome]) =>
+      outcome.kind === "failed" && agent.known?.[name] === undefined
+        ? [`${agent.id}: ${name} failed: ${outcome.reason}`]
+        : [],
+    );
+    const ours = deviations.filter(({ by }) => by === "client").map(({ text }) => `${agent.id}: the SDK: ${text}`);
+    return [...failed, ...ours];
+  });
+}

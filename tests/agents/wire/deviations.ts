@@ -1,0 +1,76 @@
+/** Where a conversation leaves the protocol. Both sides are checked; they are blamed apart. */
+
+import type { Entry, Message } from "./journal.ts";
+import { check, type Part } from "./schema.ts";
+
+/** One kind of deviation, however often it was seen. */
+export interface Deviation {
+  /** Who deviates: the agent, or our own client, which must not. */
+  readonly by: "agent" | "client";
+  readonly text: string;
+  readonly count: number;
+}
+
+/** Collects the deviations of a whole journal. */
+export function deviationsOf(entries: readonly Entry[]): readonly Deviation[] {
+  const found = new Map<string, Deviation>();
+  const note = (by: Deviation["by"], text: string): void => {
+    const key = `${by} ${text}`;
+    found.set(key, { by, text, count: (found.get(key)?.count ?? 0) + 1 });
+  };
+  /** Methods by instance, asker and id: an answer does not say what it answers. */
+  const asked = new Map<string, string>();
+  for (const { serverId, type, data } of entries) {
+    if (type === "unparsed")
+      note("agent", `prints what is no message: \`${shortened((data as { line: string }).line)}\``);
+    if (type !== "message" && type !== "sent") continue;
+    const [by, other] = type === "message" ? (["agent", "client"] as const) : (["client", "agent"] as const);
+    const message = data as Message;
+    const keyOf = (asker: string): string => `${serverId} ${asker} ${JSON.stringify(message.id)}`;
+    if (message.method !== undefined) {
+      const isRequest = message.id !== undefined;
+      if (isRequest) asked.set(keyOf(by), message.method);
+      judge(by, message.method, isRequest ? "request" : "notification", message.params, note);
+      continue;
+    }
+    const method = asked.get(keyOf(other));
+    if (method === undefined) note(by, `answers a request that nobody made (id \`${JSON.stringify(message.id)}\`)`);
+    else if (message.error === undefined) judge(by, method, "response", message.result, note);
+    else if (!isError(message.error)) note(by, `\`${method}\`: an error without a code and a message`);
+  }
+  return [...found.values()].sort((one, two) => one.text.localeCompare(two.text));
+}
+
+function judge(
+  by: Deviation["by"],
+  method: string,
+  part: Part,
+  value: unknown,
+  note: (by: Deviation["by"], text: string) => void,
+): void {
+  const finding = check(method, part, value);
+  // Our client asks in the old way only when the agent offers nothing newer; that is the agent's doing.
+  if (!finding || (finding.kind === "dropped" && by === "client")) return;
+  const name = nameOf(method, part, value);
+  if (finding.kind === "unstable") note(by, `${name}: not stable yet`);
+  else if (finding.kind === "dropped") note(by, `${name}: no longer in the protocol`);
+  else if (finding.kind === "unknown")
+    note(by, `${name}: the protocol has no such method, and it does not begin with \`_\``);
+  else note(by, `${name}: ${finding.problem}`);
+}
+
+/** Updates are told apart by their kind. */
+function nameOf(method: string, part: Part, value: unknown): string {
+  const kind = (value as { update?: { sessionUpdate?: unknown } } | undefined)?.update?.sessionUpdate;
+  const which = part === "response" ? " (answer)" : method === "session/update" ? ` (${String(kind)})` : "";
+  return `\`${method}\`${which}`;
+}
+
+function isError({ code, message }: NonNullable<Message["error"]>): boolean {
+  return typeof code === "number" && Number.isInteger(code) && typeof message === "string";
+}
+
+function shortened(line: string): string {
+  const clean = line.replace(/[`|\s]+/g, " ").trim();
+  return clean.length > 80 ? `${clean.slice(0, 80)}…` : clean;
+}

@@ -1,0 +1,74 @@
+/** Everything that went over the wire between the server and one agent, in both directions, as it happened. */
+
+import { type WatchedEvent, watchAcpServers } from "../harness/sdk.ts";
+
+/** A JSON-RPC message, as far as it matters here. */
+export interface Message {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly result?: unknown;
+  readonly error?: { readonly code?: number; readonly message?: string };
+}
+
+/** One thing that happened. */
+export interface Entry {
+  readonly serverId: string;
+  readonly type: "message" | "sent" | "unparsed" | "exit" | "gap" | "failed" | "answered";
+  readonly data: unknown;
+}
+
+/** A journal under way. */
+export interface Journal {
+  readonly entries: readonly Entry[];
+  /** What was said on one instance, from an entry on. */
+  messages(serverId: string, from?: number): readonly { readonly type: Entry["type"]; readonly message: Message }[];
+  /** What the journal itself failed with. */
+  failure(): unknown;
+  stop(): void;
+}
+
+const KEPT: readonly string[] = ["message", "sent", "unparsed", "exit", "gap", "failed", "answered"];
+
+/** Watches all instances of a server, those to come included. */
+export function openJournal(server: { readonly url: string; readonly token: string }): Journal {
+  const entries: Entry[] = [];
+  const stopping = new AbortController();
+  let failure: unknown;
+  const events = watchAcpServers(`${server.url}/v1/acp`, {
+    token: server.token,
+    view: "journal",
+    signal: stopping.signal,
+  });
+  const read = async (): Promise<void> => {
+    for await (const event of events) if (isKept(event)) entries.push(event as Entry);
+  };
+  read().catch((error: unknown) => {
+    failure = error;
+  });
+  return {
+    entries,
+    messages: (serverId, from = 0) =>
+      entries
+        .slice(from)
+        .filter((entry) => entry.serverId === serverId && (entry.type === "message" || entry.type === "sent"))
+        .map(({ type, data }) => ({ type, message: data as Message })),
+    failure: () => failure,
+    stop: () => stopping.abort(),
+  };
+}
+
+function isKept({ type, serverId }: WatchedEvent): boolean {
+  return serverId !== undefined && KEPT.includes(type);
+}
+
+/** The words of an agent's messages in one session, chunk by chunk. */
+export function chunksOf(journal: Journal, serverId: string, sessionId: string, from: number): readonly string[] {
+  return journal.messages(serverId, from).flatMap(({ type, message }) => {
+    if (type !== "message" || message.method !== "session/update") return [];
+    const { params } = message;
+    const update = params?.update as { sessionUpdate?: string; content?: { text?: string } } | undefined;
+    const isMine = params?.sessionId === sessionId && update?.sessionUpdate === "agent_message_chunk";
+    return isMine ? [update.content?.text ?? ""] : [];
+  });
+}

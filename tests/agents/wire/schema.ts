@@ -1,0 +1,128 @@
+/**
+ * Messages against the protocol's own schema, the stable one first. Extensions, which begin with `_`, have no schema;
+ * methods that neither schema knows are no methods of the protocol.
+ */
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
+
+/** What a message carries: the params of a request or a notification, or the result of a request. */
+export type Part = "request" | "notification" | "response";
+
+/** What is to be said about a message; `undefined` when it is as the stable protocol wants it. */
+export type Finding =
+  /** It uses what is not stable yet, and as it should be used. */
+  | { readonly kind: "unstable" }
+  /** The protocol had this method once. */
+  | { readonly kind: "dropped" }
+  /** The protocol has no such method. */
+  | { readonly kind: "unknown" }
+  /** It is not what the protocol says. */
+  | { readonly kind: "invalid"; readonly problem: string };
+
+/** What older agents still understand, and our client falls back to. */
+const DROPPED: readonly string[] = ["session/set_model"];
+
+const SUFFIX: Record<Part, string> = { request: "Request", notification: "Notification", response: "Response" };
+
+interface Definition {
+  readonly "x-method"?: string;
+}
+
+/** One version of the schema. */
+interface Schema {
+  knows(method: string): boolean;
+  /** `undefined` when this version has no such part. */
+  validatorOf(method: string, part: Part): ValidateFunction | undefined;
+  /** A validator for a part of this schema. */
+  compile(part: object): ValidateFunction;
+}
+
+// The packages are installed beside the product's own, not here.
+const fromPackages = createRequire(new URL("../../../packages/package.json", import.meta.url));
+const { Ajv2020 } = fromPackages("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
+
+function load(fixture: string): Schema {
+  const text = readFileSync(new URL(`../../fixtures/${fixture}`, import.meta.url), "utf8");
+  const schema = JSON.parse(text) as { readonly $defs: Readonly<Record<string, Definition>> };
+  // The formats are widths of integers; they say nothing that the bounds do not.
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true, verbose: true });
+  ajv.addSchema(schema, "acp");
+  const definitions = Object.entries(schema.$defs);
+  const methods = new Set(definitions.map(([, definition]) => definition["x-method"]));
+  const compiled = new Map<object, ValidateFunction>();
+  return {
+    knows: (method) => methods.has(method),
+    compile(part) {
+      const validate = compiled.get(part) ?? ajv.compile({ $defs: schema.$defs, ...part });
+      compiled.set(part, validate);
+      return validate;
+    },
+    validatorOf(method, part) {
+      const isIt = ([name, definition]: [string, Definition]): boolean =>
+        definition["x-method"] === method && name.endsWith(SUFFIX[part]);
+      const name = definitions.find(isIt)?.[0];
+      return name === undefined ? undefined : ajv.getSchema(`acp#/$defs/${name}`);
+    },
+  };
+}
+
+const stable = load("acp-v1.schema.json");
+const unstable = load("acp-v1-unstable.schema.json");
+
+/** Checks one part of a message. */
+export function check(method: string, part: Part, value: unknown): Finding | undefined {
+  if (method.startsWith("_")) return undefined;
+  if (DROPPED.includes(method)) return { kind: "dropped" };
+  if (!unstable.knows(method) && !stable.knows(method)) return { kind: "unknown" };
+  const [firm, loose] = [stable.validatorOf(method, part), unstable.validatorOf(method, part)];
+  const given = value ?? {};
+  if (firm?.(given)) return undefined;
+  if (loose?.(given)) return { kind: "unstable" };
+  const problem = firm?.errors
+    ? explain(firm.errors, stable)
+    : loose?.errors
+      ? explain(loose.errors, unstable)
+      : `it is sent as a ${part}`;
+  return { kind: "invalid", problem };
+}
+
+/** The errors that matter: where several shapes are possible, those of the shape that was meant. */
+function explain(errors: readonly ErrorObject[], schema: Schema): string {
+  const choice = errors.find(({ keyword, data }) => CHOICES.includes(keyword) && isObject(data));
+  const meant = choice && meantShape(choice);
+  if (choice && meant) {
+    const validate = schema.compile(meant);
+    const inner = validate(choice.data) ? [] : (validate.errors ?? []);
+    const placed = inner.map((error) => ({ ...error, instancePath: choice.instancePath + error.instancePath }));
+    const outside = errors.filter(({ instancePath }) => !instancePath.startsWith(choice.instancePath));
+    if (placed.length > 0) return explain([...outside, ...placed], schema);
+  }
+  const reasons = errors.filter(({ keyword }) => !CHOICES.includes(keyword));
+  const told = (reasons.length > 0 ? reasons : errors).map(described);
+  return [...new Set(told)].slice(0, MOST_REASONS).join("; ");
+}
+
+const CHOICES: readonly string[] = ["oneOf", "anyOf"];
+const MOST_REASONS = 3;
+
+function described({ instancePath, message, keyword, params }: ErrorObject): string {
+  const where = instancePath.replace(/\/\d+(?=\/|$)/g, "/*");
+  const allowed = keyword === "enum" ? `: ${(params as { allowedValues: unknown[] }).allowedValues.join(", ")}` : "";
+  return `${where === "" ? "it" : where} ${message}${allowed}`;
+}
+
+/** The shape whose fixed words are those of the data: `sessionUpdate`, say, or `type`. */
+function meantShape({ schema, data }: ErrorObject): object | undefined {
+  const given = data as Readonly<Record<string, unknown>>;
+  return (schema as readonly object[]).find((shape) => {
+    const { properties = {} } = shape as { properties?: Readonly<Record<string, { const?: unknown }>> };
+    const fixed = Object.entries(properties).filter(([, { const: word }]) => word !== undefined);
+    return fixed.length > 0 && fixed.every(([name, { const: word }]) => given[name] === word);
+  });
+}
+
+function isObject(data: unknown): boolean {
+  return typeof data === "object" && data !== null && !Array.isArray(data);
+}
