@@ -15,7 +15,7 @@ fn completions_are_scripts_that_their_shells_take() {
         // Bash is everywhere; the others are checked by themselves where they are.
         match checked {
             Ok(output) => {
-                assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr))
+                assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr));
             }
             Err(error) => assert!(shell != "bash", "{error}"),
         }

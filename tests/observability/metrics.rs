@@ -38,10 +38,13 @@ fn growth(server: &Server, act: impl FnOnce()) -> Growth {
     Growth(before, scrape(server))
 }
 
+/// By how much a family, of these labels, is to have grown.
+type Wanted<'a> = (&'a str, &'a [(&'a str, &'a str)], f64);
+
 /// Waits until series have grown by exactly so much. What a task counts right behind a system call may be seen a
 /// moment after what the system call caused.
 #[track_caller]
-fn grown(server: &Server, before: Scrape, wanted: &[(&str, &[(&str, &str)], f64)]) -> Growth {
+fn grown(server: &Server, before: Scrape, wanted: &[Wanted<'_>]) -> Growth {
     let mut growth = Growth(before, scrape(server));
     let deadline = Instant::now() + SOON;
     loop {
