@@ -36,21 +36,25 @@ const tell: Tell = (agent, step, outcome, tookMs) => {
   console.log(`${columns.join("  ")}  ${why}`);
 };
 
+/** Written anew after each agent, so that a run that is cut short leaves what it has found. */
+async function writePage(): Promise<void> {
+  if (values.page === undefined) return;
+  const machine = `${process.platform} ${process.arch}, ${availableParallelism()} cores`;
+  const day = new Date().toISOString().slice(0, 10);
+  await writeFile(values.page, pageOf(reports, { day, machine }));
+}
+
 const began = performance.now();
 const reports: Report[] = [];
 for (const agent of wanted) {
   const only = values.steps?.split(",") ?? [];
   const report = await runAgent(agent, { only, litter: values.keep ? "kept" : "removed", tell });
   reports.push(report);
+  await writePage();
   for (const { by, text, count } of report.deviations) console.log(`${agent.id.padEnd(10)}  ${by}: ${text} (${count})`);
   console.log(`${agent.id.padEnd(10)}  ${isGreen(report) ? "green" : "not green"} after ${seconds(report.tookMs)}`);
 }
 
-if (values.page !== undefined) {
-  const machine = `${process.platform} ${process.arch}, ${availableParallelism()} cores`;
-  const day = new Date().toISOString().slice(0, 10);
-  await writeFile(values.page, pageOf(reports, { day, machine }));
-}
 const found = surprises(reports);
 console.log(`${reports.filter(isGreen).length} of ${reports.length} green in ${seconds(performance.now() - began)}`);
 for (const line of found) console.log(line);

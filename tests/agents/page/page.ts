@@ -1,5 +1,6 @@
 /** The page that a run of the whole matrix writes. */
 
+import { AGENTS } from "../agents/index.ts";
 import { isGood, type Outcome } from "../harness/outcome.ts";
 import type { Measured } from "../harness/stage.ts";
 import type { Report } from "../run.ts";
@@ -19,6 +20,7 @@ export interface Circumstances {
 /** The whole page. */
 export function pageOf(reports: readonly Report[], { day, machine }: Circumstances): string {
   const green = reports.filter(isGreen);
+  const missing = AGENTS.filter(({ id }) => !reports.some(({ agent }) => agent.id === id)).map(({ id }) => id);
   return `# Agent matrix
 
 <!-- Written by \`make test-agents\`; change tests/agents instead. -->
@@ -28,10 +30,12 @@ TypeScript SDK against the [scripted model](scripted-model.md) with the settings
 no account, no key, and nothing faked but the model. Every message on the wire is checked against the protocol's schema.
 
 \`make test-agents\` runs it all, one agent after another, and writes this page; \`make test-agents ARGS="codex goose"\`
-runs some and prints only. It fails when a step fails that is not known to, or when the SDK itself leaves the protocol. \`make test\` runs two of
-the agents. What is installed are the versions that the [catalog](agents.md) pins.
+runs some and prints only. It fails when a step fails that is not known to, or when the SDK itself leaves the
+protocol. \`make test\` runs two of the agents. What is installed are the versions that the [catalog](agents.md) pins.
 
-This run: ${day}, ${machine}. ${green.length} of ${reports.length} agents pass every step that they offer.
+This run: ${day}, ${machine}. ${green.length} of ${reports.length} agents pass every step that they offer.${
+    missing.length > 0 ? `\nNot in this run: ${missing.join(", ")}.` : ""
+  }
 
 ## Results
 

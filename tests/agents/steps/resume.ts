@@ -13,6 +13,8 @@ export const resume: Step = {
     "The agent is killed in the middle of a turn; the turn fails at once, the client starts the agent again and goes on with the session by `session/resume` or `session/load`, and the model is told the former words.",
   limitMs: 240_000,
   async run(stage) {
+    // In a process of its own: what the model is told shall not depend on sessions before this one.
+    await stage.leave();
     const talk = await startTalk(stage);
     const created = Date.now();
     await talk.alive("before the kill");
