@@ -34,8 +34,11 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
                 () = instance.queued.notified() => {}
                 () = finish.cancelled() => {}
             }
-            // Whoever is about to send gets its turn first: a write for each of them would wake the agent as often.
-            tokio::task::yield_now().await;
+            // Where several talk to the agent at once, those about to send get their turn first: a write for each of
+            // them would wake the agent as often. One alone does not wait for nobody.
+            if instance.lock().pending.len() > 1 {
+                tokio::task::yield_now().await;
+            }
             continue;
         }
         if let Err(error) = write_all(&mut pipe, &mut batch, &instance.shared.measures.pipes).await {
