@@ -115,8 +115,9 @@ async fn store(
     let Files { service, measures, .. } = files;
     // Before the first byte is asked for: a client that waits for `100 Continue` need not send what is refused.
     let mut writer = blocking(move || service.begin_write(&path, &options)).await?.map_err(to_problem)?;
+    let mut came = upload.next_batch(CHUNK_BYTES).await;
     loop {
-        let batch = match upload.next_batch(CHUNK_BYTES).await {
+        let batch = match came {
             Ok(batch) => batch,
             Err(error) => {
                 tracing::debug!(%error, "an upload was cut off");
@@ -126,15 +127,20 @@ async fn store(
             }
         };
         let complete = upload.has_ended();
-        let step = blocking(move || {
-            for bytes in &batch {
-                writer.write_chunk(bytes)?;
-            }
-            if complete { writer.commit().map(Step::Done) } else { Ok(Step::More(writer)) }
-        });
-        match step.await?.map_err(to_problem)? {
-            Step::More(same) => writer = same,
-            Step::Done(outcome) => {
+        let step = async {
+            let step = blocking(move || {
+                for bytes in &batch {
+                    writer.write_chunk(bytes)?;
+                }
+                if complete { writer.commit().map(Step::Done) } else { Ok(Step::More(writer)) }
+            });
+            step.await?.map_err(to_problem)
+        };
+        // The next bytes come in while these are written; a failure to write does not wait for them.
+        let next = async { Ok(if complete { Ok(Vec::new()) } else { upload.next_batch(CHUNK_BYTES).await }) };
+        match tokio::try_join!(step, next)? {
+            (Step::More(same), next) => (writer, came) = (same, next),
+            (Step::Done(outcome), _) => {
                 measures.written.add(outcome.bytes_written);
                 return Ok(outcome);
             }
