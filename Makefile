@@ -76,6 +76,7 @@ fmt:
 
 # Ratios against what is possible on this machine, all sides in one run. Close everything else first.
 bench: build
+	sh scripts/musl.sh build --profile dist -p sandbox-agent
 	cargo build --release -p bench
 	sh bench/setup.sh
 	./target/release/bench run $(ARGS)

@@ -61,7 +61,7 @@ fn programs(target: &Path) -> Result<Programs> {
         let path = std::env::var_os(variable).map_or(usual, PathBuf::from);
         let found = path.canonicalize();
         found.map_err(|error| {
-            format!("{}: {error}; run bench/setup.sh, or set {variable}", path.display()).into()
+            format!("{}: {error}; `make bench` brings it, or set {variable}", path.display()).into()
         })
     };
     let architecture = std::env::consts::ARCH;
@@ -71,7 +71,7 @@ fn programs(target: &Path) -> Result<Programs> {
     Ok(Programs {
         ours: find(
             "BENCH_OURS",
-            target.join(format!("{architecture}-unknown-linux-musl/release/sandbox-agent")),
+            target.join(format!("{architecture}-unknown-linux-musl/dist/sandbox-agent")),
         )?,
         glibc: find("BENCH_GLIBC", target.join("release/sandbox-agent"))?,
         peer: find("BENCH_PEER", target.join(peer))?,
