@@ -168,8 +168,9 @@ async fn read(mut stream: TcpStream, told: watch::Receiver<Option<u64>>) -> Resu
         let gaps = Gaps::in_frames(frames);
         received.announced += gaps.events;
         received.events += finder.find_iter(frames).count() as u64 - gaps.count;
-        let answer = memchr::memmem::rfind(frames, br#""result":{"count":"#);
-        if let Some(sent) = answer.and_then(|at| agent::number_after(&frames[at..], r#""count":"#)) {
+        // The answer is the last thing that an agent says; to look for it everywhere would cost more than to count.
+        let last = memchr::memmem::rfind(frames, b"\n\n").map_or(frames, |at| &frames[at..]);
+        if let Some(sent) = agent::number_after(last, r#""result":{"count":"#) {
             // The answer is an event of its own.
             return Ok(Received { sent, events: received.events - 1, ..received });
         }

@@ -3,15 +3,19 @@
 //! The bytes of a message are never rebuilt from a parsed form. This file refuses to look at a method's name, at
 //! params, at a result.
 
+#[path = "envelope_likeness.rs"]
+mod likeness;
 #[path = "envelope_scan.rs"]
 mod scan;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+pub(crate) use self::likeness::Likeness;
 use crate::request_id::RequestId;
 
 /// What a message is, as far as a proxy needs to know.
@@ -45,10 +49,15 @@ impl Envelope {
     /// # Errors
     /// [`EnvelopeError`] says what is missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        Self::parse_with_params(bytes).map(|(envelope, _params)| envelope)
+    }
+
+    /// The same, with where the value of `params` stands. That is empty where it was not looked for.
+    fn parse_with_params(bytes: &[u8]) -> Result<(Self, Range<usize>), EnvelopeError> {
         let text = std::str::from_utf8(bytes).map_err(EnvelopeError::Encoding)?;
         match scan::fields(text) {
-            Some(fields) => fields.into_envelope(),
-            None => Self::parse_slowly(text),
+            Some((fields, params)) => Ok((fields.into_envelope()?, params)),
+            None => Ok((Self::parse_slowly(text)?, 0..0)),
         }
     }
 

@@ -5,16 +5,18 @@
 //! keys and deep nesting are left to the slow way, which knows how to explain them. What it does read, it reads as
 //! the slow way does.
 
+use std::ops::Range;
+
 use super::Fields;
 use crate::request_id::RequestId;
 
 /// How deep values may be nested to be read here.
 const MAX_DEPTH: u32 = 64;
 
-/// The fields of an envelope, or nothing when the slow way has to look.
-pub(super) fn fields(text: &str) -> Option<Fields> {
+/// The fields of an envelope and where the value of `params` stands, or nothing when the slow way has to look.
+pub(super) fn fields(text: &str) -> Option<(Fields, Range<usize>)> {
     let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0 };
-    let mut fields = Fields::default();
+    let (mut fields, mut params) = (Fields::default(), 0..0);
     scanner.expect(b'{')?;
     if scanner.skip_space()? == b'}' {
         return None;
@@ -30,6 +32,7 @@ pub(super) fn fields(text: &str) -> Option<Fields> {
         match key {
             "jsonrpc" => fields.version_is_2 = value == r#""2.0""#,
             "id" => fields.id = Some(RequestId::parse(value)?),
+            "params" => params = start..scanner.at,
             other => {
                 fields.has_method |= other == "method";
                 fields.has_outcome |= other == "result" || other == "error";
@@ -42,7 +45,7 @@ pub(super) fn fields(text: &str) -> Option<Fields> {
         }
     }
     scanner.at += 1;
-    scanner.skip_space().is_none().then_some(fields)
+    scanner.skip_space().is_none().then_some((fields, params))
 }
 
 /// A place in a text.
@@ -205,7 +208,7 @@ impl<'a> Scanner<'a> {
 
 /// Where the next quote, backslash or control character stands.
 #[inline]
-fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
+pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     // The high bit of every byte that is zero. Bytes above the lowest such byte may be marked wrongly; only the lowest

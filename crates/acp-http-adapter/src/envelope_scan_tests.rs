@@ -5,7 +5,7 @@ use crate::envelope::{Envelope, EnvelopeError};
 
 /// What the fast way says, where it says anything, is what the slow way says.
 fn agree(text: &str) {
-    if let Some(fields) = fields(text) {
+    if let Some((fields, _params)) = fields(text) {
         let fast = fields.into_envelope();
         let slow = Envelope::parse_slowly(text);
         assert_eq!(fast, slow, "{text}");

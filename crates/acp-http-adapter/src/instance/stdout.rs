@@ -10,8 +10,8 @@ use tokio::net::unix::pipe;
 
 use super::Instance;
 use super::state::Heard;
-use crate::envelope::Envelope;
-use crate::log::{EventKind, Framer, Slot};
+use crate::envelope::{Envelope, Likeness};
+use crate::log::{EventKind, EventLog, Framer, Slot};
 
 /// How much one read takes at the most.
 const READ_BYTES: usize = 256 << 10;
@@ -46,7 +46,8 @@ pub(super) async fn listen(instance: Arc<Instance>, pipe: pipe::Receiver) {
             }
         }
     }
-    if let Some(batch) = lines.finish() {
+    let batch = Batch::new(&mut instance.lock().log, lines.size_with(&[]));
+    if let Some(batch) = lines.finish(batch) {
         batch.hand_to(&instance);
     }
 }
@@ -56,13 +57,21 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
         scratch.resize(READ_BYTES, 0);
         let count = pipe.try_read(scratch)?;
         instance.shared.measures.pipes.stdout_bytes.add(count as u64);
+        let bytes = &scratch[..count];
         // In a statement of its own: the lock must be free again when the batch is handed over.
-        let next_sequence = instance.lock().log.next_sequence;
-        if let Some(batch) = lines.feed(&scratch[..count], next_sequence) {
+        let batch = Batch::new(&mut instance.lock().log, lines.size_with(bytes));
+        if let Some(batch) = lines.feed(bytes, batch) {
             batch.hand_to(instance);
         }
         Ok(count)
     })
+}
+
+/// How much a batch will hold.
+#[derive(Debug, Clone, Copy)]
+struct BatchSize {
+    bytes: usize,
+    lines: usize,
 }
 
 /// Lines that came together, framed.
@@ -76,10 +85,16 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(next_sequence: u64, bytes: usize, lines: usize) -> Self {
-        // One allocation of just the right size: what is wasted here is held for as long as the log holds it.
-        let framer = Framer::with_capacity(bytes + lines * Framer::OVERHEAD);
-        Self { framer, slots: Vec::with_capacity(lines), calls: Vec::new(), next_sequence, unparsed: 0 }
+    /// The events that come next in the log.
+    fn new(log: &mut EventLog, size: BatchSize) -> Self {
+        // One piece of about the right size: what is wasted here is held for as long as the log holds it.
+        let needed = size.bytes + size.lines * Framer::OVERHEAD;
+        let framer = match size.lines {
+            0 => Framer::default(),
+            _ => log.events.take_spare(needed).map_or_else(|| Framer::with_capacity(needed), Framer::reusing),
+        };
+        let next_sequence = log.next_sequence;
+        Self { framer, slots: Vec::with_capacity(size.lines), calls: Vec::new(), next_sequence, unparsed: 0 }
     }
 
     fn message(&mut self, line: &[u8], envelope: Envelope) {
@@ -120,31 +135,33 @@ struct Lines {
     /// How long the current line is, when it is too long to be kept.
     skipping: Option<usize>,
     max_line: usize,
-    /// Known from the last feed, for a line without an end.
-    next_sequence: u64,
+    likeness: Likeness,
 }
 
 impl Lines {
-    const fn new(max_line: usize) -> Self {
-        Self { partial: Vec::new(), skipping: None, max_line, next_sequence: 0 }
+    fn new(max_line: usize) -> Self {
+        Self { partial: Vec::new(), skipping: None, max_line, likeness: Likeness::default() }
     }
 
-    fn feed(&mut self, mut bytes: &[u8], next_sequence: u64) -> Option<Batch> {
-        let mut batch: Option<Batch> = None;
-        let (total, count) = (bytes.len() + self.partial.len(), memchr::memchr_iter(b'\n', bytes).count());
+    /// What there will be to frame once these bytes are fed.
+    fn size_with(&self, bytes: &[u8]) -> BatchSize {
+        BatchSize {
+            bytes: self.partial.len() + bytes.len(),
+            lines: memchr::memchr_iter(b'\n', bytes).count(),
+        }
+    }
+
+    fn feed(&mut self, mut bytes: &[u8], mut batch: Batch) -> Option<Batch> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
-            let batch = batch.get_or_insert_with(|| Batch::new(next_sequence, total, count));
-            self.end_line(&bytes[..end], batch);
+            self.end_line(&bytes[..end], &mut batch);
             bytes = &bytes[end + 1..];
         }
         self.keep(bytes);
-        self.next_sequence = batch.as_ref().map_or(next_sequence, |batch| batch.next_sequence);
-        batch.filter(|batch| !batch.slots.is_empty())
+        Some(batch).filter(|batch| !batch.slots.is_empty())
     }
 
     /// The output is over; what has no line feed is a line all the same.
-    fn finish(mut self) -> Option<Batch> {
-        let mut batch = Batch::new(self.next_sequence, self.partial.len(), 1);
+    fn finish(mut self, mut batch: Batch) -> Option<Batch> {
         self.end_line(&[], &mut batch);
         Some(batch).filter(|batch| !batch.slots.is_empty())
     }
@@ -161,11 +178,11 @@ impl Lines {
                 length,
             );
         } else if self.partial.is_empty() {
-            read_line(rest, batch);
+            read_line(rest, &mut self.likeness, batch);
         } else {
             let mut line = std::mem::take(&mut self.partial);
             line.extend_from_slice(rest);
-            read_line(&line, batch);
+            read_line(&line, &mut self.likeness, batch);
         }
     }
 
@@ -183,12 +200,12 @@ impl Lines {
     }
 }
 
-fn read_line(line: &[u8], batch: &mut Batch) {
+fn read_line(line: &[u8], likeness: &mut Likeness, batch: &mut Batch) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.trim_ascii().is_empty() {
         return;
     }
-    match Envelope::parse(line) {
+    match likeness.parse(line) {
         Ok(envelope) => batch.message(line, envelope),
         Err(error) => batch.unparsed(line, &error.to_string(), line.len()),
     }

@@ -1,12 +1,26 @@
+use std::sync::atomic::AtomicU64;
+
 use super::*;
+use crate::budget::MemoryBudget;
+use crate::limits::Limits;
 
 const MESSAGE: &str = r#"{"jsonrpc":"2.0","method":"x"}"#;
+
+fn log() -> EventLog {
+    EventLog::new(1, Arc::new(AtomicU64::new(1)), MemoryBudget::new(1 << 20), &Limits::default())
+}
+
+fn feed_one(lines: &mut Lines, piece: &[u8]) -> Option<Batch> {
+    let batch = Batch::new(&mut log(), lines.size_with(piece));
+    lines.feed(piece, batch)
+}
 
 /// Feeds pieces one after the other; what came out, as kind and payload.
 fn feed(max_line: usize, pieces: &[&[u8]]) -> Vec<(EventKind, String)> {
     let mut lines = Lines::new(max_line);
-    let mut batches: Vec<Batch> = pieces.iter().filter_map(|piece| lines.feed(piece, 1)).collect();
-    batches.extend(lines.finish());
+    let mut batches: Vec<Batch> = pieces.iter().filter_map(|piece| feed_one(&mut lines, piece)).collect();
+    let batch = Batch::new(&mut log(), lines.size_with(&[]));
+    batches.extend(lines.finish(batch));
     batches
         .into_iter()
         .flat_map(|batch| {
@@ -57,10 +71,10 @@ fn what_is_shown_of_a_long_line_is_cut_between_characters() {
 fn a_line_over_the_limit_is_skipped_with_bounded_memory_and_told() {
     let mut lines = Lines::new(1000);
     for _ in 0..1000 {
-        assert!(lines.feed(&[b'x'; 1000], 1).is_none());
+        assert!(feed_one(&mut lines, &[b'x'; 1000]).is_none());
         assert!(lines.partial.capacity() <= 2000, "{}", lines.partial.capacity());
     }
-    let batch = lines.feed(format!("\n{MESSAGE}\n").as_bytes(), 1).unwrap();
+    let batch = feed_one(&mut lines, format!("\n{MESSAGE}\n").as_bytes()).unwrap();
     assert_eq!(batch.slots.len(), 2);
     let chunk = batch.framer.finish();
     let told: serde_json::Value = serde_json::from_slice(&chunk[batch.slots[0].data()]).unwrap();

@@ -20,6 +20,11 @@ impl Framer {
         Self { frames: BytesMut::with_capacity(bytes), numbered: 0 }
     }
 
+    /// Frames into memory that is there already.
+    pub(crate) fn reusing(memory: BytesMut) -> Self {
+        Self { frames: memory, numbered: 0 }
+    }
+
     /// Frames an event as `GET /v1/acp/{server_id}` sends it. Line breaks in the payload become spaces, since a
     /// raw CR would end an SSE line.
     pub(crate) fn push(&mut self, kind: EventKind, sequence: Option<u64>, data: &[u8]) -> Slot {

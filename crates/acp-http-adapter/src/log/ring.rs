@@ -2,10 +2,14 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::Entry;
 use super::entry::{Chunk, Slot};
+
+/// Chunks up to this size leave their memory to those that come: in a flood a chunk comes for each that is forgotten, and
+/// memory that the system hands out anew costs more than all that is done with it.
+const MAX_SPARE: usize = 256 << 10;
 
 /// The newest of what was forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +41,8 @@ pub(crate) struct Ring {
     first: u64,
     cost: usize,
     lost: Lost,
+    /// Memory of a chunk that was forgotten and that no reader holds any more.
+    spare: Option<BytesMut>,
 }
 
 impl Ring {
@@ -66,9 +72,25 @@ impl Ring {
         self.first += 1;
         self.cost -= slot.cost();
         if self.chunks.get(1).is_some_and(|(start, _)| *start == self.first) {
-            self.chunks.pop_front();
+            self.keep_memory();
         }
         Some(slot.cost())
+    }
+
+    /// Forgets the oldest chunk, but not where it stood.
+    fn keep_memory(&mut self) {
+        let memory = self.chunks.pop_front().and_then(|(_, chunk)| chunk.bytes.try_into_mut().ok());
+        if let Some(mut memory) = memory
+            && memory.capacity() <= MAX_SPARE
+        {
+            memory.clear();
+            self.spare = Some(memory);
+        }
+    }
+
+    /// Memory for the next chunk, if there is some that fits: what is larger than needed is held for as long as the chunk.
+    pub(crate) fn take_spare(&mut self, bytes: usize) -> Option<BytesMut> {
+        self.spare.take_if(|spare| (bytes..=bytes * 2).contains(&spare.capacity()))
     }
 
     pub(crate) fn oldest(&self) -> Option<Entry<'_>> {

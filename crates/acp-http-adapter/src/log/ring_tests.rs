@@ -79,3 +79,23 @@ proptest! {
         prop_assert_eq!(last, ring.from(from).last().map(|entry| entry.sequence));
     }
 }
+
+#[test]
+fn memory_of_forgotten_chunks_is_used_again_once_nobody_holds_it() {
+    let mut ring = ring(&vec![vec![EventKind::Message]; 4]);
+    let held = ring.runs_from(0).next().unwrap().share();
+    let where_it_was = |ring: &Ring| ring.runs_from(0).next().unwrap().frames().as_ptr();
+
+    ring.forget_oldest(&mut |_| {});
+    assert!(ring.take_spare(1).is_none(), "a reader holds it");
+    drop(held);
+
+    let second = where_it_was(&ring);
+    ring.forget_oldest(&mut |_| {});
+    let room = ring.spare.as_ref().unwrap().capacity();
+    assert!(ring.take_spare(room + 1).is_none(), "too small");
+    assert!(ring.take_spare(room / 2 - 1).is_none(), "far too large");
+    let spare = ring.take_spare(room).unwrap();
+    assert_eq!((spare.len(), spare.as_ptr()), (0, second));
+    assert!(ring.take_spare(room).is_none());
+}
