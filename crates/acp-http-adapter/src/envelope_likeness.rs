@@ -12,35 +12,34 @@ use super::{Envelope, EnvelopeError};
 /// Longer messages are not remembered: they are few, and every instance would hold one.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Reads messages, and remembers the last notification that had to be read in full.
+/// The last notification that had to be read in full.
 #[derive(Debug, Default)]
 pub(crate) struct Likeness {
-    /// Without any backslash, so that every quote begins or ends a string.
+    /// Without a backslash, so that every quote begins or ends a string, and without a line break.
     remembered: Vec<u8>,
     /// Where the value of `params` stands in it.
     params: Range<usize>,
+    /// The string in it that was another one lately, without its quotes: mostly the next is another there, too.
+    changing: Range<usize>,
 }
 
 impl Likeness {
-    /// Reads one message.
+    /// Reads one message in full, and remembers it.
     pub(crate) fn parse(&mut self, line: &[u8]) -> Result<Envelope, EnvelopeError> {
-        if self.covers(line) {
-            return Ok(Envelope::Notification);
-        }
         let (envelope, params) = Envelope::parse_with_params(line)?;
         if envelope == Envelope::Notification
             && line.len() <= MAX_REMEMBERED
-            && memchr::memchr(b'\\', line).is_none()
+            && memchr::memchr3(b'\\', b'\r', b'\n', line).is_none()
         {
             self.remembered.clear();
             self.remembered.extend_from_slice(line);
-            self.params = params;
+            (self.params, self.changing) = (params, 0..0);
         }
         Ok(envelope)
     }
 
-    /// Whether a line is a notification because the remembered one is.
-    fn covers(&self, line: &[u8]) -> bool {
+    /// Whether a line is a notification because the remembered one is. Then it is one line, too.
+    pub(crate) fn covers(&mut self, line: &[u8]) -> bool {
         let known = self.remembered.as_slice();
         let at = common_prefix(known, line);
         if at == line.len() && at == known.len() {
@@ -50,24 +49,39 @@ impl Likeness {
         if at <= self.params.start || at >= self.params.end || at >= line.len() {
             return false;
         }
-        let quotes = memchr::memchr_iter(b'"', &line[..at]).count();
-        let ends =
-            if quotes % 2 == 1 { ends_of_strings(known, line, at) } else { ends_of_digits(known, line, at) };
+        if !self.changing.contains(&at) {
+            self.changing = string_around(known, at);
+        }
+        let ends = if self.changing.is_empty() {
+            ends_of_digits(known, line, at)
+        } else {
+            end_of_string(known, line, at).map(|line_end| (self.changing.end - 1, line_end))
+        };
         ends.is_some_and(|(known_end, line_end)| known[known_end..] == line[line_end..])
     }
 }
 
-/// Both lines are in the same string at `at`: where it ends in each, if what the line says there can stand in one.
-fn ends_of_strings(known: &[u8], line: &[u8], at: usize) -> Option<(usize, usize)> {
-    let known_end = at + memchr::memchr(b'"', &known[at..])?;
-    let line_end = special_from(line, at)?;
-    if line[line_end] != b'"' {
+/// The string that a place is in, from its first byte to its closing quote; empty where there is none.
+fn string_around(known: &[u8], at: usize) -> Range<usize> {
+    let is_inside = memchr::memchr_iter(b'"', &known[..at]).count() % 2 == 1;
+    let start = memchr::memrchr(b'"', &known[..at]).map(|quote| quote + 1);
+    let end = memchr::memchr(b'"', &known[at..]).map(|length| at + length + 1);
+    match (start, end) {
+        (Some(start), Some(end)) if is_inside => start..end,
+        _ => 0..0,
+    }
+}
+
+/// Both lines are in the same string at `at`: where the line's ends, if what it says there can stand in one.
+fn end_of_string(known: &[u8], line: &[u8], at: usize) -> Option<usize> {
+    let end = special_from(line, at)?;
+    if line[end] != b'"' {
         return None;
     }
     // Where the difference is in the midst of a character, that begins before it.
     let start = (0..=at).rev().find(|&start| known[start] & 0xC0 != 0x80)?;
-    std::str::from_utf8(&line[start..line_end]).ok()?;
-    Some((known_end, line_end))
+    std::str::from_utf8(&line[start..end]).ok()?;
+    Some(end)
 }
 
 /// Both lines are in the same number at `at`, behind a digit of it: where the digits end in each.

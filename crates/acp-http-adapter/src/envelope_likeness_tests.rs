@@ -10,6 +10,11 @@ fn knowing(line: &str) -> Likeness {
     likeness
 }
 
+/// As the lines of an agent are read.
+fn read(likeness: &mut Likeness, line: &[u8]) -> Result<Envelope, EnvelopeError> {
+    if likeness.covers(line) { Ok(Envelope::Notification) } else { likeness.parse(line) }
+}
+
 fn covered(line: impl AsRef<[u8]>) -> bool {
     knowing(CHUNK).covers(line.as_ref())
 }
@@ -73,7 +78,7 @@ fn a_character_cut_in_two_is_not_a_string() {
     let mut wrong = text.to_vec();
     wrong[at + 1] = b'x';
     assert!(!covered(&wrong));
-    assert!(knowing(CHUNK).parse(&wrong).is_err());
+    assert!(read(&mut knowing(CHUNK), &wrong).is_err());
 }
 
 #[test]
@@ -83,6 +88,7 @@ fn only_short_notifications_without_escapes_are_remembered() {
         r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"b"}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":1,"result":{"a":"b"}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","method":"m","params":{"a":"b\n"}}"#.to_owned(),
+        "{\"jsonrpc\":\"2.0\",\r\"method\":\"m\",\"params\":{\"a\":\"b\"}}".to_owned(),
         format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":"{}"}}}}"#, "b".repeat(MAX_REMEMBERED)),
     ] {
         likeness.parse(line.as_bytes()).unwrap();
@@ -104,6 +110,23 @@ proptest! {
         let end = (start + length).min(line.len());
         line.splice(start..end, with);
         let fresh = Envelope::parse(&line);
-        prop_assert_eq!(knowing(CHUNK).parse(&line), fresh);
+        let mut likeness = knowing(CHUNK);
+        prop_assert_eq!(read(&mut likeness, &line), fresh.clone());
+        // And with what it has learned from that.
+        prop_assert_eq!(read(&mut likeness, CHUNK.as_bytes()), Ok(Envelope::Notification));
+        prop_assert_eq!(read(&mut likeness, &line), fresh);
+    }
+
+    #[test]
+    fn lines_one_after_the_other_are_what_reading_says(
+        words in proptest::collection::vec(("[a-zé\"\\\\\r]{0,4}", "[a-z]{0,3}", "-?[0-9]{1,4}"), 1..20),
+    ) {
+        let mut likeness = Likeness::default();
+        for (text, session, number) in words {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"m","params":{{"s":"{session}","n":[{number},"{text}"]}}}}"#
+            );
+            prop_assert_eq!(read(&mut likeness, line.as_bytes()), Envelope::parse(line.as_bytes()), "{}", line);
+        }
     }
 }

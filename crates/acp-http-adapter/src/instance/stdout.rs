@@ -97,6 +97,12 @@ impl Batch {
         Self { framer, slots: Vec::with_capacity(size.lines), calls: Vec::new(), next_sequence, unparsed: 0 }
     }
 
+    /// A notification without a line break.
+    fn line(&mut self, line: &[u8]) {
+        self.slots.push(self.framer.push_line(self.next_sequence, line));
+        self.next_sequence += 1;
+    }
+
     fn message(&mut self, line: &[u8], envelope: Envelope) {
         if !matches!(envelope, Envelope::Notification) {
             self.calls.push((self.slots.len(), envelope));
@@ -202,6 +208,9 @@ impl Lines {
 
 fn read_line(line: &[u8], likeness: &mut Likeness, batch: &mut Batch) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if likeness.covers(line) {
+        return batch.line(line);
+    }
     if line.trim_ascii().is_empty() {
         return;
     }
