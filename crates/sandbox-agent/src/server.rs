@@ -52,11 +52,18 @@ pub(crate) fn run(arguments: &ServerArguments) -> Result<(), ServerError> {
             "the token is in the command line, where every process here can read it; use --token-file"
         );
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = runtime()?;
     let result = runtime.block_on(run_until_told(settings));
     // Whatever still blocks a thread (a slow disk) must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(200));
     result
+}
+
+/// Half of the processors are for the server, at least one: the agents need theirs, and a second thread that is woken for
+/// every message costs more than it does. What could hold a thread up (files, installs) has threads of its own.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    tokio::runtime::Builder::new_multi_thread().worker_threads((processors / 2).max(1)).enable_all().build()
 }
 
 /// An agent runs as the same user. Not being dumpable keeps it from reading this process's environment and memory.

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 use http_edge::{Code, Problem};
-use sandbox_fs::{AtomicWriter, Atomicity, CHUNK_BYTES, UserPath, WriteOptions, WriteOutcome};
+use sandbox_fs::{AtomicWriter, Atomicity, UserPath, WriteOptions, WriteOutcome};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -19,6 +19,9 @@ use super::problem::to_problem;
 use super::{Files, conditions, required_path, shown};
 use crate::routes::blocking::{blocking, detached};
 use crate::routes::upload::{self, Upload};
+
+/// How much is gathered before it is written. Two of these are in memory for an upload: one that is written, one that comes.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// What was written.
 #[derive(Debug, Serialize)]
@@ -115,7 +118,7 @@ async fn store(
     let Files { service, measures, .. } = files;
     // Before the first byte is asked for: a client that waits for `100 Continue` need not send what is refused.
     let mut writer = blocking(move || service.begin_write(&path, &options)).await?.map_err(to_problem)?;
-    let mut came = upload.next_batch(CHUNK_BYTES).await;
+    let mut came = upload.next_batch(BATCH_BYTES).await;
     loop {
         let batch = match came {
             Ok(batch) => batch,
@@ -137,7 +140,7 @@ async fn store(
             step.await?.map_err(to_problem)
         };
         // The next bytes come in while these are written; a failure to write does not wait for them.
-        let next = async { Ok(if complete { Ok(Vec::new()) } else { upload.next_batch(CHUNK_BYTES).await }) };
+        let next = async { Ok(if complete { Ok(Vec::new()) } else { upload.next_batch(BATCH_BYTES).await }) };
         match tokio::try_join!(step, next)? {
             (Step::More(same), next) => (writer, came) = (same, next),
             (Step::Done(outcome), _) => {
