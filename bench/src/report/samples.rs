@@ -14,6 +14,7 @@ struct Measured {
     values: Vec<f64>,
     failure: Option<String>,
     note: Option<String>,
+    falls_short: bool,
 }
 
 impl Samples {
@@ -29,6 +30,16 @@ impl Samples {
     /// Says something more of a side.
     pub(crate) fn note(&mut self, side: Side, note: String) {
         self.sides[side.index()].note = Some(note);
+    }
+
+    /// Whatever the values say, this side has not done what the row asks for.
+    pub(crate) fn falls_short(&mut self, side: Side) {
+        self.sides[side.index()].falls_short = true;
+    }
+
+    /// Whether a side has done all that the row asks for beside its value.
+    pub(crate) fn is_complete(&self, side: Side) -> bool {
+        !self.has_failed(side) && !self.sides[side.index()].falls_short
     }
 
     pub(crate) fn has_failed(&self, side: Side) -> bool {

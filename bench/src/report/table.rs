@@ -12,6 +12,8 @@ pub(crate) enum Goal {
     RatioAtMost(f64),
     /// A value that should be this or less.
     AtMost(f64),
+    /// A ratio to the limit that should be this or more, and nothing lost.
+    RatioAtLeastWithoutLoss(f64),
 }
 
 /// One line of the table.
@@ -54,6 +56,7 @@ impl Row {
     fn goal(&self) -> String {
         match self.goal {
             Goal::RatioAtLeast(ratio) => format!("at least {ratio}"),
+            Goal::RatioAtLeastWithoutLoss(ratio) => format!("at least {ratio}, none lost"),
             Goal::RatioAtMost(ratio) => format!("at most {ratio}"),
             Goal::AtMost(value) => format!("at most {} {}", number(value), self.unit),
         }
@@ -61,8 +64,10 @@ impl Row {
 
     fn verdict(&self) -> &'static str {
         let reached = match self.goal {
-            _ if self.samples.has_failed(Side::Ours) => false,
-            Goal::RatioAtLeast(ratio) => Spread::of(&self.samples.ratios(Side::Ours)).median >= ratio,
+            _ if !self.samples.is_complete(Side::Ours) => false,
+            Goal::RatioAtLeast(ratio) | Goal::RatioAtLeastWithoutLoss(ratio) => {
+                Spread::of(&self.samples.ratios(Side::Ours)).median >= ratio
+            }
             Goal::RatioAtMost(ratio) => Spread::of(&self.samples.ratios(Side::Ours)).median <= ratio,
             Goal::AtMost(value) => Spread::of(self.samples.values(Side::Ours)).median <= value,
         };
