@@ -153,3 +153,15 @@ fn both_images_are_set_up_alike_and_build_from_files_that_are_there() {
         }
     }
 }
+
+#[test]
+fn every_npm_workspace_is_there_when_packages_are_installed() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let manifest = std::fs::read_to_string(top.join("packages/package.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let (before, _) = DOCKERFILE.split_once("RUN npm install").expect("the image installs packages");
+    for workspace in manifest["workspaces"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()) {
+        let copy = format!("\nCOPY packages/{workspace}/package.json {workspace}/\n");
+        assert!(before.contains(&copy), "{workspace} is not");
+    }
+}
