@@ -42,7 +42,7 @@ impl Image {
         for copied in rests("COPY").iter().filter(|copy| copy.contains("--chown")) {
             assert!(copied.contains(&format!("--chown={user} ")), "{copied} belongs to another user");
             let place = copied.rsplit(' ').next().unwrap();
-            root.give_away(place, &user);
+            root.give_away_what_is_in(place, &user);
         }
         std::fs::create_dir(root.path().join("proc")).unwrap();
         Self {

@@ -50,11 +50,12 @@ impl Root {
         root
     }
 
-    /// Gives a folder with all that is in it to `USER:GROUP`; not when there is only one user to be had.
-    pub(crate) fn give_away(&self, place: &str, owner: &str) {
+    /// Gives all that is in a folder to `USER:GROUP`, and not the folder; not when there is only one user to be had.
+    pub(crate) fn give_away_what_is_in(&self, place: &str, owner: &str) {
         if rustix::process::getuid().is_root() {
-            let inside = self.path().join(place.trim_start_matches('/'));
-            let done = Command::new("chown").args(["-R", owner]).arg(inside).status();
+            let folder = self.path().join(place.trim_start_matches('/'));
+            let below = ["-mindepth", "1", "-exec", "chown", owner, "{}", "+"];
+            let done = Command::new("find").arg(folder).args(below).status();
             assert!(done.is_ok_and(|status| status.success()), "chown {owner} {place} failed");
         }
     }
