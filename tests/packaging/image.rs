@@ -12,7 +12,7 @@ use crate::root::{Inside, Root};
 const DOCKERFILE: &str = include_str!("../../packaging/docker/Dockerfile");
 const TOKEN: &str = "a-token-of-this-test";
 
-/// What the last stage of the Dockerfile that is called `scratch` says.
+/// What the last stage of the Dockerfile that is called `bare` says.
 struct Image {
     root: Root,
     environment: Vec<(String, String)>,
@@ -24,8 +24,7 @@ struct Image {
 
 impl Image {
     fn build() -> Self {
-        let stage =
-            DOCKERFILE.split("\nFROM ").find(|stage| stage.starts_with("scratch AS scratch")).unwrap();
+        let stage = DOCKERFILE.split("\nFROM ").find(|stage| stage.starts_with("scratch AS bare")).unwrap();
         let rests = |name: &str| -> Vec<String> {
             let said = stage.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             said.map(str::to_owned).collect()
@@ -141,7 +140,7 @@ fn both_images_are_set_up_alike_and_build_from_files_that_are_there() {
         let settings = ["ENV ", "WORKDIR ", "USER ", "EXPOSE ", "HEALTHCHECK ", "ENTRYPOINT ", "CMD "];
         stage.unwrap().lines().filter(|line| settings.iter().any(|name| line.starts_with(name))).collect()
     };
-    assert_eq!(stage("node"), stage("scratch"));
+    assert_eq!(stage("node"), stage("bare"));
     assert_eq!(stage("node").len(), 7);
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let copied = DOCKERFILE.lines().filter_map(|line| line.strip_prefix("COPY "));
