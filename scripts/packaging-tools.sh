@@ -1,21 +1,35 @@
 #!/bin/sh
-# Installs what the packaging tests check with, on a machine that does not have it: nginx, and systemd's own judgement.
+# Installs what the packaging tests check with, on a machine that does not have it: nginx, systemd's own judgement, and, into
+# target/, the schemas of Kubernetes.
 set -eu
+cd "$(dirname "$0")/.."
 missing=
 [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 command -v systemd-analyze >/dev/null || missing="$missing systemd"
 command -v openssl >/dev/null || missing="$missing openssl"
 command -v curl >/dev/null || missing="$missing curl"
-[ -n "$missing" ] || exit 0
-as_root=
-[ "$(id -u)" = 0 ] || as_root=sudo
-$as_root apt-get update
-# For the programs alone: no service is to be started by them.
-policy=/usr/sbin/policy-rc.d
-if [ ! -e $policy ]; then
-    printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
-    $as_root chmod +x $policy
-    trap '$as_root rm $policy' EXIT
+# Debian's Python comes without what makes an environment.
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+
+install_packages() {
+    as_root=
+    [ "$(id -u)" = 0 ] || as_root=sudo
+    $as_root apt-get update
+    # For the programs alone: no service is to be started by them.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e $policy ]; then
+        printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+        $as_root chmod +x $policy
+        trap '$as_root rm $policy' EXIT
+    fi
+    # shellcheck disable=SC2086 # one word a package
+    $as_root apt-get install -y --no-install-recommends $missing
+}
+[ -z "$missing" ] || install_packages
+
+wanted=tests/packaging/requirements.txt
+if ! cmp -s $wanted target/kubernetes/requirements.txt; then
+    python3 -m venv --clear target/kubernetes
+    target/kubernetes/bin/python -m pip install --quiet --disable-pip-version-check -r $wanted
+    cp $wanted target/kubernetes/requirements.txt
 fi
-# shellcheck disable=SC2086 # one word a package
-$as_root apt-get install -y --no-install-recommends $missing

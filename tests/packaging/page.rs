@@ -1,4 +1,5 @@
-//! What `docs/deploying.md` says, done: its commands are run as they stand, its nginx block is given to nginx.
+//! What `docs/deploying.md` says, done: its commands are run as they stand, its nginx block is given to nginx, its pod is
+//! held against the schemas of Kubernetes.
 //!
 //! Commands of Docker need an engine and are not run; `image` does what an engine would.
 
@@ -163,4 +164,30 @@ fn the_pod_starts_the_server_with_flags_that_it_has() {
             Command::new(product()).args(words).arg("--help").output().unwrap();
         assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
     }
+}
+
+#[test]
+fn the_pod_is_one_to_every_version_of_kubernetes_that_the_page_names() {
+    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
+    let (_, since) = PAGE.split_once("Kubernetes has since ").expect("the page says since when");
+    let since = since.split_once(',').expect("the version stands alone").0;
+    let folder = tempfile::Builder::new().prefix("packaging-pod-").tempdir().unwrap();
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubernetes/bin");
+    let file = folder.path().join("pod.yaml");
+    let judge = |pod: &str, version: &[&str]| -> (bool, String) {
+        std::fs::write(&file, pod).unwrap();
+        let Output { status, stdout, stderr } = Command::new(tools.join("kubernetes-validate"))
+            .arg("--strict")
+            .args(version)
+            .arg(&file)
+            .output()
+            .expect("the schemas are there: run sh scripts/packaging-tools.sh");
+        (status.success(), [stdout, stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat())
+    };
+    for version in [&[][..], &["--kubernetes-version", &format!("{since}.0")]] {
+        let (taken, said) = judge(pod, version);
+        assert!(taken, "{said}");
+    }
+    let (taken, said) = judge(&pod.replace("failureThreshold", "failureTreshold"), &[]);
+    assert!(!taken && said.contains("failureTreshold"), "a word that is not one is found: {said}");
 }
