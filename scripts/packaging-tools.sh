@@ -10,22 +10,8 @@ command -v openssl >/dev/null || missing="$missing openssl"
 command -v curl >/dev/null || missing="$missing curl"
 # Debian's Python comes without what makes an environment.
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
-
-install_packages() {
-    as_root=
-    [ "$(id -u)" = 0 ] || as_root=sudo
-    $as_root apt-get update
-    # For the programs alone: no service is to be started by them.
-    policy=/usr/sbin/policy-rc.d
-    if [ ! -e $policy ]; then
-        printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
-        $as_root chmod +x $policy
-        trap '$as_root rm $policy' EXIT
-    fi
-    # shellcheck disable=SC2086 # one word a package
-    $as_root apt-get install -y --no-install-recommends $missing
-}
-[ -z "$missing" ] || install_packages
+# shellcheck disable=SC2086 # one word a package
+[ -z "$missing" ] || sh scripts/apt.sh $missing
 
 wanted=tests/packaging/requirements.txt
 if ! cmp -s $wanted target/kubernetes/requirements.txt; then

@@ -4,5 +4,4 @@ set -eu
 for initdb in /usr/lib/postgresql/*/bin/initdb; do
   [ -x "$initdb" ] && exit 0
 done
-apt-get update
-DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql
+exec sh "$(dirname "$0")/apt.sh" postgresql

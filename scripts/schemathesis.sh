@@ -7,7 +7,7 @@ python=$PWD/target/schemathesis/bin/python
 wanted=tests/api/requirements.txt
 if ! cmp -s "$wanted" target/schemathesis/requirements.txt; then
     # Debian's Python comes without what makes an environment.
-    python3 -c 'import ensurepip, venv' 2>/dev/null || { apt-get update && apt-get install -y python3-venv; }
+    python3 -c 'import ensurepip, venv' 2>/dev/null || sh scripts/apt.sh python3-venv
     python3 -m venv --clear target/schemathesis
     "$python" -m pip install --quiet --disable-pip-version-check -r "$wanted"
     cp "$wanted" target/schemathesis/requirements.txt

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Installs Debian packages, as root or with sudo: apt.sh PACKAGE...
+#
+# For their programs alone: no service is started by it.
+set -eu
+as_root=
+[ "$(id -u)" = 0 ] || as_root=sudo
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+    $as_root chmod +x $policy
+    trap '$as_root rm $policy' EXIT
+fi
+$as_root apt-get update
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
