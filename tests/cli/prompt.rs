@@ -91,6 +91,8 @@ fn model_and_mode_are_chosen_by_id_or_name() {
 #[test]
 fn an_earlier_session_is_gone_on_with_where_the_agent_can() {
     let place = Place::new();
+    let forgotten = place.run(&["prompt", "mock", "echo first"]).done();
+    assert!(!forgotten.errors.contains("go on with"), "{}", forgotten.errors);
     let state = place.path("state.json").display().to_string();
     let place = place.with("MOCK_AGENT_STATE", &state);
     let first = place.run(&["prompt", "mock", "echo first"]).done();

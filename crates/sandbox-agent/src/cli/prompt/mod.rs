@@ -22,6 +22,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agent_catalog::Catalog;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -209,7 +210,9 @@ impl Turn<'_> {
             }
         }
         let server_id = dialogue.link.server_id().to_owned();
-        let can_go_on = met.can_go_on();
+        // The mock agent says that it can, and forgets its sessions when it ends unless it is told where to keep them.
+        let forgets = agent == Catalog::MOCK && std::env::var_os("MOCK_AGENT_STATE").is_none();
+        let can_go_on = met.can_go_on() && !forgets;
         dialogue.show.opened(&Opened { session: &session.id, agent, server_id: &server_id, can_go_on })?;
         dialogue.listening = Listening::Live;
         let params = json!({"sessionId": session.id, "prompt": self.message.blocks(&met)?});
