@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::rpc::call;
-use crate::harness::server::{BINARY, fault_agent};
+use crate::harness::server::fault_agent;
+pub(crate) use crate::harness::server::product;
 use crate::harness::{Process, Request, eventually};
 
 /// How the server is started in a root.
@@ -62,8 +63,7 @@ impl Root {
 
     /// Puts `/agent` beside what is there.
     pub(crate) fn place_agent(&self) {
-        let [_, agent] = binaries();
-        self.place(&agent, "agent");
+        self.place(&fault_agent(), "agent");
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -107,20 +107,6 @@ impl Root {
     pub(crate) fn serve(&self, start: Start) -> Inside {
         let arguments = ["server", "--port", "0", "--data-dir", "/data", "--agent", "beside=/agent"];
         Inside::start(self.command(start, &arguments))
-    }
-}
-
-/// The binary that is tested.
-pub(crate) fn product() -> PathBuf {
-    let [product, _] = binaries();
-    product
-}
-
-/// The product and an agent.
-fn binaries() -> [PathBuf; 2] {
-    match std::env::var_os("SANDBOX_AGENT_PACKAGED").map(PathBuf::from) {
-        Some(folder) => [folder.join("sandbox-agent"), folder.join("fault-agent")],
-        None => [BINARY.into(), fault_agent()],
     }
 }
 

@@ -13,9 +13,15 @@ use super::{Process, Request, SOON};
 /// The product as it was built.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sandbox-agent");
 
+/// The product that is tested: as it was built, or the one in the folder that `SANDBOX_AGENT_PACKAGED` names.
+pub(crate) fn product() -> PathBuf {
+    let packaged = std::env::var_os("SANDBOX_AGENT_PACKAGED").map(PathBuf::from);
+    packaged.map_or_else(|| BINARY.into(), |folder| folder.join("sandbox-agent"))
+}
+
 /// The agent that misbehaves on request; it is built beside the product.
 pub(crate) fn fault_agent() -> PathBuf {
-    let path = Path::new(BINARY).with_file_name("fault-agent");
+    let path = product().with_file_name("fault-agent");
     assert!(path.exists(), "{} is missing: run cargo build --workspace first", path.display());
     path
 }
@@ -30,7 +36,7 @@ pub(crate) struct ServerBuilder {
 impl ServerBuilder {
     pub(crate) fn new() -> Self {
         let scratch = tempfile::Builder::new().prefix("contract-").tempdir().expect("a folder can be made");
-        let mut command = Command::new(BINARY);
+        let mut command = Command::new(product());
         command.arg("server");
         Self { command, scratch, registry: r#"{"version":"1","agents":[]}"#.to_owned() }
             .env("SANDBOX_AGENT_PORT", "0")
@@ -40,7 +46,7 @@ impl ServerBuilder {
     /// The server started through another program, which gets it as its arguments.
     pub(crate) fn under(mut self, program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
-        command.args(arguments).arg(BINARY).args(self.command.get_args());
+        command.args(arguments).arg(product()).args(self.command.get_args());
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         self.command = command;
         self
