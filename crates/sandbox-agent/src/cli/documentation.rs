@@ -50,13 +50,10 @@ fn describe(command: &Command, parent: &Command, depth: usize, page: &mut String
 }
 
 fn row(argument: &Arg) -> String {
-    let value = argument
-        .get_value_names()
-        .unwrap_or_default()
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(" ");
+    let named = argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string);
+    let value = named.collect::<Vec<_>>().join(" ");
+    // As in the help: a value without a name of its own has the argument's.
+    let value = if value.is_empty() { argument.get_id().to_string() } else { value };
     let takes_value = argument.get_action().takes_values();
     let mut names: Vec<String> = argument.get_short().map(|short| format!("-{short}")).into_iter().collect();
     names.extend(argument.get_long().map(|long| format!("--{long}")));
