@@ -104,6 +104,13 @@ fn an_earlier_session_is_gone_on_with_where_the_agent_can() {
         .run(&["prompt", "mock", "echo third", "--session", "mock-session-9"])
         .exits(3)
         .says("no such session");
+
+    let server = Server::with().env("MOCK_AGENT_STATE", &state).start();
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let there = format!("prompt mock --session mock-session-2 --url {url} ");
+    place.run(&["prompt", "mock", "echo fourth", "--url", &url]).done().says(&there);
+    let place = place.with("SANDBOX_AGENT_URL", &url);
+    place.run(&["prompt", "mock", "echo fifth"]).done().says("prompt mock --session mock-session-3 \"");
 }
 
 #[test]

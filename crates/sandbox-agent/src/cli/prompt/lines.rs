@@ -21,7 +21,7 @@ impl JsonLines {
 
 impl Show for JsonLines {
     fn opened(&mut self, opened: &Opened<'_>) -> Result<(), CliError> {
-        let Opened { session, agent, server_id, can_go_on } = opened;
+        let Opened { session, agent, server_id, can_go_on, .. } = opened;
         Self::line(&json!({
             "type": "session", "sessionId": session, "agent": agent, "serverId": server_id, "canGoOn": can_go_on,
         }))

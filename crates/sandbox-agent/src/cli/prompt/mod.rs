@@ -213,7 +213,15 @@ impl Turn<'_> {
         // The mock agent says that it can, and forgets its sessions when it ends unless it is told where to keep them.
         let forgets = agent == Catalog::MOCK && std::env::var_os("MOCK_AGENT_STATE").is_none();
         let can_go_on = met.can_go_on() && !forgets;
-        dialogue.show.opened(&Opened { session: &session.id, agent, server_id: &server_id, can_go_on })?;
+        let named = |url: &&str| std::env::var("SANDBOX_AGENT_URL").is_ok_and(|variable| variable == *url);
+        let url = arguments.url.as_deref().filter(|url| !url.is_empty() && !named(url));
+        dialogue.show.opened(&Opened {
+            session: &session.id,
+            agent,
+            server_id: &server_id,
+            url,
+            can_go_on,
+        })?;
         dialogue.listening = Listening::Live;
         let params = json!({"sessionId": session.id, "prompt": self.message.blocks(&met)?});
         let response = dialogue.demand("session/prompt", &params, OnInterrupt::Cancel(&session.id)).await?;

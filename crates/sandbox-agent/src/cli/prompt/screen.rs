@@ -118,9 +118,10 @@ impl Screen {
 
 impl Show for Screen {
     fn opened(&mut self, opened: &Opened<'_>) -> Result<(), CliError> {
-        let Opened { session, agent, can_go_on, .. } = opened;
+        let Opened { session, agent, url, can_go_on, .. } = opened;
+        let there = url.map_or_else(String::new, |url| format!(" --url {url}"));
         self.hint = can_go_on
-            .then(|| format!("go on with: sandbox-agent prompt {agent} --session {session} \"...\""));
+            .then(|| format!("go on with: sandbox-agent prompt {agent} --session {session}{there} \"...\""));
         Ok(())
     }
 

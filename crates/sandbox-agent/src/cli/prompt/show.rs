@@ -40,6 +40,8 @@ pub(super) struct Opened<'a> {
     pub(super) session: &'a str,
     pub(super) agent: &'a str,
     pub(super) server_id: &'a str,
+    /// The server, where the next call has to be told which.
+    pub(super) url: Option<&'a str>,
     /// Whether it can be gone on with in another call.
     pub(super) can_go_on: bool,
 }
