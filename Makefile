@@ -54,12 +54,12 @@ test-agents: packages
 	cargo build -p sandbox-agent
 	$(NPM) run test:agents -- $(if $(ARGS),$(ARGS),--page $(CURDIR)/docs/agent-matrix.md)
 
-# The packaging tests against the static binary, which `make test` runs against the ordinary one; and the unit under a
-# systemd that is booted for it.
+# The tests of the server and of the packaging against the static binary, which `make test` runs against the ordinary one;
+# and the unit under a systemd that is booted for it.
 test-dist: ui
 	sh scripts/musl.sh build
 	sh scripts/packaging-tools.sh
-	SANDBOX_AGENT_PACKAGED=$(CURDIR)/$(STATIC) sh scripts/nextest.sh run -p sandbox-agent --test packaging
+	SANDBOX_AGENT_PACKAGED=$(CURDIR)/$(STATIC) sh scripts/nextest.sh run -p sandbox-agent
 	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
 
 lint: deny

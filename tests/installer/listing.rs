@@ -41,7 +41,7 @@ fn the_list_has_the_manifests_agents_the_registrys_and_those_built_in_each_in_fu
     }
     let mock = agents.iter().find(|agent| agent["id"] == "mock").unwrap();
     assert_eq!((&mock["installed"], &mock["source"]), (&json!(true), &json!("builtin")));
-    assert_eq!(mock["path"], crate::harness::server::BINARY);
+    assert_eq!(mock["path"], crate::harness::server::product().display().to_string());
     assert_eq!(
         (&mock["capabilities"]["questions"], &mock["install"]["state"]),
         (&json!(true), &json!("installed"))

@@ -16,7 +16,7 @@ mod harness;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
-use harness::server::BINARY;
+use harness::server::product;
 use harness::{Process, Request, eventually};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ struct Model {
 
 impl Model {
     fn start(flags: &[&str]) -> Self {
-        let mut child = Command::new(BINARY)
+        let mut child = Command::new(product())
             .args(["model", "--port", "0"])
             .args(flags)
             .stdin(Stdio::null())
@@ -127,7 +127,7 @@ fn a_signal_ends_it_at_once_and_well_also_in_the_middle_of_an_answer() {
 fn a_port_that_is_taken_is_told() {
     let model = Model::start(&["--quiet"]);
     let taken = model.port.to_string();
-    let second = Command::new(BINARY).args(["model", "--port", &taken]).output().expect("it runs");
+    let second = Command::new(product()).args(["model", "--port", &taken]).output().expect("it runs");
     assert!(!second.status.success());
     assert!(String::from_utf8_lossy(&second.stderr).contains("in use"), "{second:?}");
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::harness::Server;
-use crate::harness::server::BINARY;
+use crate::harness::server::product;
 
 fn limits(server: &Server) -> Value {
     server.request("GET", "/v1/health").send().expect(200).json()["limits"].clone()
@@ -14,7 +14,7 @@ fn limits(server: &Server) -> Value {
 
 /// What each flag of the help's section on limits is called in the answer.
 fn names_by_the_help() -> BTreeSet<String> {
-    let help = Command::new(BINARY).args(["server", "--help"]).output().unwrap();
+    let help = Command::new(product()).args(["server", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let section = help.split("\nLimits:\n").nth(1).expect("the help has a section on limits");
     let section = section.lines().take_while(|line| line.is_empty() || line.starts_with(' '));

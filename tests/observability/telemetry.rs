@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::harness::server::BINARY;
+use crate::harness::server::product;
 
 #[test]
 fn a_server_in_ordinary_use_reaches_for_nothing_beyond_the_machine() {
@@ -15,7 +15,7 @@ fn a_server_in_ordinary_use_reaches_for_nothing_beyond_the_machine() {
     let run = Command::new("unshare")
         .args(namespace)
         .args(["--", "timeout", "100", "python3"])
-        .args([script.as_os_str(), BINARY.as_ref(), folder.path().as_os_str()])
+        .args([script.as_os_str(), product().as_os_str(), folder.path().as_os_str()])
         .output()
         .expect("this test needs unshare (util-linux) and python3");
     let said = String::from_utf8_lossy(&run.stderr);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::harness::server::BINARY;
+use crate::harness::server::product;
 use crate::harness::{Server, eventually};
 
 /// How long a command may take.
@@ -72,7 +72,7 @@ impl Place {
     /// The product with these arguments, started through another program.
     pub(crate) fn command_under(&self, program: &[&str], arguments: &[&str]) -> Command {
         let mut command = Command::new(program[0]);
-        command.args(&program[1..]).arg(BINARY);
+        command.args(&program[1..]).arg(product());
         self.prepare(command, arguments)
     }
 

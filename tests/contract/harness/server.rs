@@ -10,13 +10,10 @@ use tempfile::TempDir;
 
 use super::{Process, Request, SOON};
 
-/// The product as it was built.
-pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sandbox-agent");
-
 /// The product that is tested: as it was built, or the one in the folder that `SANDBOX_AGENT_PACKAGED` names.
 pub(crate) fn product() -> PathBuf {
     let packaged = std::env::var_os("SANDBOX_AGENT_PACKAGED").map(PathBuf::from);
-    packaged.map_or_else(|| BINARY.into(), |folder| folder.join("sandbox-agent"))
+    packaged.map_or_else(|| env!("CARGO_BIN_EXE_sandbox-agent").into(), |folder| folder.join("sandbox-agent"))
 }
 
 /// The agent that misbehaves on request; it is built beside the product.

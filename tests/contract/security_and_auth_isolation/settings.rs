@@ -107,7 +107,8 @@ fn a_setting_that_is_not_known_or_not_usable_is_refused_at_start() {
 
 #[test]
 fn the_default_is_loopback_on_port_2468() {
-    let help = std::process::Command::new(crate::harness::server::BINARY).args(["server", "--help"]).output();
+    let help =
+        std::process::Command::new(crate::harness::server::product()).args(["server", "--help"]).output();
     let help = String::from_utf8(help.unwrap().stdout).unwrap();
     assert!(help.contains("[default: 127.0.0.1]") && help.contains("[default: 2468]"), "{help}");
 }

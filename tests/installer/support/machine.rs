@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::harness::server::BINARY;
+use crate::harness::server::product;
 use crate::harness::{Process, Server, ServerBuilder};
 
 /// How long a command may take.
@@ -120,7 +120,7 @@ impl Machine {
     pub(crate) fn begin(&self, arguments: &[&str]) -> Running {
         let outputs = tempfile::tempdir_in(self.folder()).expect("a folder can be made");
         let file = |name: &str| File::create(outputs.path().join(name)).expect("a file can be made");
-        let mut command = Command::new(BINARY);
+        let mut command = Command::new(product());
         for (name, _) in std::env::vars_os() {
             // A setting of whoever runs the tests must not change them.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
