@@ -68,7 +68,7 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
 }
 
 /// How much a batch will hold.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BatchSize {
     bytes: usize,
     lines: usize,
@@ -149,11 +149,14 @@ impl Lines {
         Self { partial: Vec::new(), skipping: None, max_line, likeness: Likeness::default() }
     }
 
-    /// What there will be to frame once these bytes are fed.
+    /// What there will be to frame once these bytes are fed. What follows the last line feed will not be.
     fn size_with(&self, bytes: &[u8]) -> BatchSize {
-        BatchSize {
-            bytes: self.partial.len() + bytes.len(),
-            lines: memchr::memchr_iter(b'\n', bytes).count(),
+        match memchr::memrchr(b'\n', bytes) {
+            None => BatchSize { bytes: 0, lines: 0 },
+            Some(last) => BatchSize {
+                bytes: self.partial.len() + last,
+                lines: memchr::memchr_iter(b'\n', &bytes[..=last]).count(),
+            },
         }
     }
 

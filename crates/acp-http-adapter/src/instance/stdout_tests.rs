@@ -41,6 +41,14 @@ fn lines_end_at_lf_wherever_the_reads_cut_them() {
 }
 
 #[test]
+fn memory_is_taken_for_whole_lines_and_not_for_the_beginning_of_the_next() {
+    let mut lines = Lines::new(1000);
+    assert_eq!(lines.size_with(b"beginning"), BatchSize { bytes: 0, lines: 0 });
+    assert!(feed_one(&mut lines, b"beginning").is_none());
+    assert_eq!(lines.size_with(b" end\nnext\nanother"), BatchSize { bytes: 9 + 9, lines: 2 });
+}
+
+#[test]
 fn a_separator_that_is_no_lf_does_not_end_a_line() {
     let message = "{\"jsonrpc\":\"2.0\",\"method\":\"a\u{2028}b\u{85}c\"}";
     assert_eq!(feed(1000, &[format!("{message}\n").as_bytes()]), [(EventKind::Message, message.to_owned())]);
