@@ -9,10 +9,4 @@ if [ ! -x "$target/bench-peer/node_modules/@sandbox-agent/cli/bin/sandbox-agent"
     chmod +x "$target"/bench-peer/node_modules/@sandbox-agent/cli-linux-*/bin/sandbox-agent
 fi
 
-if [ ! -x /usr/sbin/nginx ]; then
-    as_root=
-    [ "$(id -u)" = 0 ] || as_root=sudo
-    # Installed for its binary alone: the service it would start is not wanted.
-    $as_root apt-get install --yes --no-install-recommends nginx-light
-    $as_root service nginx stop || true
-fi
+[ -x /usr/sbin/nginx ] || sh "$(dirname "$0")/../scripts/apt.sh" nginx-light

@@ -10,11 +10,7 @@ target=$(uname -m)-unknown-linux-musl
 
 install() {
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"
-    command -v musl-gcc >/dev/null && return
-    as_root=
-    [ "$(id -u)" = 0 ] || as_root=sudo
-    $as_root apt-get update
-    $as_root apt-get install -y --no-install-recommends musl-tools
+    command -v musl-gcc >/dev/null || sh "$(dirname "$0")/apt.sh" musl-tools
 }
 
 case ${1:-build} in

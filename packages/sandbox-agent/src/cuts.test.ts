@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { startCuttingProxy } from "./testing/cutting-proxy.ts";
+import { expect, it, onTestFinished } from "vitest";
+import { type CuttingProxy, startCuttingProxy } from "./testing/cutting-proxy.ts";
 import { ofType } from "./testing/events.ts";
 import { createRandom } from "./testing/random.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
@@ -7,9 +7,16 @@ import { until } from "./testing/until.ts";
 
 const quick = { minMs: 1, maxMs: 20 };
 
+/** A proxy that is stopped when the test has finished. */
+async function proxyTo(target: string): Promise<CuttingProxy> {
+  const proxy = await startCuttingProxy(target);
+  onTestFinished(proxy.stop);
+  return proxy;
+}
+
 it("a turn of ten thousand events is heard once and in order through a hundred cuts", async () => {
   const server = await startTestServer();
-  const proxy = await startCuttingProxy(server.baseUrl);
+  const proxy = await proxyTo(server.baseUrl);
   const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });
   const { id } = await client.newSession({ directory: "/tmp" });
   const random = createRandom(20_261_115);
@@ -39,7 +46,7 @@ it("a turn of ten thousand events is heard once and in order through a hundred c
 
 it("permissions are answered, and turns cancelled, through cuts", async () => {
   const server = await startTestServer();
-  const proxy = await startCuttingProxy(server.baseUrl);
+  const proxy = await proxyTo(server.baseUrl);
   const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });
   const { id } = await client.newSession({ directory: "/tmp" });
   client.onPermission(() => {

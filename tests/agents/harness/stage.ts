@@ -2,12 +2,12 @@
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type CuttingProxy, startCuttingProxy } from "../../../packages/sandbox-agent/src/testing/cutting-proxy.ts";
 import type { Agent } from "../agents/agent.ts";
 import { type Journal, openJournal } from "../wire/journal.ts";
 import { prepare, type Surroundings } from "./environment.ts";
 import { type Model, startModel } from "./model.ts";
 import { startProgram } from "./programs.ts";
-import { type CuttingProxy, startProxy } from "./proxy.ts";
 import { SandboxAgentClient } from "./sdk.ts";
 import { localTerminals } from "./terminals.ts";
 
@@ -86,7 +86,7 @@ async function setUp(
   const program = await startProgram({ args, env: { ...env, SANDBOX_AGENT_TOKEN: TOKEN }, directory: workspace, log });
   closers.push(program.stop);
   const server = { url: program.url, token: TOKEN, pid: program.pid };
-  const proxy = await startProxy(server.url);
+  const proxy = await startCuttingProxy(server.url);
   closers.push(proxy.stop);
   const journal = openJournal(server);
   closers.push(journal.stop);
@@ -97,7 +97,7 @@ async function setUp(
   const newClient: Stage["newClient"] = (offers) => {
     count += 1;
     return new SandboxAgentClient({
-      baseUrl: proxy.url,
+      baseUrl: proxy.baseUrl,
       token: TOKEN,
       agent: agent.id,
       serverId: `${agent.id}-${count}`,

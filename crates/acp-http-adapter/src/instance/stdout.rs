@@ -58,8 +58,9 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
         let count = pipe.try_read(scratch)?;
         instance.shared.measures.pipes.stdout_bytes.add(count as u64);
         let bytes = &scratch[..count];
+        let size = lines.size_with(bytes);
         // In a statement of its own: the lock must be free again when the batch is handed over.
-        let batch = Batch::new(&mut instance.lock().log, lines.size_with(bytes));
+        let batch = Batch::new(&mut instance.lock().log, size);
         if let Some(batch) = lines.feed(bytes, batch) {
             batch.hand_to(instance);
         }

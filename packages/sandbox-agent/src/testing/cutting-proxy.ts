@@ -1,21 +1,27 @@
-/** A proxy that hangs up on everybody when told to. It knows nothing of HTTP. */
+/** A proxy under the client that hangs up when told to. It knows of HTTP only how a reader says where it goes on. */
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { onTestFinished } from "vitest";
 
 /** A running proxy. */
 export interface CuttingProxy {
   readonly baseUrl: string;
   /** Ends every connection, in the middle of whatever it carries. */
   cut(): void;
+  /** How often a reader has said behind which event it goes on. */
+  resumptions(): number;
+  stop(): Promise<void>;
 }
 
-/** Starts a proxy in front of a server; it is stopped when the test has finished. */
+/** Starts a proxy in front of a server. */
 export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
+  let resumptions = 0;
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
+    near.on("data", (bytes: Buffer) => {
+      if (/^last-event-id: *\d/im.test(bytes.toString("latin1"))) resumptions += 1;
+    });
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -33,9 +39,14 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const cut = (): void => {
     for (const socket of open) socket.destroy();
   };
-  onTestFinished(() => {
-    cut();
-    server.close();
-  });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    resumptions: () => resumptions,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        cut();
+      }),
+  };
 }
