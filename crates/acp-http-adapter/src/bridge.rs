@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http_edge::Routes;
 use measures::Exposition;
 
+use crate::http::post::PostShortcut;
 use crate::instance::Summary;
 use crate::launcher::Launcher;
 use crate::limits::Limits;
@@ -27,6 +28,12 @@ impl Bridge {
     /// `/v1/acp` and `/v1/acp/{server_id}`.
     pub fn routes(&self) -> Routes {
         crate::http::routes(Arc::clone(&self.0))
+    }
+
+    /// The busiest of the routes, past the router.
+    #[must_use]
+    pub fn shortcut(&self) -> PostShortcut {
+        PostShortcut(Arc::clone(&self.0))
     }
 
     /// What runs now.

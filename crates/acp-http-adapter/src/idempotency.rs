@@ -21,20 +21,29 @@ pub(crate) struct IdempotencyKey {
     fingerprint: u64,
 }
 
-impl IdempotencyKey {
+/// A key whose message is not known yet.
+#[derive(Debug)]
+pub(crate) struct KeyText(Arc<str>);
+
+impl KeyText {
     /// The key of a request, when it has one.
     ///
     /// # Errors
     /// 400 `invalid_header`.
-    pub(crate) fn of(headers: &HeaderMap, body: &[u8]) -> Result<Option<Self>, Problem> {
-        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
         let Some(value) = headers.get(HEADER) else { return Ok(None) };
         let text = value.to_str().ok().filter(|text| (1..=MAX_LENGTH).contains(&text.len()));
         let text = text.ok_or_else(|| {
             Problem::new(Code::InvalidHeader, "Idempotency-Key is 1 to 255 visible ASCII characters")
                 .with("header", "Idempotency-Key")
         })?;
-        Ok(Some(Self { text: text.into(), fingerprint: HASHER.hash_one(body) }))
+        Ok(Some(Self(text.into())))
+    }
+
+    /// The key as one of this message.
+    pub(crate) fn of_message(self, line: &[u8]) -> IdempotencyKey {
+        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        IdempotencyKey { text: self.0, fingerprint: HASHER.hash_one(line) }
     }
 }
 
@@ -163,7 +172,7 @@ mod tests {
 
     fn key(text: &str, body: &[u8]) -> IdempotencyKey {
         let headers = HeaderMap::from_iter([(HEADER, text.parse().unwrap())]);
-        IdempotencyKey::of(&headers, body).unwrap().unwrap()
+        KeyText::of(&headers).unwrap().unwrap().of_message(body)
     }
 
     fn answer(bytes: &'static [u8]) -> Memory {
@@ -197,7 +206,7 @@ mod tests {
     #[test]
     fn an_unusable_key_is_refused() {
         let headers = HeaderMap::from_iter([(HEADER, "x".repeat(256).parse().unwrap())]);
-        assert_eq!(IdempotencyKey::of(&headers, b"").unwrap_err().code(), Code::InvalidHeader);
-        assert!(IdempotencyKey::of(&HeaderMap::new(), b"").unwrap().is_none());
+        assert_eq!(KeyText::of(&headers).unwrap_err().code(), Code::InvalidHeader);
+        assert!(KeyText::of(&HeaderMap::new()).unwrap().is_none());
     }
 }

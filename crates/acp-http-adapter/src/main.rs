@@ -84,7 +84,8 @@ async fn run_until_told(arguments: Arguments) -> std::io::Result<()> {
     let bridge = Bridge::new(Limits::default(), Arc::new(OneAgent(spec)));
     let exposure = Exposure { token: None, loopback_only: true, origins: Vec::new() };
     let stop = CancellationToken::new();
-    let edge = Edge::new(with_fallbacks(bridge.routes().into_router()), exposure);
+    let edge =
+        Edge::new(with_fallbacks(bridge.routes().into_router()), exposure).past_the_router(bridge.shortcut());
     let serving = tokio::spawn(serve(listener, edge, stop.clone(), DRAIN * 8));
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {

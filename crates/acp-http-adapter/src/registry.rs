@@ -77,7 +77,7 @@ impl Registry {
         registry
     }
 
-    pub(crate) fn find(&self, id: &ServerId) -> Option<Arc<Instance>> {
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Instance>> {
         self.instances.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
@@ -100,7 +100,7 @@ impl Registry {
     /// The instance that a message goes to: the one there is, or a new one.
     pub(crate) async fn target(
         &self,
-        id: &ServerId,
+        id: &str,
         agent: Option<&str>,
         message: &Arriving<'_>,
     ) -> Result<Arc<Instance>, Problem> {
@@ -119,7 +119,7 @@ impl Registry {
             )
         })?;
         let agent = self.shared.launcher.resolve(agent).await?;
-        self.find_or_open(id, &agent)
+        self.find_or_open(&ServerId::parse(id)?, &agent)
     }
 
     fn find_or_open(&self, id: &ServerId, agent: &str) -> Result<Arc<Instance>, Problem> {

@@ -5,22 +5,33 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A request id in a canonical JSON spelling: equal ids are equal text, and the text is itself valid JSON.
 ///
-/// Shared, since one request's id stands in several places while it waits.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct RequestId(Arc<str>);
+/// One request's id stands in several places while it waits, so it is cheap to copy: what is short needs no memory of
+/// its own, and what is long is shared.
+#[derive(Clone)]
+pub struct RequestId(Text);
+
+#[derive(Clone)]
+enum Text {
+    Short { length: u8, bytes: [u8; SHORT] },
+    Long(Arc<str>),
+}
+
+/// Numbers of any client, and most strings: a UUID is the longest that is usual, and is not short.
+const SHORT: usize = 22;
 
 impl RequestId {
     /// Reads an id from its JSON text. `None` when it is neither a string, a number nor null.
     #[must_use]
     pub fn parse(json: &str) -> Option<Self> {
         match json.as_bytes().first()? {
-            b'"' => Some(Self(canonical_string(json)?.into())),
-            b'-' | b'0'..=b'9' => Some(Self(canonical_number(json).into())),
-            b'n' => Some(Self("null".into())),
+            b'"' => Some(Self::canonical(&canonical_string(json)?)),
+            b'-' | b'0'..=b'9' => Some(Self::canonical(&canonical_number(json))),
+            b'n' => Some(Self::null()),
             _ => None,
         }
     }
@@ -28,31 +39,68 @@ impl RequestId {
     /// The null id.
     #[must_use]
     pub fn null() -> Self {
-        Self("null".into())
+        Self::canonical("null")
+    }
+
+    fn canonical(json: &str) -> Self {
+        let mut bytes = [0; SHORT];
+        match (u8::try_from(json.len()), bytes.get_mut(..json.len())) {
+            (Ok(length), Some(room)) => {
+                room.copy_from_slice(json.as_bytes());
+                Self(Text::Short { length, bytes })
+            }
+            _ => Self(Text::Long(json.into())),
+        }
     }
 
     /// The id of a parse error, or of a request that nobody can be answered by.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        &*self.0 == "null"
+        self.as_bytes() == b"null"
     }
 
     /// The id as JSON.
     #[must_use]
     pub fn as_json(&self) -> &str {
-        &self.0
+        match &self.0 {
+            // It was text when it was put there.
+            Text::Short { .. } => str::from_utf8(self.as_bytes()).unwrap_or_default(),
+            Text::Long(text) => text,
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Text::Short { length, bytes } => &bytes[..usize::from(*length)],
+            Text::Long(text) => text.as_bytes(),
+        }
     }
 
     /// The double that an agent with only doubles would send back; none for strings.
     #[must_use]
     pub fn as_double(&self) -> Option<f64> {
-        (!self.0.starts_with(['"', 'n'])).then(|| self.0.parse().ok())?
+        let text = self.as_json();
+        (!text.starts_with(['"', 'n'])).then(|| text.parse().ok())?
+    }
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
     }
 }
 
 impl fmt::Debug for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(self.as_json())
     }
 }
 
@@ -94,6 +142,8 @@ fn to_i64(length: usize) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::BuildHasher;
+
     use super::*;
 
     fn id(json: &str) -> RequestId {
@@ -117,6 +167,19 @@ mod tests {
         assert_ne!(id("12345678901234567890123"), id("12345678901234567890124"));
         assert_ne!(id("null"), id(r#""null""#));
         assert_eq!(id("12345678901234567890123").as_json(), "12345678901234567890123");
+    }
+
+    #[test]
+    fn short_and_long_ids_are_the_same_thing() {
+        for length in [1, SHORT - 2, SHORT - 1, SHORT, 300] {
+            let json = format!("\"{}\"", "é".repeat(length / 2));
+            let (one, other) = (id(&json), id(&json));
+            assert_eq!((one.as_json(), &one), (json.as_str(), &other));
+            let hasher = std::hash::RandomState::new();
+            assert_eq!(hasher.hash_one(&one), hasher.hash_one(&other));
+        }
+        assert_eq!(size_of::<RequestId>(), 24);
+        assert!(RequestId::null().is_null() && !id("\"null\"").is_null());
     }
 
     #[test]

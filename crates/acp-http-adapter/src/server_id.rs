@@ -1,5 +1,6 @@
 //! The name a client gives to an instance.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,15 +25,20 @@ impl ServerId {
     /// # Errors
     /// 400 `invalid_server_id`.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        let starts_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
-        let all_allowed = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte));
-        if starts_well && all_allowed && text.len() <= Self::MAX_LENGTH {
+        if Self::is_one(text) {
             return Ok(Self(text.into()));
         }
         Err(Problem::new(
             Code::InvalidServerId,
             "a server id is 1 to 128 of A-Z a-z 0-9 . _ ~ - and starts with a letter or digit",
         ))
+    }
+
+    /// Whether a text is a server id.
+    pub(crate) fn is_one(text: &str) -> bool {
+        let starts_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+        let all_allowed = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte));
+        starts_well && all_allowed && text.len() <= Self::MAX_LENGTH
     }
 
     /// The id as text.
@@ -67,6 +73,13 @@ impl PartialSchema for ServerId {
 }
 
 impl ToSchema for ServerId {}
+
+/// A text finds what is filed under the id.
+impl Borrow<str> for ServerId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 impl fmt::Display for ServerId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

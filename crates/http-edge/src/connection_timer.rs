@@ -1,32 +1,54 @@
-//! The time a client may take to send its headers, without a timer for each request.
+//! The time a client may take to send its headers, without a timer or a look at the clock for each request.
 //!
-//! hyper sets a new timer whenever it begins to wait for a request and cancels it when the request is there. This one
-//! notes the deadline instead; a single timer a connection is set when there is none, and when it goes off the noted
-//! deadline decides. So a busy connection sets a timer every half minute rather than thousands of times a second.
+//! hyper sets a new timer whenever it begins to wait for a request and drops it when the request is there. Here that only
+//! counts. One alarm a connection goes off now and then; a wait that was there when the alarm was set and still is has
+//! taken too long. So a client has at least the time it is given and at most twice that.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use hyper::rt::{Sleep, Timer};
 
 /// The timer of one connection, for hyper.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ConnectionTimer(Arc<Mutex<Option<Instant>>>);
+#[derive(Debug, Clone)]
+pub(crate) struct ConnectionTimer {
+    /// What hyper takes for the present. It only ever asks in order to add the time that it waits.
+    started: Instant,
+    waits: Arc<Waits>,
+}
+
+/// What is known of the waits of a connection. Only its own task ever looks.
+#[derive(Debug, Default)]
+struct Waits {
+    /// Grows by one when a wait begins and when it ends, so that it is odd during one.
+    count: AtomicU64,
+    /// Whether the present one has taken too long.
+    is_over: AtomicBool,
+}
+
+impl Waits {
+    fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn step(&self) {
+        self.count.store(self.count() + 1, Ordering::Relaxed);
+    }
+}
+
+impl Default for ConnectionTimer {
+    fn default() -> Self {
+        Self { started: Instant::now(), waits: Arc::default() }
+    }
+}
 
 impl ConnectionTimer {
-    /// The connection's future, with the one timer it needs.
-    pub(crate) fn drive<F: Future + Unpin>(self, connection: F) -> Timed<F> {
-        Timed { connection, timer: self, alarm: None }
-    }
-
-    fn note(&self, deadline: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
-    }
-
-    fn noted(&self) -> Option<Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The connection's future, with the one alarm it needs.
+    pub(crate) fn drive<F: Future + Unpin>(self, connection: F, limit: Duration) -> Timed<F> {
+        Timed { connection, waits: self.waits, limit, alarm: None }
     }
 }
 
@@ -36,36 +58,30 @@ impl Timer for ConnectionTimer {
     }
 
     fn now(&self) -> Instant {
-        tokio::time::Instant::now().into_std()
+        self.started
     }
 
-    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(Pause { deadline, timer: self.clone() })
+    fn sleep_until(&self, _deadline: Instant) -> Pin<Box<dyn Sleep>> {
+        self.waits.step();
+        Box::pin(Pause(Arc::clone(&self.waits)))
     }
 }
 
 /// One wait for headers.
-struct Pause {
-    deadline: Instant,
-    timer: ConnectionTimer,
-}
+struct Pause(Arc<Waits>);
 
 impl Future for Pause {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<()> {
-        if self.timer.now() >= self.deadline {
-            return Poll::Ready(());
-        }
         // The connection's own alarm wakes this one's task, which is the same.
-        self.timer.note(Some(self.deadline));
-        Poll::Pending
+        if self.0.is_over.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
 impl Drop for Pause {
     fn drop(&mut self) {
-        self.timer.note(None);
+        self.0.step();
     }
 }
 
@@ -74,9 +90,15 @@ impl Sleep for Pause {}
 /// A connection with its alarm.
 pub(crate) struct Timed<F> {
     connection: F,
-    timer: ConnectionTimer,
-    /// Set for the noted deadline or an earlier one.
-    alarm: Option<Pin<Box<tokio::time::Sleep>>>,
+    waits: Arc<Waits>,
+    limit: Duration,
+    alarm: Option<Alarm>,
+}
+
+struct Alarm {
+    sleep: Pin<Box<tokio::time::Sleep>>,
+    /// Which wait it was set in.
+    wait: u64,
 }
 
 impl<F: Future + Unpin> Future for Timed<F> {
@@ -88,22 +110,29 @@ impl<F: Future + Unpin> Future for Timed<F> {
             if let Poll::Ready(output) = Pin::new(&mut this.connection).poll(context) {
                 return Poll::Ready(output);
             }
+            // Whoever was to see it has.
+            this.waits.is_over.store(false, Ordering::Relaxed);
             match &this.alarm {
                 // It has this task's waker, and a task has only one.
-                Some(alarm) if !alarm.is_elapsed() => return Poll::Pending,
-                _ => {}
+                Some(alarm) if !alarm.sleep.is_elapsed() => return Poll::Pending,
+                Some(alarm) if alarm.wait == this.waits.count() => {
+                    this.alarm = None;
+                    this.waits.is_over.store(true, Ordering::Relaxed);
+                }
+                _ => {
+                    let wait = this.waits.count();
+                    if wait.is_multiple_of(2) {
+                        // Nobody waits. Whoever begins to is polled, and so is this.
+                        this.alarm = None;
+                        return Poll::Pending;
+                    }
+                    let mut sleep = Box::pin(tokio::time::sleep(this.limit));
+                    if sleep.as_mut().poll(context).is_pending() {
+                        this.alarm = Some(Alarm { sleep, wait });
+                        return Poll::Pending;
+                    }
+                }
             }
-            let Some(deadline) = this.timer.noted() else {
-                this.alarm = None;
-                return Poll::Pending;
-            };
-            let mut alarm = Box::pin(tokio::time::sleep_until(deadline.into()));
-            if alarm.as_mut().poll(context).is_pending() {
-                this.alarm = Some(alarm);
-                return Poll::Pending;
-            }
-            // It has passed by now, which is for the connection to see; if it looks elsewhere, that is that.
-            this.timer.note(None);
         }
     }
 }
@@ -119,16 +148,32 @@ mod tests {
     async fn only_a_wait_that_is_not_over_ends_the_connection() {
         let timer = ConnectionTimer::default();
         let hyper = timer.clone();
+        let limit = Duration::from_millis(300);
         let started = tokio::time::Instant::now();
         let connection = Box::pin(async move {
             for _ in 0..3 {
-                let mut pause = hyper.sleep(Duration::from_millis(300));
+                let mut pause = hyper.sleep(limit);
                 assert!(poll_fn(|context| Poll::Ready(pause.as_mut().poll(context).is_pending())).await);
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
-            hyper.sleep(Duration::from_millis(300)).await;
+            hyper.sleep(limit).await;
         });
-        timer.drive(connection).await;
+        timer.drive(connection, limit).await;
         assert!(started.elapsed() >= Duration::from_millis(900));
+    }
+
+    /// A request that takes long, or an answer that streams, is no wait.
+    #[tokio::test]
+    async fn a_connection_that_does_not_wait_is_left_alone() {
+        let timer = ConnectionTimer::default();
+        let hyper = timer.clone();
+        let limit = Duration::from_millis(50);
+        let connection = Box::pin(async move {
+            drop(hyper.sleep(limit));
+            tokio::time::sleep(limit * 4).await;
+            let mut pause = hyper.sleep(limit);
+            poll_fn(|context| Poll::Ready(pause.as_mut().poll(context).is_pending())).await
+        });
+        assert!(timer.drive(connection, limit).await, "the new wait has only begun");
     }
 }

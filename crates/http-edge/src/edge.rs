@@ -4,24 +4,30 @@
 //! logged: those are where secrets are.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use futures_util::FutureExt;
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use tower::Service;
 
+use crate::answer_body::AnswerBody;
 use crate::measures::EdgeMeasures;
 use crate::request_id::{self, REQUEST_ID};
 use crate::route_table::{RouteIndex, RouteTable};
+use crate::shortcut::{RouterOnly, Shortcut};
 use crate::trace_context::TraceContext;
 use crate::{Code, Exposure, Problem};
 
 /// A router with everything around it.
-pub struct Edge {
+pub struct Edge<S: Shortcut = RouterOnly> {
+    shortcut: S,
     router: Router,
     exposure: Exposure,
     pub(crate) measures: Arc<EdgeMeasures>,
@@ -60,9 +66,18 @@ impl Edge {
     #[must_use]
     pub fn new(router: Router, exposure: Exposure) -> Self {
         let measures = Arc::new(EdgeMeasures::new(RouteTable::default()));
-        Self { router, exposure, measures, listener: None }
+        Self { shortcut: RouterOnly, router, exposure, measures, listener: None }
     }
 
+    /// Lets a shortcut look at every request that may come in, before the router does.
+    #[must_use]
+    pub fn past_the_router<S: Shortcut>(self, shortcut: S) -> Edge<S> {
+        let Self { router, exposure, measures, listener, .. } = self;
+        Edge { shortcut, router, exposure, measures, listener }
+    }
+}
+
+impl<S: Shortcut> Edge<S> {
     /// Counts here.
     #[must_use]
     pub fn measured(mut self, measures: Arc<EdgeMeasures>) -> Self {
@@ -77,61 +92,32 @@ impl Edge {
         self
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let started = Instant::now();
-        let (parts, body) = request.into_parts();
-        let request_id = request_id::of(&parts.headers);
-        let trace = TraceContext::of(&parts.headers);
-        let origin = parts.headers.get(header::ORIGIN).cloned();
-        let (method, uri) = (parts.method.clone(), parts.uri.clone());
-        let underway = Underway { edge: self, is_over: false };
-        let mut response = match self.exposure.admit(&parts) {
-            Err(problem) => problem.into_response(),
-            Ok(()) => match self.exposure.preflight(&parts) {
-                Some(answer) => answer,
-                None => self.route(Request::from_parts(parts, Body::new(body))).await,
-            },
-        };
-        underway.over();
-        self.exposure.decorate(origin.as_ref(), response.headers_mut());
+    /// What is done with an answer before it is sent.
+    fn conclude(&self, arrival: Arrival, mut response: Response<AnswerBody>) -> Response<AnswerBody> {
+        self.exposure.decorate(arrival.origin.as_ref(), response.headers_mut());
         let problem = response.extensions_mut().remove::<Problem>();
         if let Some(problem) = &problem {
-            name_request(&mut response, problem.clone(), &method, &request_id);
+            name_request(&mut response, problem.clone(), &arrival.method, &arrival.request_id);
         }
-        self.note(&Ended {
-            method,
-            uri,
-            status: response.status(),
-            problem: problem.map(|problem| problem.code()),
-            request_id: &request_id,
-            trace,
-            duration: started.elapsed(),
-        });
-        response.headers_mut().insert(REQUEST_ID, request_id);
+        self.note(&arrival, response.status(), problem.map(|problem| problem.code()));
+        response.headers_mut().insert(REQUEST_ID, arrival.request_id);
         response
     }
 
-    async fn route(&self, request: Request<Body>) -> Response<Body> {
-        let mut router = self.router.clone();
-        match router.call(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
-    }
-
-    fn note(&self, ended: &Ended<'_>) {
-        let Ended { method, uri, status, problem, request_id, trace, duration } = ended;
-        let route: RouteIndex = self.measures.routes.find(uri.path());
-        self.measures.answered(route, method, *status, *duration);
+    fn note(&self, arrival: &Arrival, status: StatusCode, problem: Option<Code>) {
+        let Arrival { started, method, path, request_id, trace, .. } = arrival;
+        let duration = started.elapsed();
+        let route: RouteIndex = self.measures.routes.find(path);
+        self.measures.answered(route, method, status, duration);
         let answered = Answered {
             method,
             route: self.measures.routes.name(route),
-            path: uri.path(),
-            status: *status,
-            problem: *problem,
+            path,
+            status,
+            problem,
             request_id: request_id.to_str().unwrap_or("?"),
-            trace: trace.as_ref(),
-            duration: *duration,
+            trace: trace.as_deref(),
+            duration,
         };
         log(&answered);
         if let Some(listener) = &self.listener {
@@ -140,47 +126,68 @@ impl Edge {
     }
 }
 
-impl std::fmt::Debug for Edge {
+impl<S: Shortcut> std::fmt::Debug for Edge<S> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Edge").field("exposure", &self.exposure).finish_non_exhaustive()
     }
 }
 
-struct Ended<'a> {
+/// What is remembered of a request until it is answered. Of its head, copies: see [`Shortcut::answer`].
+struct Arrival {
+    started: Instant,
     method: Method,
-    uri: Uri,
-    status: StatusCode,
-    problem: Option<Code>,
-    request_id: &'a HeaderValue,
-    trace: Option<TraceContext>,
-    duration: Duration,
+    path: Box<str>,
+    request_id: HeaderValue,
+    trace: Option<Box<TraceContext>>,
+    origin: Option<HeaderValue>,
 }
 
-/// Dropped before its time when the client leaves.
-struct Underway<'a> {
-    edge: &'a Edge,
-    is_over: bool,
-}
-
-impl Underway<'_> {
-    fn over(mut self) {
-        self.is_over = true;
+impl Arrival {
+    fn of(parts: &Parts) -> Self {
+        Self {
+            started: Instant::now(),
+            method: parts.method.clone(),
+            path: parts.uri.path().into(),
+            request_id: request_id::of(&parts.headers),
+            trace: TraceContext::of(&parts.headers).map(Box::new),
+            origin: parts.headers.get(header::ORIGIN).cloned(),
+        }
     }
 }
 
-impl Drop for Underway<'_> {
+/// A request on its way. Dropped before its time when the client leaves.
+struct Underway<S: Shortcut> {
+    edge: Arc<Edge<S>>,
+    arrival: Option<Arrival>,
+}
+
+impl<S: Shortcut> Underway<S> {
+    fn over(mut self, response: Response<AnswerBody>) -> Result<Response<AnswerBody>, Infallible> {
+        match self.arrival.take() {
+            Some(arrival) => Ok(self.edge.conclude(arrival, response)),
+            None => Ok(response),
+        }
+    }
+}
+
+impl<S: Shortcut> Drop for Underway<S> {
     fn drop(&mut self) {
-        if !self.is_over {
+        if self.arrival.is_some() {
             self.edge.measures.abandoned.increment();
         }
     }
 }
 
 /// Puts the request's id into a problem, so that whoever is shown the problem alone can still ask about it.
-fn name_request(response: &mut Response<Body>, problem: Problem, method: &Method, request_id: &HeaderValue) {
+fn name_request(
+    response: &mut Response<AnswerBody>,
+    problem: Problem,
+    method: &Method,
+    request_id: &HeaderValue,
+) {
     let text = problem.with("requestId", request_id.to_str().unwrap_or("?")).to_json();
     response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
-    *response.body_mut() = if *method == Method::HEAD { Body::empty() } else { Body::from(text) };
+    *response.body_mut() = if *method == Method::HEAD { AnswerBody::empty() } else { AnswerBody::from(text) };
 }
 
 fn log(answered: &Answered<'_>) {
@@ -196,17 +203,41 @@ fn log(answered: &Answered<'_>) {
 }
 
 /// What one connection talks to.
-#[derive(Debug, Clone)]
-pub(crate) struct EdgeService(pub(crate) Arc<Edge>);
+#[derive(Debug)]
+pub(crate) struct EdgeService<S: Shortcut>(pub(crate) Arc<Edge<S>>);
 
-impl hyper::service::Service<Request<Incoming>> for EdgeService {
-    type Response = Response<Body>;
+impl<S: Shortcut> Clone for EdgeService<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S: Shortcut> hyper::service::Service<Request<Incoming>> for EdgeService<S> {
+    type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future =
         std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send + 'static>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let edge = Arc::clone(&self.0);
-        Box::pin(async move { Ok(edge.answer(request).await) })
+        let edge = &*self.0;
+        let (parts, body) = request.into_parts();
+        let underway = Underway { edge: Arc::clone(&self.0), arrival: Some(Arrival::of(&parts)) };
+        // What can be done at once is done here: a future has room for everything that it ever holds.
+        let at_once = match edge.exposure.admit(&parts) {
+            Err(problem) => Some(problem.into_response()),
+            Ok(()) => edge.exposure.preflight(&parts),
+        };
+        if let Some(response) = at_once {
+            return Box::pin(ready(underway.over(response.map(AnswerBody::Routed))));
+        }
+        if edge.shortcut.takes(&parts) {
+            let answer = edge.shortcut.answer(parts, body);
+            return Box::pin(answer.map(|response| underway.over(response)));
+        }
+        let answer = edge.router.clone().call(Request::from_parts(parts, Body::new(body)));
+        Box::pin(answer.map(|routed| match routed {
+            Ok(response) => underway.over(response.map(AnswerBody::Routed)),
+            Err(never) => match never {},
+        }))
     }
 }

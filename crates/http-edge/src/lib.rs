@@ -8,16 +8,20 @@
 //! - [`query`]: query strings, with errors that name the parameter.
 //! - [`routes`]: a router that remembers what it was given.
 //! - [`edge`]: what happens to every request, whatever its route.
+//! - [`shortcut`]: a way past the router for the busiest route.
+//! - [`answer_body`]: what is sent behind the head of an answer.
 //! - [`measures`]: what is counted of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
 //! - [`trace_context`]: the caller's place in a distributed trace.
 //! - [`serve`]: accepting connections and letting go of them.
 //! - [`sse`]: the frame around a stream of server-sent events.
 
+pub mod answer_body;
 pub mod codes;
 mod connection_timer;
 mod counted;
 pub mod document;
+mod drain;
 pub mod edge;
 pub mod exposure;
 pub mod measures;
@@ -28,9 +32,11 @@ mod request_id;
 pub mod route_table;
 pub mod routes;
 pub mod serve;
+pub mod shortcut;
 pub mod sse;
 pub mod trace_context;
 
+pub use answer_body::AnswerBody;
 pub use codes::Code;
 pub use edge::{Answered, Edge, RequestListener};
 pub use exposure::{Exposure, ExposureError, Origin, Token};
@@ -39,4 +45,5 @@ pub use problem::Problem;
 pub use query::Query;
 pub use route_table::RouteTable;
 pub use routes::{Route, Routes};
+pub use shortcut::{RequestBody, RouterOnly, Shortcut};
 pub use trace_context::TraceContext;

@@ -1,7 +1,6 @@
 //! A name for each request, so that a client's complaint can be found in the log.
 
 use std::hash::{BuildHasher, RandomState};
-use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,14 +25,20 @@ pub(crate) fn of(headers: &HeaderMap) -> HeaderValue {
 fn fresh() -> HeaderValue {
     static PROCESS: LazyLock<u32> = LazyLock::new(|| (RandomState::new().hash_one(0) & 0xffff_ffff) as u32);
     static COUNT: AtomicU64 = AtomicU64::new(1);
-    let mut text = [0; 32];
-    let mut rest = &mut text[..];
-    // On the stack, since every request needs one. Eight digits, a dash and at most sixteen more fit.
-    let _ = write!(rest, "{:08x}-{:x}", *PROCESS, COUNT.fetch_add(1, Ordering::Relaxed));
-    let unused = rest.len();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1) as usize;
+    let mut text = *b"00000000-0000000000000000";
+    write_hexadecimal(&mut text[..8], u64::from(*PROCESS));
+    write_hexadecimal(&mut text[9..9 + digits], count);
     // Hexadecimal digits and a dash are always a valid header value.
-    HeaderValue::from_bytes(&text[..text.len() - unused])
-        .unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+    HeaderValue::from_bytes(&text[..9 + digits]).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+}
+
+/// By hand, since every request needs one and formatting is made for more than that.
+fn write_hexadecimal(digits: &mut [u8], number: u64) {
+    for (place, digit) in digits.iter_mut().rev().enumerate() {
+        *digit = b"0123456789abcdef"[(number >> (4 * place) & 0xf) as usize];
+    }
 }
 
 #[cfg(test)]
@@ -46,5 +51,16 @@ mod tests {
         assert_eq!(of(&with("abc-1")), "abc-1");
         assert_ne!(of(&with("has space")), "has space");
         assert_ne!(of(&HeaderMap::new()), of(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_new_id_is_hexadecimal() {
+        let mut text = *b"....";
+        write_hexadecimal(&mut text[1..], 0x12f_e90);
+        assert_eq!(&text, b".e90");
+        let fresh = fresh();
+        let (process, count) = fresh.to_str().unwrap().split_once('-').unwrap();
+        assert_eq!(process.len(), 8);
+        assert!(u32::from_str_radix(process, 16).is_ok() && u64::from_str_radix(count, 16).unwrap() > 0);
     }
 }

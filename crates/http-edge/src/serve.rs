@@ -9,24 +9,30 @@ use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use crate::connection_timer::ConnectionTimer;
 use crate::counted::Counted;
+use crate::drain::Drain;
 use crate::edge::{Edge, EdgeService};
+use crate::shortcut::Shortcut;
 use crate::{Code, Problem};
 
-/// How long a client may take to send its headers.
+/// How long a client may take to send its headers; at the most, twice that.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait after a failed accept (out of descriptors, mostly) before trying again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until `stop`, then waits at most `drain` for what is under way.
-pub async fn serve(listener: TcpListener, edge: Edge, stop: CancellationToken, drain: Duration) {
+pub async fn serve<S: Shortcut>(
+    listener: TcpListener,
+    edge: Edge<S>,
+    stop: CancellationToken,
+    drain: Duration,
+) {
     let service = EdgeService(Arc::new(edge));
-    let graceful = GracefulShutdown::new();
+    let connections = Drain::new();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -34,7 +40,7 @@ pub async fn serve(listener: TcpListener, edge: Edge, stop: CancellationToken, d
         };
         match accepted {
             Ok((stream, _)) => {
-                spawn_connection(&graceful, stream, service.clone());
+                spawn_connection(&connections, stream, service.clone());
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -43,12 +49,12 @@ pub async fn serve(listener: TcpListener, edge: Edge, stop: CancellationToken, d
         }
     }
     drop(listener);
-    if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+    if tokio::time::timeout(drain, connections.finish()).await.is_err() {
         tracing::warn!("some connections did not end in time and were cut");
     }
 }
 
-fn spawn_connection(graceful: &GracefulShutdown, stream: TcpStream, service: EdgeService) {
+fn spawn_connection<S: Shortcut>(connections: &Drain, stream: TcpStream, service: EdgeService<S>) {
     // Small answers must not wait for a full packet.
     let _ = stream.set_nodelay(true);
     let stream = Counted::new(stream, &service.0.measures);
@@ -57,7 +63,7 @@ fn spawn_connection(graceful: &GracefulShutdown, stream: TcpStream, service: Edg
     builder.http1().timer(timer.clone()).header_read_timeout(HEADER_TIMEOUT);
     builder.http2().timer(TokioTimer::new());
     let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    let connection = timer.drive(Box::pin(graceful.watch(connection)));
+    let connection = timer.drive(connections.watch(connection), HEADER_TIMEOUT);
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection ended early");

@@ -123,7 +123,7 @@ impl Running {
         let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
         let services = Services { bridge: bridge.clone(), catalog, files, configuration, limits };
         let (router, measures) = crate::routes::all(services);
-        let edge = Edge::new(router, settings.exposure).measured(measures);
+        let edge = Edge::new(router, settings.exposure).measured(measures).past_the_router(bridge.shortcut());
         #[cfg(feature = "otlp")]
         let (edge, exporting) = crate::otlp::attach(edge);
         let serving = tokio::spawn(serve(listener, edge, stop.clone(), SHUTDOWN_LIMIT + DRAIN));

@@ -1,11 +1,11 @@
 //! Reading a message's body into one line, within the limits.
 
+use std::fmt::Display;
 use std::time::Duration;
 
-use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use http_body::Body as _;
+use http_body::Body;
 use http_body_util::BodyExt;
 use http_edge::{Code, Problem};
 
@@ -32,24 +32,28 @@ pub(super) struct Message {
 ///
 /// # Errors
 /// 413 when it is too long, 503 when memory is out, 400 when it is no message.
-pub(super) async fn read(body: Body, shared: &Shared) -> Result<Message, Problem> {
+pub(super) async fn read<B>(body: &mut B, shared: &Shared) -> Result<Message, Problem>
+where
+    B: Body<Data = Bytes, Error: Display> + Unpin,
+{
     let limit = shared.limits.max_message_bytes;
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limit {
-        discard(body).await;
+        Box::pin(discard(body)).await;
         return Err(too_large(limit));
     }
     let mut memory = Reservation::empty(&shared.budget);
     let mut held = BytesMut::new();
-    let mut body = body;
-    while let Some(frame) = body.frame().await {
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
         let frame = frame.map_err(|error| {
             Problem::new(Code::InvalidJson, format!("the body could not be read to its end: {error}"))
         })?;
         let Ok(data) = frame.into_data() else { continue };
         if held.len() + data.len() > limit {
             drop(held);
-            discard(body).await;
+            Box::pin(discard(body)).await;
             return Err(too_large(limit));
         }
         // One byte more, for the line feed.
@@ -84,7 +88,7 @@ fn reserve(memory: &mut Reservation, bytes: usize, shared: &Shared) -> Result<()
 
 /// Reads on for a while and forgets it. A client that is still sending when the connection closes would lose the
 /// answer with it.
-async fn discard(mut body: Body) {
+async fn discard(body: &mut (impl Body<Data = Bytes> + Unpin)) {
     let discarding = async {
         let mut discarded = 0;
         while let Some(Ok(frame)) = body.frame().await {

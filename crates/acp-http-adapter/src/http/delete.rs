@@ -28,7 +28,7 @@ pub(crate) async fn delete(
     State(registry): State<Arc<Registry>>,
     server_id: ServerId,
 ) -> Result<StatusCode, Problem> {
-    if let Some(instance) = registry.find(&server_id) {
+    if let Some(instance) = registry.find(server_id.as_str()) {
         // In a task of its own: it goes on to its end whether or not the client stays.
         let closing = tokio::spawn(async move { registry.close(&instance, CloseReason::Asked).await });
         closing.await.map_err(|_| Problem::new(Code::Internal, "closing the instance went wrong"))?;

@@ -47,7 +47,7 @@ pub(crate) async fn stream(
     negotiate::require_accept(request.headers(), "text/event-stream")?;
     let query = Query::of(request.uri());
     let (view, replay) = (view_of(&query)?, replay_of(&query)?);
-    let instance = registry.find(&server_id).ok_or_else(|| {
+    let instance = registry.find(server_id.as_str()).ok_or_else(|| {
         Problem::new(
             Code::UnknownServer,
             format!("no instance has the id {server_id}; the first POST with ?agent= makes one"),

@@ -1,19 +1,21 @@
 //! `POST /v1/acp/{server_id}`: one message to the agent.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
-use http_edge::{Code, Problem, Query, negotiate, problems};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use http_edge::{AnswerBody, Code, Problem, Query, RequestBody, Shortcut, negotiate, problems};
 
 use super::body;
 use super::prefer::{PREFERENCE_APPLIED, Preferences};
 use crate::document::{JsonRpcMessage, JsonRpcResponse};
 use crate::envelope::Envelope;
-use crate::idempotency::IdempotencyKey;
+use crate::idempotency::KeyText;
 use crate::instance::{Admission, Incoming, Instance, too_late};
 use crate::pending::{Delivery, Outcome, Waiter};
 use crate::registry::{Arriving, Registry};
@@ -57,31 +59,119 @@ pub(crate) async fn post(
     server_id: ServerId,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    negotiate::require_json(&parts.headers)?;
-    negotiate::require_accept(&parts.headers, "application/json")?;
-    body::require_body(&parts.headers)?;
-    let message = body::read(body, &registry.shared).await?;
-    let query = Query::of(&parts.uri);
-    let agent = query.one("agent")?.filter(|agent| !agent.is_empty());
-    let preferences = Preferences::of(&parts.headers);
-    let key = IdempotencyKey::of(&parts.headers, &message.line)?;
+    let (parts, mut body) = request.into_parts();
+    let mut asked = Asked::of(&parts.headers)?;
+    let taken = take(&registry, server_id.as_str(), &parts.uri, &mut asked, &mut body).await?;
+    Ok(taken.outcome().await?.map(Body::from))
+}
 
-    let is_request = matches!(message.envelope, Envelope::Request(_));
+/// The same route without the router, for addresses that need no second look.
+#[derive(Debug)]
+pub struct PostShortcut(pub(crate) Arc<Registry>);
+
+impl PostShortcut {
+    const PATH: &str = "/v1/acp/";
+
+    fn server_id(uri: &Uri) -> Option<&str> {
+        uri.path().strip_prefix(Self::PATH)
+    }
+}
+
+impl Shortcut for PostShortcut {
+    fn takes(&self, parts: &Parts) -> bool {
+        // What is no server id as it stands may be one when it is decoded, or a path that is not ours.
+        parts.method == Method::POST && Self::server_id(&parts.uri).is_some_and(ServerId::is_one)
+    }
+
+    fn answer(
+        &self,
+        parts: Parts,
+        mut body: RequestBody,
+    ) -> impl Future<Output = http::Response<AnswerBody>> + Send + 'static {
+        let registry = Arc::clone(&self.0);
+        let (mut asked, uri) = (Asked::of(&parts.headers), parts.uri);
+        async move {
+            let taken = match &mut asked {
+                Ok(asked) => {
+                    let server_id = Self::server_id(&uri).unwrap_or_default();
+                    take(&registry, server_id, &uri, asked, &mut body).await
+                }
+                Err(problem) => Err(problem.clone()),
+            };
+            drop((uri, body));
+            let answered = match taken {
+                Ok(taken) => taken.outcome().await,
+                Err(problem) => Err(problem),
+            };
+            match answered {
+                Ok(answer) => answer.map(AnswerBody::Whole),
+                Err(problem) => problem.into_response().map(AnswerBody::Routed),
+            }
+        }
+    }
+}
+
+/// What the headers of a message say.
+struct Asked {
+    preferences: Preferences,
+    key: Option<KeyText>,
+}
+
+impl Asked {
+    fn of(headers: &HeaderMap) -> Result<Self, Problem> {
+        negotiate::require_json(headers)?;
+        negotiate::require_accept(headers, "application/json")?;
+        body::require_body(headers)?;
+        Ok(Self { preferences: Preferences::of(headers), key: KeyText::of(headers)? })
+    }
+}
+
+/// A message that was taken in.
+struct Taken {
+    instance: Arc<Instance>,
+    admission: Admission,
+    preferences: Preferences,
+    is_request: bool,
+}
+
+/// Reads a message and takes it in. By reference, since a future has room for all that was ever moved into it.
+async fn take<B>(
+    registry: &Registry,
+    server_id: &str,
+    uri: &Uri,
+    asked: &mut Asked,
+    body: &mut B,
+) -> Result<Taken, Problem>
+where
+    B: http_body::Body<Data = Bytes, Error: Display> + Unpin,
+{
+    let preferences = asked.preferences;
+    let body::Message { line, envelope, memory } = body::read(body, &registry.shared).await?;
+    let query = Query::of(uri);
+    let agent = query.one("agent")?.filter(|agent| !agent.is_empty());
+    let key = asked.key.take().map(|key| key.of_message(&line));
+
+    let is_request = matches!(envelope, Envelope::Request(_));
     let arriving = Arriving { is_request, key: key.as_ref() };
-    let instance = registry.target(&server_id, agent, &arriving).await?;
-    let at_once = preferences.respond_async && preferences.wait.is_none();
-    let delivery = if at_once { Delivery::OnStream } else { Delivery::Waited };
-    let body::Message { line, envelope, memory } = message;
+    let instance = registry.target(server_id, agent, &arriving).await?;
+    let delivery = if preferences.at_once() { Delivery::OnStream } else { Delivery::Waited };
     let incoming = Incoming { line, envelope, delivery, key, memory };
-    match instance.accept(incoming).await? {
-        Admission::Waiting(id, waiter) => wait_for_answer(&instance, id, waiter, preferences).await,
-        Admission::Settled(outcome) => conclude(outcome),
-        Admission::Starting(waiter) => wait_for_start(waiter).await,
-        Admission::Accepted if at_once && is_request => Ok(on_stream(preferences)),
-        Admission::Accepted => Ok(StatusCode::ACCEPTED.into_response()),
-        Admission::NoRoom(_) | Admission::Arriving(_) => {
-            Err(Problem::new(Code::Internal, "the message was neither taken nor refused"))
+    let admission = instance.accept(incoming).await?;
+    Ok(Taken { instance, admission, preferences, is_request })
+}
+
+impl Taken {
+    async fn outcome(self) -> Result<http::Response<Bytes>, Problem> {
+        let preferences = self.preferences;
+        match self.admission {
+            Admission::Waiting(id, waiter) => wait_for_answer(&self.instance, id, waiter, preferences).await,
+            Admission::Settled(outcome) => conclude(outcome),
+            Admission::Starting(waiter) => wait_for_start(waiter).await,
+            Admission::Accepted if preferences.at_once() && self.is_request => Ok(on_stream(preferences)),
+            Admission::Accepted => Ok(accepted()),
+            Admission::NoRoom(_) | Admission::Arriving(_) => {
+                Err(Problem::new(Code::Internal, "the message was neither taken nor refused"))
+            }
         }
     }
 }
@@ -91,11 +181,12 @@ async fn wait_for_answer(
     id: RequestId,
     waiter: Waiter,
     preferences: Preferences,
-) -> Result<Response, Problem> {
+) -> Result<http::Response<Bytes>, Problem> {
     let outcome = match preferences.wait {
         // The instance itself watches the server's own limit.
         None => waiter.await,
-        Some(limit) => match tokio::time::timeout(limit, waiter).await {
+        // In a box, since few bring a limit of their own and all would carry the room for its timer.
+        Some(limit) => match Box::pin(tokio::time::timeout(limit, waiter)).await {
             Ok(outcome) => outcome,
             Err(_elapsed) => Ok(Outcome::Failed(too_late(limit))),
         },
@@ -113,29 +204,35 @@ async fn wait_for_answer(
     }
 }
 
-async fn wait_for_start(waiter: Waiter) -> Result<Response, Problem> {
+async fn wait_for_start(waiter: Waiter) -> Result<http::Response<Bytes>, Problem> {
     match waiter.await {
-        Ok(Outcome::Answer(_)) => Ok(StatusCode::ACCEPTED.into_response()),
+        Ok(Outcome::Answer(_)) => Ok(accepted()),
         Ok(Outcome::Failed(problem)) => Err(problem),
         Err(_) => Err(Problem::new(Code::Internal, "the server lost track of this message")),
     }
 }
 
-fn conclude(outcome: Outcome) -> Result<Response, Problem> {
+fn conclude(outcome: Outcome) -> Result<http::Response<Bytes>, Problem> {
     match outcome {
         Outcome::Answer(bytes) => Ok(answer(bytes)),
         Outcome::Failed(problem) => Err(problem),
     }
 }
 
-fn answer(bytes: Bytes) -> Response {
-    let mut response = Response::new(Body::from(bytes));
+fn answer(bytes: Bytes) -> http::Response<Bytes> {
+    let mut response = http::Response::new(bytes);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-fn on_stream(preferences: Preferences) -> Response {
-    let mut response = StatusCode::ACCEPTED.into_response();
+fn accepted() -> http::Response<Bytes> {
+    let mut response = http::Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+fn on_stream(preferences: Preferences) -> http::Response<Bytes> {
+    let mut response = accepted();
     if let Some(applied) = preferences.applied() {
         response.headers_mut().insert(PREFERENCE_APPLIED, applied);
     }

@@ -33,6 +33,11 @@ impl Preferences {
         preferences
     }
 
+    /// Whether nothing is to be waited for.
+    pub(super) const fn at_once(self) -> bool {
+        self.respond_async && self.wait.is_none()
+    }
+
     /// What `Preference-Applied` says of an answer that was given in this way.
     pub(super) fn applied(self) -> Option<HeaderValue> {
         let text = match (self.respond_async, self.wait) {

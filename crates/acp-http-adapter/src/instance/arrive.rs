@@ -13,15 +13,25 @@ impl Instance {
     /// Takes a message in. Once this has begun to wait for room, it goes on to its end even if the caller leaves,
     /// so that a repeat under the same key finds it.
     pub(crate) async fn accept(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
-        let mut incoming = incoming;
+        match self.try_accept(incoming)? {
+            // In boxes, since these are rare.
+            Admission::NoRoom(waiting) => Box::pin(self.accept_when_there_is_room(*waiting)).await,
+            Admission::Arriving(repeat) => Box::pin(self.accept_after_the_first(*repeat)).await,
+            admission => Ok(admission),
+        }
+    }
+
+    /// Takes in a repeat of a message that still waits for room.
+    async fn accept_after_the_first(self: &Arc<Self>, repeat: Incoming) -> Result<Admission, Problem> {
+        let mut repeat = repeat;
         loop {
             // Listening starts before looking: an arrival that resolves in between is not missed.
             let arrivals = self.arrivals.notified();
-            match self.try_accept(incoming)? {
+            match self.try_accept(repeat)? {
                 Admission::NoRoom(waiting) => return self.accept_when_there_is_room(*waiting).await,
-                Admission::Arriving(repeat) => {
+                Admission::Arriving(again) => {
                     arrivals.await;
-                    incoming = *repeat;
+                    repeat = *again;
                 }
                 admission => return Ok(admission),
             }

@@ -199,15 +199,15 @@ impl State {
         let Incoming { line, envelope, delivery, key, memory } = incoming;
         let now = now_ms();
         self.last_activity_ms = now;
-        self.log.append_sent(line.slice(..line.len() - 1), now);
+        self.log.append_sent(&line, now);
         let mut request = None;
         let admission = match envelope {
             // Null is what agents use for parse errors, so no answer could be told from one.
             Envelope::Request(id) if !id.is_null() => {
-                let mut waiting = PendingRequest::new(delivery, key.clone());
+                self.remember(key.as_ref(), || Memory::Open(id.clone()));
+                let mut waiting = PendingRequest::new(delivery, key);
                 let waiter = (delivery == Delivery::Waited).then(|| waiting.wait());
                 self.pending.insert(id.clone(), waiting);
-                self.remember(key.as_ref(), Memory::Open(id.clone()));
                 request = Some(id.clone());
                 waiter.map_or(Admission::Accepted, |waiter| Admission::Waiting(id, waiter))
             }
@@ -215,7 +215,7 @@ impl State {
                 if let Envelope::Response(id) = envelope {
                     self.answer(&id, now);
                 }
-                self.remember(key.as_ref(), Memory::Accepted);
+                self.remember(key.as_ref(), || Memory::Accepted);
                 self.accepted(delivery)
             }
         };
@@ -269,7 +269,7 @@ impl State {
 
     /// Notes that a message with a key waits for room.
     pub(crate) fn mark_arriving(&mut self, key: Option<&IdempotencyKey>) {
-        self.remember(key, Memory::Arriving);
+        self.remember(key, || Memory::Arriving);
     }
 
     /// The message with this key did not get in; it may be sent again.
@@ -279,9 +279,9 @@ impl State {
         }
     }
 
-    fn remember(&mut self, key: Option<&IdempotencyKey>, memory: Memory) {
+    fn remember(&mut self, key: Option<&IdempotencyKey>, memory: impl FnOnce() -> Memory) {
         if let Some(key) = key {
-            self.keys.remember(key, memory);
+            self.keys.remember(key, memory());
         }
     }
 
@@ -290,7 +290,7 @@ impl State {
         let Heard { frames, slots, calls } = heard;
         let now = now_ms();
         self.last_activity_ms = now;
-        let mut settlements = Settlements::default();
+        let mut settlements = Settlements(Vec::with_capacity(calls.len()), Vec::new());
         for (index, envelope) in calls {
             let slot = slots[index];
             match envelope {
@@ -300,7 +300,7 @@ impl State {
                 Envelope::Response(id) => {
                     if let Some((_, request)) = self.pending.answer(&id) {
                         let outcome = Outcome::Answer(frames.slice(slot.data()));
-                        self.remember(request.key.as_ref(), Memory::Settled(outcome.clone()));
+                        self.remember(request.key.as_ref(), || Memory::Settled(outcome.clone()));
                         settlements.0.push((request, outcome));
                     }
                 }
@@ -398,7 +398,7 @@ impl State {
             self.note(EventKind::Failed, &data, now_ms());
         }
         let outcome = Outcome::Failed(problem.clone());
-        self.remember(request.key.as_ref(), Memory::Settled(outcome.clone()));
+        self.remember(request.key.as_ref(), || Memory::Settled(outcome.clone()));
         into.0.push((request, outcome));
     }
 

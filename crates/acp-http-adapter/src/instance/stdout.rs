@@ -106,6 +106,10 @@ impl Batch {
 
     fn message(&mut self, line: &[u8], envelope: Envelope) {
         if !matches!(envelope, Envelope::Notification) {
+            if self.calls.is_empty() {
+                // Answers come together: where there is one, the other lines may be some, too.
+                self.calls.reserve(self.slots.capacity() - self.slots.len());
+            }
             self.calls.push((self.slots.len(), envelope));
         }
         self.slots.push(self.framer.push(EventKind::Message, Some(self.next_sequence), line));

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::entry::Chunk;
 use super::{Entry, EventKind, Framer, Ring, Slot};
@@ -16,6 +16,11 @@ use crate::limits::Limits;
 
 /// What clients sent may take this part of an instance's replay memory on top of it.
 const SENT_SHARE: usize = 4;
+/// Messages of clients up to this size are copied to where the others stand. Each in memory of its own would be
+/// taken from where one was forgotten that long ago that no cache knows it any more.
+const COPIED: usize = 4 << 10;
+/// How much memory is taken for them at a time: about as much as is held already, within these.
+const PAGE_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=64 << 10;
 
 #[derive(Debug)]
 pub(crate) struct EventLog {
@@ -23,6 +28,8 @@ pub(crate) struct EventLog {
     pub(crate) events: Ring,
     /// What only the journal shows.
     pub(crate) sent: Ring,
+    /// Where the next messages of clients will stand.
+    page: BytesMut,
     /// The number of the first event of this life of the id.
     pub(crate) first_sequence: u64,
     /// The number that the next numbered event gets.
@@ -43,6 +50,7 @@ impl EventLog {
         Self {
             events: Ring::default(),
             sent: Ring::default(),
+            page: BytesMut::new(),
             first_sequence,
             next_sequence: first_sequence,
             journal,
@@ -91,8 +99,10 @@ impl EventLog {
         number
     }
 
-    /// Notes what a client sent, for the journal.
-    pub(crate) fn append_sent(&mut self, message: Bytes, at_ms: u64) {
+    /// Notes what a client sent, for the journal: a line without its line feed.
+    pub(crate) fn append_sent(&mut self, line: &Bytes, at_ms: u64) {
+        let length = line.len().saturating_sub(1);
+        let message = if length > COPIED { line.slice(..length) } else { self.on_page(&line[..length]) };
         let first_journal = self.journal.fetch_add(1, Ordering::SeqCst);
         let data_end = u32::try_from(message.len()).unwrap_or(u32::MAX);
         let slot = Slot { frame_start: 0, data_end, numbered: 0, data_offset: 0, kind: EventKind::Sent };
@@ -104,6 +114,15 @@ impl EventLog {
             freed += cost;
         }
         self.budget.exchange(freed, added);
+    }
+
+    fn on_page(&mut self, message: &[u8]) -> Bytes {
+        if self.page.capacity() < message.len() {
+            let usual = self.sent.cost().clamp(*PAGE_BYTES.start(), *PAGE_BYTES.end());
+            self.page = BytesMut::with_capacity(usual.max(message.len()));
+        }
+        self.page.extend_from_slice(message);
+        self.page.split().freeze()
     }
 
     /// The journal number of the newest event of either direction; 0 when there never was one.
@@ -194,18 +213,31 @@ mod tests {
         let (mut log, _) = log(4000, 100);
         append(&mut log, EventKind::Message, b"keep");
         for _ in 0..50 {
-            log.append_sent(Bytes::from(vec![b'z'; 900]), 0);
+            log.append_sent(&Bytes::from(vec![b'z'; 901]), 0);
         }
         assert_eq!(log.events.len(), 1);
         assert!(log.sent.len() <= 2);
     }
 
     #[test]
+    fn what_clients_send_is_held_as_it_is_over_pages_and_beside_them() {
+        let (mut log, _) = log(1 << 20, 1000);
+        let sizes = [1, 700, 0, 900, COPIED, COPIED + 1, 64 << 10, 3, 30_000];
+        let messages: Vec<_> =
+            sizes.iter().zip(b'a'..).map(|(size, byte)| Bytes::from(vec![byte; *size])).collect();
+        for message in &messages {
+            log.append_sent(&[message, &b"\n"[..]].concat().into(), 0);
+        }
+        let held: Vec<_> = log.sent.from(0).map(|entry| entry.data.to_vec()).collect();
+        assert_eq!(held, messages);
+    }
+
+    #[test]
     fn shrinking_forgets_the_oldest_of_both_directions_first() {
         let (mut log, _) = log(1 << 20, 100);
-        log.append_sent(Bytes::from_static(b"first"), 0);
+        log.append_sent(&Bytes::from_static(b"first\n"), 0);
         append(&mut log, EventKind::Message, b"second");
-        log.append_sent(Bytes::from_static(b"third"), 0);
+        log.append_sent(&Bytes::from_static(b"third\n"), 0);
         append(&mut log, EventKind::Message, b"fourth");
         let mut shrink = |bytes| {
             let mut said = 0;

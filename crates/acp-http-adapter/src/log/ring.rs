@@ -10,6 +10,7 @@ use super::entry::{Chunk, Slot};
 /// Chunks up to this size leave their memory to those that come: in a flood a chunk comes for each that is forgotten, and
 /// memory that the system hands out anew costs more than all that is done with it.
 const MAX_SPARE: usize = 256 << 10;
+const MIN_SPARE: usize = 4 << 10;
 
 /// The newest of what was forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,7 +80,10 @@ impl Ring {
 
     /// Forgets the oldest chunk, but not where it stood.
     fn keep_memory(&mut self) {
-        let memory = self.chunks.pop_front().and_then(|(_, chunk)| chunk.bytes.try_into_mut().ok());
+        let memory = self.chunks.pop_front().map(|(_, chunk)| chunk.bytes);
+        // What is small is not worth a look at whether somebody else holds it.
+        let memory = memory.filter(|bytes| bytes.len() >= MIN_SPARE);
+        let memory = memory.and_then(|bytes| bytes.try_into_mut().ok());
         if let Some(mut memory) = memory
             && memory.capacity() <= MAX_SPARE
         {

@@ -82,16 +82,23 @@ proptest! {
 
 #[test]
 fn memory_of_forgotten_chunks_is_used_again_once_nobody_holds_it() {
-    let mut ring = ring(&vec![vec![EventKind::Message]; 4]);
+    const LINES: usize = 300;
+    let mut ring = ring(&vec![vec![EventKind::Message; LINES]; 4]);
+    let forget_chunk = |ring: &mut Ring| {
+        for _ in 0..LINES {
+            ring.forget_oldest(&mut |_| {});
+        }
+    };
     let held = ring.runs_from(0).next().unwrap().share();
+    assert!(held.len() >= MIN_SPARE);
     let where_it_was = |ring: &Ring| ring.runs_from(0).next().unwrap().frames().as_ptr();
 
-    ring.forget_oldest(&mut |_| {});
-    assert!(ring.take_spare(1).is_none(), "a reader holds it");
+    forget_chunk(&mut ring);
+    assert!(ring.take_spare(held.len()).is_none() && ring.spare.is_none(), "a reader holds it");
     drop(held);
 
     let second = where_it_was(&ring);
-    ring.forget_oldest(&mut |_| {});
+    forget_chunk(&mut ring);
     let room = ring.spare.as_ref().unwrap().capacity();
     assert!(ring.take_spare(room + 1).is_none(), "too small");
     assert!(ring.take_spare(room / 2 - 1).is_none(), "far too large");

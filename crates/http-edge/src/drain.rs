@@ -1,0 +1,78 @@
+//! Telling all connections to finish, and waiting until they have.
+//!
+//! A connection is asked by looking at a flag whenever it has something to do anyway. It is woken for the flag by a
+//! watch, which it registers with once: a task has one waker for all its life.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use hyper_util::server::graceful::GracefulConnection;
+use tokio::sync::watch;
+
+/// All connections of a server.
+#[derive(Debug)]
+pub(crate) struct Drain {
+    is_closing: Arc<AtomicBool>,
+    wake: watch::Sender<()>,
+}
+
+impl Drain {
+    pub(crate) fn new() -> Self {
+        Self { is_closing: Arc::default(), wake: watch::Sender::new(()) }
+    }
+
+    /// A connection that finishes when all are told to.
+    pub(crate) fn watch<C: GracefulConnection>(&self, connection: C) -> Watched<C> {
+        let open = self.wake.subscribe();
+        let mut woken = open.clone();
+        Watched {
+            connection: Box::pin(connection),
+            is_closing: Arc::clone(&self.is_closing),
+            notice: Box::pin(async move {
+                let _ = woken.changed().await;
+            }),
+            _open: open,
+            is_registered: false,
+            was_told: false,
+        }
+    }
+
+    /// Tells all connections to finish, and returns when they have.
+    pub(crate) async fn finish(self) {
+        self.is_closing.store(true, Ordering::Release);
+        self.wake.send_replace(());
+        // Every connection holds a receiver for as long as it is there.
+        self.wake.closed().await;
+    }
+}
+
+/// A connection that finishes when it is told to.
+pub(crate) struct Watched<C> {
+    connection: Pin<Box<C>>,
+    is_closing: Arc<AtomicBool>,
+    /// Wakes the connection to look at the flag.
+    notice: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _open: watch::Receiver<()>,
+    is_registered: bool,
+    was_told: bool,
+}
+
+impl<C: GracefulConnection> Future for Watched<C> {
+    type Output = C::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<C::Output> {
+        let this = &mut *self;
+        // Registering comes before the look at the flag, so that it cannot be missed.
+        if !this.is_registered {
+            this.is_registered = true;
+            let _ = this.notice.as_mut().poll(context);
+        }
+        if !this.was_told && this.is_closing.load(Ordering::Acquire) {
+            this.was_told = true;
+            this.connection.as_mut().graceful_shutdown();
+        }
+        this.connection.as_mut().poll(context)
+    }
+}
