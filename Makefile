@@ -2,7 +2,7 @@
 
 NPM = npm --prefix packages
 
-.PHONY: run build ui packages test test-rust test-otlp test-api test-ts test-agents test-dist lint deny fmt bench dist clean
+.PHONY: run build ui packages test test-rust test-otlp test-api test-ts test-builds test-agents test-dist lint deny fmt bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -22,7 +22,7 @@ packages:
 	$(NPM) install --no-audit --no-fund
 
 # Everything that can be checked without a network beyond the package registries.
-test: test-rust test-otlp test-api test-ts
+test: test-rust test-otlp test-api test-ts test-builds
 
 # The tests drive the built binaries, so those are built first. They look into the npm packages of the inspector, too.
 test-rust: packages
@@ -48,6 +48,13 @@ test-ts: ui
 	$(NPM) test
 	$(NPM) run test:browser
 	$(NPM) run test:agents -- --quick
+
+# What builds the product the way its users do, from `make run` to the container images, with a container engine that is
+# started for it.
+test-builds: packages
+	cargo build -p sandbox-agent --tests
+	sh tests/container/with-engine.sh sh scripts/nextest.sh run -p sandbox-agent --ignore-default-filter \
+		-E 'binary(container) or test(/^make_run::/)' --test-threads 1
 
 # Real agents against the scripted model, all of them unless ARGS names some; a run of all writes the page.
 test-agents: packages

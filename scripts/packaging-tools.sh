@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the packaging tests check with, on a machine that does not have it: nginx, systemd's own judgement, and, into
-# target/, the schemas of Kubernetes.
+# Installs what the packaging tests check with, on a machine that does not have it: nginx, systemd's own judgement, the
+# command of Kubernetes, and, into target/, its schemas.
 set -eu
 cd "$(dirname "$0")/.."
 missing=
@@ -8,6 +8,7 @@ missing=
 command -v systemd-analyze >/dev/null || missing="$missing systemd"
 command -v openssl >/dev/null || missing="$missing openssl"
 command -v curl >/dev/null || missing="$missing curl"
+command -v kubectl >/dev/null || missing="$missing kubernetes-client"
 # Debian's Python comes without what makes an environment.
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 # shellcheck disable=SC2086 # one word a package

@@ -7,8 +7,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,9 @@ pub(crate) fn run(name: &str) {
     let (_, text) = pages.iter().find(|(page, _)| page == name).expect("the page has shell blocks");
     let blocks = blocks::of(text);
     let mut reader = Reader::new();
+    if let Some((folder, _)) = name.rsplit_once('/').filter(|(folder, _)| *folder != "docs") {
+        reader.go_to(folder);
+    }
     let starts_its_own =
         |block: &Block| block.manner == Manner::Background && block.text.contains("sandbox-agent server");
     if !blocks.iter().any(starts_its_own) {
@@ -61,6 +64,8 @@ fn in_order<'a>(text: &str, lines: &'a [String]) -> Result<(), &'a str> {
 /// Somebody who follows a page.
 struct Reader {
     folder: tempfile::TempDir,
+    /// Where in it the commands are typed.
+    place: PathBuf,
     ports: [u16; PORTS.len()],
     /// Ended in the opposite order, with what they started.
     running: Vec<Background>,
@@ -77,10 +82,31 @@ struct Background {
 impl Reader {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().to_owned();
         // All are held at once, so that no two are the same.
         let listeners = PORTS.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
         let ports = listeners.map(|listener| listener.local_addr().expect("an address").port());
-        Self { folder, ports, running: Vec::new() }
+        Self { folder, place, ports, running: Vec::new() }
+    }
+
+    /// Types commands in a folder of the project, in a copy of what the project consists of.
+    fn go_to(&mut self, folder: &str) {
+        let Output { status, stdout, .. } = Command::new("git")
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(blocks::project())
+            .output()
+            .expect("there is git");
+        assert!(status.success());
+        let project = self.folder.path().join("project");
+        for name in String::from_utf8(stdout).unwrap().split_terminator('\0') {
+            let (from, to) = (blocks::project().join(name), project.join(name));
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            // What is deleted and not committed is listed, too.
+            if from.is_file() {
+                std::fs::copy(from, to).unwrap();
+            }
+        }
+        self.place = project.join(folder);
     }
 
     fn shell(&self, text: &str) -> Command {
@@ -93,12 +119,16 @@ impl Reader {
         let mut shell = Command::new("bash");
         shell
             .args(["-eu", "-o", "pipefail", "-c", &text])
-            .current_dir(self.folder.path())
+            .current_dir(&self.place)
             .env("PATH", format!("{}:{path}", program.display()))
             .env("HOME", self.folder.path())
             .env("XDG_CONFIG_HOME", self.folder.path().join(".config"))
             .env("XDG_DATA_HOME", self.folder.path().join(".data"))
             .env("SANDBOX_AGENT_PORT", self.ports[0].to_string())
+            // Whoever has no key at all, and uses the page's model with one that is none.
+            .env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", self.ports[1]))
+            // Says to agents how they were started, which is not how these are.
+            .env_remove("IS_SANDBOX")
             .env_remove("SANDBOX_AGENT_TOKEN")
             .env_remove("SANDBOX_AGENT_URL")
             .process_group(0)

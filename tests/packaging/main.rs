@@ -17,8 +17,10 @@
 mod harness;
 
 mod bare_root;
+mod blocks;
 mod first_process;
 mod image;
+mod kubernetes;
 mod nginx;
 mod page;
 mod papers;

@@ -1,7 +1,5 @@
-//! What `docs/deploying.md` says, done: its commands are run as they stand, its nginx block is given to nginx, its pod is
-//! held against the schemas of Kubernetes.
-//!
-//! Commands of Docker need an engine and are not run; `image` does what an engine would.
+//! What `docs/deploying.md` says, done: its commands are run as they stand. Those of Kubernetes are in `kubernetes`, those
+//! of Docker, which need an engine, in `tests/container`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,18 +7,11 @@ use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::blocks::{PAGE, blocks};
 use crate::root::product;
 
-pub(crate) const PAGE: &str = include_str!("../../docs/deploying.md");
-
-/// The blocks of a language in the page, in order.
-pub(crate) fn blocks(language: &str) -> Vec<&'static str> {
-    let opened = PAGE.split("```").skip(1).step_by(2);
-    opened.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).map(str::trim_end).collect()
-}
-
 /// A folder with the archive in it, a home, and `sudo` and `systemctl` that change nothing outside.
-struct Reader {
+pub(crate) struct Reader {
     folder: TempDir,
     path: String,
 }
@@ -39,7 +30,7 @@ esac
 "#;
 
 impl Reader {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("packaging-page-").tempdir().unwrap();
         let tools = folder.path().join("tools");
         std::fs::create_dir(&tools).unwrap();
@@ -53,7 +44,7 @@ impl Reader {
         reader
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -79,7 +70,7 @@ impl Reader {
     }
 
     #[track_caller]
-    fn run(&self, script: &str) -> String {
+    pub(crate) fn run(&self, script: &str) -> String {
         let Output { status, stdout, stderr } = self.command(script).output().unwrap();
         let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
         assert!(status.success(), "{script}\n{stdout}\n{stderr}");
@@ -100,7 +91,8 @@ impl Drop for Running {
 #[test]
 fn the_page_leads_from_the_archive_to_a_healthy_server_and_to_the_next_version() {
     let reader = Reader::new();
-    let commands: Vec<_> = blocks("sh").into_iter().filter(|block| !block.starts_with("docker")).collect();
+    let elsewhere = |block: &&str| block.starts_with("docker") || block.starts_with("kubectl");
+    let commands: Vec<_> = blocks("sh").into_iter().filter(|block| !elsewhere(block)).collect();
     let [token, unpack, start, health, system, upgrade] = commands.as_slice() else {
         panic!("the page has other commands than this test knows: {commands:#?}")
     };
@@ -148,46 +140,4 @@ fn every_file_that_the_page_points_to_is_there() {
     for link in links {
         assert!(docs.join(link).exists(), "{link}");
     }
-    let docker: Vec<_> = blocks("sh").into_iter().filter(|block| block.starts_with("docker build")).collect();
-    assert!(docker.iter().all(|block| block.contains(" -f packaging/docker/Dockerfile ")));
-}
-
-#[test]
-fn the_pod_starts_the_server_with_flags_that_it_has() {
-    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
-    let line = |key: &str| pod.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().trim();
-    let arguments: Vec<String> = serde_json::from_str(line("args:")).unwrap();
-    let probe: Vec<String> = serde_json::from_str(line("command:")).unwrap();
-    // Help is what is shown for a command line that makes sense up to there.
-    for words in [&arguments[..], &probe[1..]] {
-        let Output { status, stderr, .. } =
-            Command::new(product()).args(words).arg("--help").output().unwrap();
-        assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
-    }
-}
-
-#[test]
-fn the_pod_is_one_to_every_version_of_kubernetes_that_the_page_names() {
-    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
-    let (_, since) = PAGE.split_once("Kubernetes has since ").expect("the page says since when");
-    let since = since.split_once(',').expect("the version stands alone").0;
-    let folder = tempfile::Builder::new().prefix("packaging-pod-").tempdir().unwrap();
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubernetes/bin");
-    let file = folder.path().join("pod.yaml");
-    let judge = |pod: &str, version: &[&str]| -> (bool, String) {
-        std::fs::write(&file, pod).unwrap();
-        let Output { status, stdout, stderr } = Command::new(tools.join("kubernetes-validate"))
-            .arg("--strict")
-            .args(version)
-            .arg(&file)
-            .output()
-            .expect("the schemas are there: run sh scripts/packaging-tools.sh");
-        (status.success(), [stdout, stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat())
-    };
-    for version in [&[][..], &["--kubernetes-version", &format!("{since}.0")]] {
-        let (taken, said) = judge(pod, version);
-        assert!(taken, "{said}");
-    }
-    let (taken, said) = judge(&pod.replace("failureThreshold", "failureTreshold"), &[]);
-    assert!(!taken && said.contains("failureTreshold"), "a word that is not one is found: {said}");
 }

@@ -1,9 +1,12 @@
 //! The bridge as the rest of the server sees it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use http_edge::Routes;
+use http_edge::{Edge, Routes};
 use measures::Exposition;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::http::post::PostShortcut;
 use crate::instance::Summary;
@@ -30,10 +33,11 @@ impl Bridge {
         crate::http::routes(Arc::clone(&self.0))
     }
 
-    /// The busiest of the routes, past the router.
-    #[must_use]
-    pub fn shortcut(&self) -> PostShortcut {
-        PostShortcut(Arc::clone(&self.0))
+    /// Serves, with the busiest of the routes past the router. Here rather than where it is called, since this crate is
+    /// built for speed.
+    pub async fn serve(&self, listener: TcpListener, edge: Edge, stop: CancellationToken, drain: Duration) {
+        let shortcut = PostShortcut(Arc::clone(&self.0));
+        http_edge::serve::serve(listener, edge.past_the_router(shortcut), stop, drain).await;
     }
 
     /// What runs now.

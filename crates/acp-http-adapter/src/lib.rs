@@ -35,7 +35,6 @@ pub use bridge::Bridge;
 pub use document::BridgeDocument;
 pub use envelope::{Envelope, EnvelopeError};
 pub use exit_record::{ExitReason, ExitReport};
-pub use http::post::PostShortcut;
 pub use instance::{AwaitingSummary, InstanceStatus, Summary};
 pub use launcher::{BoxFuture, Launcher, Prepared};
 pub use limits::Limits;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use acp_http_adapter::{BoxFuture, Bridge, Launcher, Limits, Prepared};
 use clap::Parser;
-use http_edge::serve::{serve, with_fallbacks};
+use http_edge::serve::with_fallbacks;
 use http_edge::{Code, Edge, Exposure, Problem};
 use process_supervisor::LaunchSpec;
 use tokio::net::TcpListener;
@@ -84,9 +84,9 @@ async fn run_until_told(arguments: Arguments) -> std::io::Result<()> {
     let bridge = Bridge::new(Limits::default(), Arc::new(OneAgent(spec)));
     let exposure = Exposure { token: None, loopback_only: true, origins: Vec::new() };
     let stop = CancellationToken::new();
-    let edge =
-        Edge::new(with_fallbacks(bridge.routes().into_router()), exposure).past_the_router(bridge.shortcut());
-    let serving = tokio::spawn(serve(listener, edge, stop.clone(), DRAIN * 8));
+    let edge = Edge::new(with_fallbacks(bridge.routes().into_router()), exposure);
+    let (serving, stopped) = (bridge.clone(), stop.clone());
+    let serving = tokio::spawn(async move { serving.serve(listener, edge, stopped, DRAIN * 8).await });
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = terminate.recv() => {}

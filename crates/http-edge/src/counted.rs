@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use crate::measures::EdgeMeasures;
 
 /// What is shorter goes out in one piece: copying it costs less than the system's way of gathering the pieces.
-const SMALL: usize = 1024;
+const SMALL: usize = 512;
 
 /// A connection while it is open.
 #[derive(Debug)]

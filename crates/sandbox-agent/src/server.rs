@@ -8,7 +8,6 @@ use std::time::Duration;
 use acp_http_adapter::Bridge;
 use agent_catalog::{Catalog, CatalogError};
 use http_edge::Edge;
-use http_edge::serve::serve;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -123,10 +122,13 @@ impl Running {
         let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
         let services = Services { bridge: bridge.clone(), catalog, files, configuration, limits };
         let (router, measures) = crate::routes::all(services);
-        let edge = Edge::new(router, settings.exposure).measured(measures).past_the_router(bridge.shortcut());
+        let edge = Edge::new(router, settings.exposure).measured(measures);
         #[cfg(feature = "otlp")]
         let (edge, exporting) = crate::otlp::attach(edge);
-        let serving = tokio::spawn(serve(listener, edge, stop.clone(), SHUTDOWN_LIMIT + DRAIN));
+        let (serving, stopped) = (bridge.clone(), stop.clone());
+        let serving = tokio::spawn(async move {
+            serving.serve(listener, edge, stopped, SHUTDOWN_LIMIT + DRAIN).await;
+        });
         Ok(Self {
             address,
             bridge,

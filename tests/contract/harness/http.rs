@@ -106,6 +106,10 @@ pub(crate) struct Response {
 pub(crate) struct Headers(Vec<(String, String)>);
 
 impl Headers {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }

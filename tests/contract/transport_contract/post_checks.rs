@@ -183,3 +183,41 @@ fn without_a_setting_a_message_may_have_32_mib_and_a_longer_one_is_refused_befor
     let problem = announce((32 << 20) + 1).send().problem(413, "payload_too_large");
     assert_eq!(problem["limit"], 32 << 20);
 }
+
+/// An address that has to be decoded goes through the router, one that has not goes past it.
+#[test]
+fn every_spelling_of_an_address_leads_to_the_same_instance_and_the_same_answers() {
+    let server = Server::start();
+    server.post("ab", MESSAGE).query("agent", "fault").send().expect(200);
+    let requests: [(&str, &[(&str, &str)]); 11] = [
+        (MESSAGE, &[]),
+        (r#"{"jsonrpc":"2.0","method":"note"}"#, &[]),
+        (r#"{"jsonrpc":"2.0","method":"note"}"#, &[("Prefer", "respond-async"), ("Idempotency-Key", "one")]),
+        (MESSAGE, &[("Prefer", "respond-async, wait=20")]),
+        (MESSAGE, &[("Idempotency-Key", "")]),
+        (MESSAGE, &[("Content-Type", "text/plain")]),
+        (MESSAGE, &[("Accept", "text/html")]),
+        ("{", &[]),
+        ("[]", &[]),
+        (r#"{"jsonrpc":"2.0"}"#, &[]),
+        ("", &[]),
+    ];
+    for (body, headers) in requests {
+        let [past, through] = ["ab", "%61b"].map(|id| {
+            let post = server.post(id, body).header("X-Request-Id", "the-same");
+            headers.iter().fold(post, |post, (name, value)| post.header(name, value)).send()
+        });
+        let shown = |response: &crate::harness::Response| {
+            let mut head: Vec<_> =
+                response.headers.all().filter(|(name, _)| name != "date").cloned().collect();
+            head.sort();
+            (response.status, head, response.text().to_owned())
+        };
+        assert_eq!(shown(&past), shown(&through), "{body} with {headers:?}");
+    }
+    for query in ["agent=mock", "agent=fault&agent=fault"] {
+        let [past, through] = ["ab", "%61b"]
+            .map(|id| server.request("POST", &format!("/v1/acp/{id}?{query}")).body(MESSAGE).send());
+        assert_eq!((past.status, past.status >= 400), (through.status, true), "{query}");
+    }
+}

@@ -67,7 +67,7 @@ pub(crate) async fn post(
 
 /// The same route without the router, for addresses that need no second look.
 #[derive(Debug)]
-pub struct PostShortcut(pub(crate) Arc<Registry>);
+pub(crate) struct PostShortcut(pub(crate) Arc<Registry>);
 
 impl PostShortcut {
     const PATH: &str = "/v1/acp/";

@@ -10,7 +10,7 @@ mod span;
 
 use std::time::{Duration, SystemTime};
 
-use http_edge::{Answered, Edge, RequestListener, Shortcut};
+use http_edge::{Answered, Edge, RequestListener};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -33,7 +33,7 @@ const FLUSH_LIMIT: Duration = Duration::from_secs(1);
 pub(crate) struct Exporting(Option<JoinHandle<()>>);
 
 /// Puts an exporter behind an edge, if the environment names a collector.
-pub(crate) fn attach<S: Shortcut>(edge: Edge<S>) -> (Edge<S>, Exporting) {
+pub(crate) fn attach(edge: Edge) -> (Edge, Exporting) {
     let Some(collector) = Collector::from_environment() else { return (edge, Exporting::default()) };
     let client = agent_catalog::build_client(Vec::new(), || reqwest::Client::builder().timeout(SEND_LIMIT));
     let client = match client {

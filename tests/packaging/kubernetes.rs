@@ -1,0 +1,147 @@
+//! What `docs/deploying.md` says about Kubernetes: its command is run, its pod is held against the schemas of Kubernetes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::mpsc;
+
+use crate::blocks::{PAGE, blocks};
+use crate::page::Reader;
+use crate::root::product;
+
+/// As much of a cluster as `kubectl create` asks: which kinds of things there are, and to take one.
+struct Cluster {
+    address: String,
+    /// What was created, with where.
+    created: mpsc::Receiver<(String, Vec<u8>)>,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (tell, created) = mpsc::channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let tell = tell.clone();
+                std::thread::spawn(move || serve(stream, &tell));
+            }
+        });
+        Self { address, created }
+    }
+
+    /// What `kubectl` is told about it.
+    fn configuration(&self) -> String {
+        format!(
+            "{{apiVersion: v1, kind: Config, current-context: here, \
+             clusters: [{{name: here, cluster: {{server: \"{}\"}}}}], \
+             contexts: [{{name: here, context: {{cluster: here, user: \"\"}}}}]}}\n",
+            self.address
+        )
+    }
+}
+
+/// Answers a connection until it closes.
+fn serve(stream: TcpStream, tell: &mpsc::Sender<(String, Vec<u8>)>) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut stream = stream;
+    loop {
+        let head: Vec<String> =
+            reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+        let path = head.first()?.split(' ').nth(1)?.split('?').next()?.to_owned();
+        let header = |name: &str| {
+            let named = head.iter().filter_map(|line| line.split_once(':'));
+            named.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim()).next()
+        };
+        let mut body = vec![0; header("content-length").map_or(0, |length| length.parse().unwrap())];
+        reader.read_exact(&mut body).unwrap();
+        let (status, kind, answer) = match path.as_str() {
+            "/api" => (200, "application/json", br#"{"kind":"APIVersions","versions":["v1"]}"#.to_vec()),
+            "/apis" => (200, "application/json", br#"{"kind":"APIGroupList","groups":[]}"#.to_vec()),
+            "/api/v1" => (200, "application/json", SECRETS.to_vec()),
+            _ if head[0].starts_with("POST ") => {
+                (201, header("content-type").unwrap_or_default(), body.clone())
+            }
+            _ => (404, "text/plain", Vec::new()),
+        };
+        let length = answer.len();
+        write!(stream, "HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n")
+            .unwrap();
+        stream.write_all(&answer).unwrap();
+        if status == 201 {
+            tell.send((path, body)).ok()?;
+        }
+    }
+}
+
+const SECRETS: &[u8] = br#"{"kind":"APIResourceList","groupVersion":"v1","resources":[
+    {"name":"secrets","singularName":"","namespaced":true,"kind":"Secret","verbs":["create"]}]}"#;
+
+#[test]
+fn the_secret_holds_what_the_pod_asks_for() {
+    let reader = Reader::new();
+    let token = blocks("sh").into_iter().find(|block| block.contains("sandbox-agent.env")).unwrap();
+    reader.run(token);
+    let [create] =
+        blocks("sh").into_iter().filter(|block| block.starts_with("kubectl")).collect::<Vec<_>>()[..]
+    else {
+        panic!("the page has one command for a cluster")
+    };
+    let cluster = Cluster::start();
+    std::fs::write(reader.file("cluster"), cluster.configuration()).unwrap();
+    let said = reader.run(&format!("export KUBECONFIG=$PWD/cluster\n{create}"));
+    assert!(said.contains("secret/sandbox-agent created"), "{said}");
+
+    let (path, secret) = cluster.created.recv_timeout(crate::harness::SOON).unwrap();
+    assert_eq!(path, "/api/v1/namespaces/default/secrets");
+    let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
+    let (key, token) = variables.trim().split_once('=').unwrap();
+    // Newer ones send it as it is, in protobuf, older ones as base64, in JSON.
+    let encoded = reader.run(&format!("printf %s '{token}' | base64 --wrap=0"));
+    let secret = String::from_utf8_lossy(&secret);
+    assert!(secret.contains(token) || secret.contains(&encoded), "{secret}");
+    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
+    let reference = format!("secretKeyRef:\n              name: sandbox-agent\n              key: {key}\n");
+    assert!(secret.contains(key) && secret.contains("sandbox-agent") && pod.contains(&reference), "{secret}");
+}
+
+#[test]
+fn the_pod_starts_the_server_with_flags_that_it_has() {
+    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
+    let line = |key: &str| pod.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().trim();
+    let arguments: Vec<String> = serde_json::from_str(line("args:")).unwrap();
+    let probe: Vec<String> = serde_json::from_str(line("command:")).unwrap();
+    // Help is what is shown for a command line that makes sense up to there.
+    for words in [&arguments[..], &probe[1..]] {
+        let Output { status, stderr, .. } =
+            Command::new(product()).args(words).arg("--help").output().unwrap();
+        assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
+    }
+}
+
+#[test]
+fn the_pod_is_one_to_every_version_of_kubernetes_that_the_page_names() {
+    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
+    let (_, since) = PAGE.split_once("Kubernetes has since ").expect("the page says since when");
+    let since = since.split_once(',').expect("the version stands alone").0;
+    let folder = tempfile::Builder::new().prefix("packaging-pod-").tempdir().unwrap();
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubernetes/bin");
+    let file = folder.path().join("pod.yaml");
+    let judge = |pod: &str, version: &[&str]| -> (bool, String) {
+        std::fs::write(&file, pod).unwrap();
+        let Output { status, stdout, stderr } = Command::new(tools.join("kubernetes-validate"))
+            .arg("--strict")
+            .args(version)
+            .arg(&file)
+            .output()
+            .expect("the schemas are there: run sh scripts/packaging-tools.sh");
+        (status.success(), [stdout, stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat())
+    };
+    for version in [&[][..], &["--kubernetes-version", &format!("{since}.0")]] {
+        let (taken, said) = judge(pod, version);
+        assert!(taken, "{said}");
+    }
+    let (taken, said) = judge(&pod.replace("failureThreshold", "failureTreshold"), &[]);
+    assert!(!taken && said.contains("failureTreshold"), "a word that is not one is found: {said}");
+}
