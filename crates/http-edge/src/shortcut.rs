@@ -2,8 +2,8 @@
 //!
 //! The router finds a handler by the path, puts what it found into a map of the request, and wraps the handler, the body
 //! and the answer into boxes. For one request that is nothing; next to handing a message on, it is as much again. So a
-//! shortcut may look at a request first. What it does not take goes to the router, which has the same route: the two
-//! answer alike, and only the router knows what to say about requests that are wrong.
+//! shortcut may look at a request first. What it does not take goes to the router, which has the same route and calls the
+//! same functions for it.
 
 use axum::response::IntoResponse;
 use http::Response;
