@@ -29,7 +29,7 @@ outside() {
     [ "$(id -u)" = 0 ] || as_root="sudo --preserve-env"
     $as_root unshare --net --mount sh $here/with-engine.sh --inside "$@" &
     inside=$!
-    trap 'kill $inside 2>/dev/null' EXIT
+    trap 'kill $inside 2>/dev/null || true' EXIT
     trap 'exit 130' INT TERM
     if [ -n "$as_root" ]; then
         # sudo is in between.
