@@ -12,7 +12,7 @@ pub(crate) enum Manner {
     Network,
     /// Started, and left running until the page ends.
     Background,
-    /// Not here: it needs a container engine, systemd as process 1, somebody's key, or an hour.
+    /// Not with its page: it builds the server, or runs these tests.
     Elsewhere,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn of(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Run by the packaging tests, which have an archive, an nginx and a `sudo` that harms nothing.
+/// Run by the packaging tests, which have an archive, an nginx and a `sudo` that harms nothing, and by those of containers.
 const RUN_ELSEWHERE: &str = "docs/deploying.md";
 
 /// The pages that have shell blocks, by their path in the project.
