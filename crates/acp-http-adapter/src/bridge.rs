@@ -8,7 +8,7 @@ use measures::Exposition;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::post::PostShortcut;
+use crate::http::post::PostLane;
 use crate::instance::Summary;
 use crate::launcher::Launcher;
 use crate::limits::Limits;
@@ -33,11 +33,11 @@ impl Bridge {
         crate::http::routes(Arc::clone(&self.0))
     }
 
-    /// Serves, with the busiest of the routes past the router. Here rather than where it is called, since this crate is
+    /// Serves, with a lane for messages. Here rather than where it is called, since this crate is
     /// built for speed.
     pub async fn serve(&self, listener: TcpListener, edge: Edge, stop: CancellationToken, drain: Duration) {
-        let shortcut = PostShortcut(Arc::clone(&self.0));
-        http_edge::serve::serve(listener, edge.past_the_router(shortcut), stop, drain).await;
+        let lane = PostLane(Arc::clone(&self.0));
+        http_edge::serve::serve(listener, edge.with_lane(lane), stop, drain).await;
     }
 
     /// What runs now.

@@ -22,7 +22,7 @@ pub(crate) struct IdempotencyKey {
 }
 
 /// A key whose message is not known yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KeyText(Arc<str>);
 
 impl KeyText {

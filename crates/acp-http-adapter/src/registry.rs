@@ -104,12 +104,7 @@ impl Registry {
         agent: Option<&str>,
         message: &Arriving<'_>,
     ) -> Result<Arc<Instance>, Problem> {
-        if self.is_stopping() {
-            return Err(ExitRecord::stopping());
-        }
-        if let Some(instance) = self.find(id) {
-            check_agent(&instance, agent)?;
-            restart_if_wanted(&instance, agent, message);
+        if let Some(instance) = self.find_target(id, agent, message)? {
             return Ok(instance);
         }
         let agent = agent.or(self.shared.launcher.default_agent()).ok_or_else(|| {
@@ -120,6 +115,22 @@ impl Registry {
         })?;
         let agent = self.shared.launcher.resolve(agent).await?;
         self.find_or_open(&ServerId::parse(id)?, &agent)
+    }
+
+    /// The instance that a message goes to, if there is one.
+    pub(crate) fn find_target(
+        &self,
+        id: &str,
+        agent: Option<&str>,
+        message: &Arriving<'_>,
+    ) -> Result<Option<Arc<Instance>>, Problem> {
+        if self.is_stopping() {
+            return Err(ExitRecord::stopping());
+        }
+        let Some(instance) = self.find(id) else { return Ok(None) };
+        check_agent(&instance, agent)?;
+        restart_if_wanted(&instance, agent, message);
+        Ok(Some(instance))
     }
 
     fn find_or_open(&self, id: &ServerId, agent: &str) -> Result<Arc<Instance>, Problem> {

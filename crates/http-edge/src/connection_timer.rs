@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use hyper::rt::{Sleep, Timer};
 
-/// The timer of one connection, for hyper.
+/// The timer of one connection, for hyper and for the lane before it.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionTimer {
     /// What hyper takes for the present. It only ever asks in order to add the time that it waits.
@@ -50,6 +50,12 @@ impl ConnectionTimer {
     pub(crate) fn drive<F: Future + Unpin>(self, connection: F, limit: Duration) -> Timed<F> {
         Timed { connection, waits: self.waits, limit, alarm: None }
     }
+
+    /// Begins a wait, which is over when this is dropped and too long when this is ready.
+    pub(crate) fn pause(&self) -> Pause {
+        self.waits.step();
+        Pause(Arc::clone(&self.waits))
+    }
 }
 
 impl Timer for ConnectionTimer {
@@ -62,13 +68,12 @@ impl Timer for ConnectionTimer {
     }
 
     fn sleep_until(&self, _deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        self.waits.step();
-        Box::pin(Pause(Arc::clone(&self.waits)))
+        Box::pin(self.pause())
     }
 }
 
 /// One wait for headers.
-struct Pause(Arc<Waits>);
+pub(crate) struct Pause(Arc<Waits>);
 
 impl Future for Pause {
     type Output = ();

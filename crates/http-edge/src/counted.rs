@@ -18,13 +18,21 @@ const SMALL: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Counted {
     stream: TcpStream,
+    /// What was read and given back, to be read again first.
+    unread: Vec<u8>,
     measures: Arc<EdgeMeasures>,
     _open: Held,
 }
 
 impl Counted {
     pub(crate) fn new(stream: TcpStream, measures: &Arc<EdgeMeasures>) -> Self {
-        Self { stream, measures: Arc::clone(measures), _open: measures.connected() }
+        Self { stream, unread: Vec::new(), measures: Arc::clone(measures), _open: measures.connected() }
+    }
+
+    /// Gives back what was read last.
+    pub(crate) fn give_back(&mut self, read: Vec<u8>) {
+        debug_assert!(self.unread.is_empty(), "only once");
+        self.unread = read;
     }
 
     fn wrote(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -41,6 +49,15 @@ impl AsyncRead for Counted {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.unread.is_empty() {
+            let count = self.unread.len().min(buffer.remaining());
+            buffer.put_slice(&self.unread[..count]);
+            self.unread.drain(..count);
+            if self.unread.is_empty() {
+                self.unread = Vec::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         let count = buffer.filled().len() - before;

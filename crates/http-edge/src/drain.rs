@@ -23,19 +23,17 @@ impl Drain {
         Self { is_closing: Arc::default(), wake: watch::Sender::new(()) }
     }
 
-    /// A connection that finishes when all are told to.
-    pub(crate) fn watch<C: GracefulConnection>(&self, connection: C) -> Watched<C> {
+    /// For one connection, which holds it for as long as it is there.
+    pub(crate) fn ticket(&self) -> Ticket {
         let open = self.wake.subscribe();
         let mut woken = open.clone();
-        Watched {
-            connection: Box::pin(connection),
+        Ticket {
             is_closing: Arc::clone(&self.is_closing),
             notice: Box::pin(async move {
                 let _ = woken.changed().await;
             }),
             _open: open,
             is_registered: false,
-            was_told: false,
         }
     }
 
@@ -48,14 +46,36 @@ impl Drain {
     }
 }
 
-/// A connection that finishes when it is told to.
-pub(crate) struct Watched<C> {
-    connection: Pin<Box<C>>,
+/// A connection's part in the end of all.
+pub(crate) struct Ticket {
     is_closing: Arc<AtomicBool>,
     /// Wakes the connection to look at the flag.
     notice: Pin<Box<dyn Future<Output = ()> + Send>>,
     _open: watch::Receiver<()>,
     is_registered: bool,
+}
+
+impl Ticket {
+    /// Whether the connection is to finish. From the first call on, its task is woken when it is.
+    pub(crate) fn is_told(&mut self, context: &mut Context<'_>) -> bool {
+        // Registering comes before the look at the flag, so that it cannot be missed.
+        if !self.is_registered {
+            self.is_registered = true;
+            let _ = self.notice.as_mut().poll(context);
+        }
+        self.is_closing.load(Ordering::Acquire)
+    }
+
+    /// A connection of hyper's that finishes when it is told to.
+    pub(crate) fn watch<C: GracefulConnection>(self, connection: C) -> Watched<C> {
+        Watched { connection: Box::pin(connection), ticket: self, was_told: false }
+    }
+}
+
+/// A connection that finishes when it is told to.
+pub(crate) struct Watched<C> {
+    connection: Pin<Box<C>>,
+    ticket: Ticket,
     was_told: bool,
 }
 
@@ -64,12 +84,7 @@ impl<C: GracefulConnection> Future for Watched<C> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<C::Output> {
         let this = &mut *self;
-        // Registering comes before the look at the flag, so that it cannot be missed.
-        if !this.is_registered {
-            this.is_registered = true;
-            let _ = this.notice.as_mut().poll(context);
-        }
-        if !this.was_told && this.is_closing.load(Ordering::Acquire) {
+        if !this.was_told && this.ticket.is_told(context) {
             this.was_told = true;
             this.connection.as_mut().graceful_shutdown();
         }

@@ -19,17 +19,17 @@ use tower::Service;
 
 use crate::answer_body::AnswerBody;
 use crate::measures::EdgeMeasures;
-use crate::request_id::{self, REQUEST_ID};
+use crate::lane::{Lane, RouterOnly};
+use crate::request_id::{self, NewId, REQUEST_ID};
 use crate::route_table::{RouteIndex, RouteTable};
-use crate::shortcut::{RouterOnly, Shortcut};
 use crate::trace_context::TraceContext;
 use crate::{Code, Exposure, Problem};
 
 /// A router with everything around it.
-pub struct Edge<S: Shortcut = RouterOnly> {
-    shortcut: S,
+pub struct Edge<L: Lane = RouterOnly> {
+    pub(crate) lane: L,
     router: Router,
-    exposure: Exposure,
+    pub(crate) exposure: Exposure,
     pub(crate) measures: Arc<EdgeMeasures>,
     listener: Option<Box<dyn RequestListener>>,
 }
@@ -66,18 +66,18 @@ impl Edge {
     #[must_use]
     pub fn new(router: Router, exposure: Exposure) -> Self {
         let measures = Arc::new(EdgeMeasures::new(RouteTable::default()));
-        Self { shortcut: RouterOnly, router, exposure, measures, listener: None }
+        Self { lane: RouterOnly, router, exposure, measures, listener: None }
     }
 
-    /// Lets a shortcut look at every request that may come in, before the router does.
+    /// Lets a lane answer what it can before the router sees it.
     #[must_use]
-    pub fn past_the_router<S: Shortcut>(self, shortcut: S) -> Edge<S> {
+    pub fn with_lane<L: Lane>(self, lane: L) -> Edge<L> {
         let Self { router, exposure, measures, listener, .. } = self;
-        Edge { shortcut, router, exposure, measures, listener }
+        Edge { lane, router, exposure, measures, listener }
     }
 }
 
-impl<S: Shortcut> Edge<S> {
+impl<L: Lane> Edge<L> {
     /// Counts here.
     #[must_use]
     pub fn measured(mut self, measures: Arc<EdgeMeasures>) -> Self {
@@ -92,33 +92,52 @@ impl<S: Shortcut> Edge<S> {
         self
     }
 
+    /// What the head of a request says of who sent it.
+    pub(crate) fn caller(&self, head: &Parts) -> Caller {
+        let path = head.uri.path();
+        Caller {
+            method: head.method.clone(),
+            path: path.into(),
+            route: self.measures.routes.find(path),
+            request_id: request_id::of(&head.headers),
+            trace: TraceContext::of(&head.headers).map(Box::new),
+            origin: head.headers.get(header::ORIGIN).cloned(),
+        }
+    }
+
     /// What is done with an answer before it is sent.
-    fn conclude(&self, arrival: Arrival, mut response: Response<AnswerBody>) -> Response<AnswerBody> {
-        self.exposure.decorate(arrival.origin.as_ref(), response.headers_mut());
+    pub(crate) fn conclude(
+        &self,
+        caller: &Caller,
+        request_id: HeaderValue,
+        duration: Duration,
+        mut response: Response<AnswerBody>,
+    ) -> Response<AnswerBody> {
+        self.exposure.decorate(caller.origin.as_ref(), response.headers_mut());
         let problem = response.extensions_mut().remove::<Problem>();
         if let Some(problem) = &problem {
-            name_request(&mut response, problem.clone(), &arrival.method, &arrival.request_id);
+            name_request(&mut response, problem.clone(), &caller.method, &request_id);
         }
-        self.note(&arrival, response.status(), problem.map(|problem| problem.code()));
-        response.headers_mut().insert(REQUEST_ID, arrival.request_id);
+        let (status, problem) = (response.status(), problem.map(|problem| problem.code()));
+        self.note(caller, request_id.to_str().unwrap_or("?"), duration, status, problem);
+        response.headers_mut().insert(REQUEST_ID, request_id);
         response
     }
 
-    fn note(&self, arrival: &Arrival, status: StatusCode, problem: Option<Code>) {
-        let Arrival { started, method, path, request_id, trace, .. } = arrival;
-        let duration = started.elapsed();
-        let route: RouteIndex = self.measures.routes.find(path);
-        self.measures.answered(route, method, status, duration);
-        let answered = Answered {
-            method,
-            route: self.measures.routes.name(route),
-            path,
-            status,
-            problem,
-            request_id: request_id.to_str().unwrap_or("?"),
-            trace: trace.as_deref(),
-            duration,
-        };
+    /// Counts an answer and tells of it.
+    pub(crate) fn note(
+        &self,
+        caller: &Caller,
+        request_id: &str,
+        duration: Duration,
+        status: StatusCode,
+        problem: Option<Code>,
+    ) {
+        let Caller { method, path, route, trace, .. } = caller;
+        self.measures.answered(*route, method, status, duration);
+        let route = self.measures.routes.name(*route);
+        let trace = trace.as_deref();
+        let answered = Answered { method, route, path, status, problem, request_id, trace, duration };
         log(&answered);
         if let Some(listener) = &self.listener {
             listener.answered(&answered);
@@ -126,53 +145,51 @@ impl<S: Shortcut> Edge<S> {
     }
 }
 
-impl<S: Shortcut> std::fmt::Debug for Edge<S> {
+impl<L: Lane> std::fmt::Debug for Edge<L> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Edge").field("exposure", &self.exposure).finish_non_exhaustive()
     }
 }
 
-/// What is remembered of a request until it is answered. Of its head, copies: see [`Shortcut::answer`].
-struct Arrival {
-    started: Instant,
+/// What is remembered of a request's head until it is answered. Copies: to hold on to the head itself is to hold the
+/// memory that the next one of the connection would be read into.
+#[derive(Debug)]
+pub(crate) struct Caller {
     method: Method,
     path: Box<str>,
-    request_id: HeaderValue,
+    route: RouteIndex,
+    /// The caller's own name for the request.
+    pub(crate) request_id: Option<HeaderValue>,
     trace: Option<Box<TraceContext>>,
-    origin: Option<HeaderValue>,
+    pub(crate) origin: Option<HeaderValue>,
 }
 
-impl Arrival {
-    fn of(parts: &Parts) -> Self {
-        Self {
-            started: Instant::now(),
-            method: parts.method.clone(),
-            path: parts.uri.path().into(),
-            request_id: request_id::of(&parts.headers),
-            trace: TraceContext::of(&parts.headers).map(Box::new),
-            origin: parts.headers.get(header::ORIGIN).cloned(),
-        }
+impl Caller {
+    /// The request's name: the caller's, or a new one.
+    pub(crate) fn name(&self) -> HeaderValue {
+        self.request_id.clone().unwrap_or_else(|| NewId::draw().into())
     }
 }
 
 /// A request on its way. Dropped before its time when the client leaves.
-struct Underway<S: Shortcut> {
-    edge: Arc<Edge<S>>,
-    arrival: Option<Arrival>,
+struct Underway<L: Lane> {
+    edge: Arc<Edge<L>>,
+    started: Instant,
+    caller: Option<Caller>,
 }
 
-impl<S: Shortcut> Underway<S> {
+impl<L: Lane> Underway<L> {
     fn over(mut self, response: Response<AnswerBody>) -> Result<Response<AnswerBody>, Infallible> {
-        match self.arrival.take() {
-            Some(arrival) => Ok(self.edge.conclude(arrival, response)),
+        match self.caller.take() {
+            Some(caller) => Ok(self.edge.conclude(&caller, caller.name(), self.started.elapsed(), response)),
             None => Ok(response),
         }
     }
 }
 
-impl<S: Shortcut> Drop for Underway<S> {
+impl<L: Lane> Drop for Underway<L> {
     fn drop(&mut self) {
-        if self.arrival.is_some() {
+        if self.caller.is_some() {
             self.edge.measures.abandoned.increment();
         }
     }
@@ -204,15 +221,15 @@ fn log(answered: &Answered<'_>) {
 
 /// What one connection talks to.
 #[derive(Debug)]
-pub(crate) struct EdgeService<S: Shortcut>(pub(crate) Arc<Edge<S>>);
+pub(crate) struct EdgeService<L: Lane>(pub(crate) Arc<Edge<L>>);
 
-impl<S: Shortcut> Clone for EdgeService<S> {
+impl<L: Lane> Clone for EdgeService<L> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<S: Shortcut> hyper::service::Service<Request<Incoming>> for EdgeService<S> {
+impl<L: Lane> hyper::service::Service<Request<Incoming>> for EdgeService<L> {
     type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future =
@@ -221,18 +238,14 @@ impl<S: Shortcut> hyper::service::Service<Request<Incoming>> for EdgeService<S> 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let edge = &*self.0;
         let (parts, body) = request.into_parts();
-        let underway = Underway { edge: Arc::clone(&self.0), arrival: Some(Arrival::of(&parts)) };
-        // What can be done at once is done here: a future has room for everything that it ever holds.
+        let (started, caller) = (Instant::now(), Some(edge.caller(&parts)));
+        let underway = Underway { edge: Arc::clone(&self.0), started, caller };
         let at_once = match edge.exposure.admit(&parts) {
             Err(problem) => Some(problem.into_response()),
             Ok(()) => edge.exposure.preflight(&parts),
         };
         if let Some(response) = at_once {
             return Box::pin(ready(underway.over(response.map(AnswerBody::Routed))));
-        }
-        if edge.shortcut.takes(&parts) {
-            let answer = edge.shortcut.answer(parts, body);
-            return Box::pin(answer.map(|response| underway.over(response)));
         }
         let answer = edge.router.clone().call(Request::from_parts(parts, Body::new(body)));
         Box::pin(answer.map(|routed| match routed {

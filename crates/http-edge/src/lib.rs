@@ -8,7 +8,7 @@
 //! - [`query`]: query strings, with errors that name the parameter.
 //! - [`routes`]: a router that remembers what it was given.
 //! - [`edge`]: what happens to every request, whatever its route.
-//! - [`shortcut`]: a way past the router for the busiest route.
+//! - [`lane`]: where a connection begins, and small messages are answered; its parts are `plain_head`, `answer_head`.
 //! - [`answer_body`]: what is sent behind the head of an answer.
 //! - [`measures`]: what is counted of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
@@ -17,6 +17,7 @@
 //! - [`sse`]: the frame around a stream of server-sent events.
 
 pub mod answer_body;
+mod answer_head;
 pub mod codes;
 mod connection_timer;
 mod counted;
@@ -24,15 +25,16 @@ pub mod document;
 mod drain;
 pub mod edge;
 pub mod exposure;
+pub mod lane;
 pub mod measures;
 pub mod negotiate;
+mod plain_head;
 pub mod problem;
 pub mod query;
 mod request_id;
 pub mod route_table;
 pub mod routes;
 pub mod serve;
-pub mod shortcut;
 pub mod sse;
 pub mod trace_context;
 
@@ -40,10 +42,10 @@ pub use answer_body::AnswerBody;
 pub use codes::Code;
 pub use edge::{Answered, Edge, RequestListener};
 pub use exposure::{Exposure, ExposureError, Origin, Token};
+pub use lane::{Lane, LaneAnswer, RouterOnly};
 pub use measures::EdgeMeasures;
 pub use problem::Problem;
 pub use query::Query;
 pub use route_table::RouteTable;
 pub use routes::{Route, Routes};
-pub use shortcut::{RequestBody, RouterOnly, Shortcut};
 pub use trace_context::TraceContext;

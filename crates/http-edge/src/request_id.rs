@@ -12,26 +12,46 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// The longest id taken over from a client.
 const MAX_CLIENT_ID: usize = 128;
 
-/// The client's own id when it sent a sensible one, else a new one.
-pub(crate) fn of(headers: &HeaderMap) -> HeaderValue {
+/// The client's own id when it sent a sensible one.
+pub(crate) fn of(headers: &HeaderMap) -> Option<HeaderValue> {
     headers
         .get(REQUEST_ID)
         .filter(|value| (1..=MAX_CLIENT_ID).contains(&value.len()))
         .filter(|value| value.as_bytes().iter().all(u8::is_ascii_graphic))
         .cloned()
-        .unwrap_or_else(fresh)
 }
 
-fn fresh() -> HeaderValue {
-    static PROCESS: LazyLock<u32> = LazyLock::new(|| (RandomState::new().hash_one(0) & 0xffff_ffff) as u32);
-    static COUNT: AtomicU64 = AtomicU64::new(1);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1) as usize;
-    let mut text = *b"00000000-0000000000000000";
-    write_hexadecimal(&mut text[..8], u64::from(*PROCESS));
-    write_hexadecimal(&mut text[9..9 + digits], count);
-    // Hexadecimal digits and a dash are always a valid header value.
-    HeaderValue::from_bytes(&text[..9 + digits]).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+/// An id that no other request has.
+#[derive(Debug)]
+pub(crate) struct NewId {
+    text: [u8; 25],
+    length: usize,
+}
+
+impl NewId {
+    pub(crate) fn draw() -> Self {
+        static PROCESS: LazyLock<u32> =
+            LazyLock::new(|| (RandomState::new().hash_one(0) & 0xffff_ffff) as u32);
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1) as usize;
+        let mut text = *b"00000000-0000000000000000";
+        write_hexadecimal(&mut text[..8], u64::from(*PROCESS));
+        write_hexadecimal(&mut text[9..9 + digits], count);
+        Self { text, length: 9 + digits }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        // Hexadecimal digits and a dash are always text.
+        std::str::from_utf8(&self.text[..self.length]).unwrap_or("unknown")
+    }
+}
+
+impl From<NewId> for HeaderValue {
+    fn from(id: NewId) -> Self {
+        // And always a valid header value.
+        Self::from_str(id.as_str()).unwrap_or_else(|_| Self::from_static("unknown"))
+    }
 }
 
 /// By hand, since every request needs one and formatting is made for more than that.
@@ -46,11 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clients_id_is_kept_and_nonsense_is_replaced() {
+    fn a_clients_id_is_kept_and_nonsense_is_not() {
         let with = |value: &str| HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_str(value).unwrap())]);
-        assert_eq!(of(&with("abc-1")), "abc-1");
-        assert_ne!(of(&with("has space")), "has space");
-        assert_ne!(of(&HeaderMap::new()), of(&HeaderMap::new()));
+        assert_eq!(of(&with("abc-1")).unwrap(), "abc-1");
+        assert_eq!(of(&with("has space")), None);
+        assert_eq!(of(&HeaderMap::new()), None);
+        assert_ne!(NewId::draw().as_str(), NewId::draw().as_str());
     }
 
     #[test]
@@ -58,8 +79,8 @@ mod tests {
         let mut text = *b"....";
         write_hexadecimal(&mut text[1..], 0x12f_e90);
         assert_eq!(&text, b".e90");
-        let fresh = fresh();
-        let (process, count) = fresh.to_str().unwrap().split_once('-').unwrap();
+        let id = HeaderValue::from(NewId::draw());
+        let (process, count) = id.to_str().unwrap().split_once('-').unwrap();
         assert_eq!(process.len(), 8);
         assert!(u32::from_str_radix(process, 16).is_ok() && u64::from_str_radix(count, 16).unwrap() > 0);
     }

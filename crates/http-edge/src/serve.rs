@@ -1,5 +1,6 @@
 //! Accepting connections and letting go of them.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection_timer::ConnectionTimer;
 use crate::counted::Counted;
-use crate::drain::Drain;
+use crate::drain::{Drain, Ticket};
 use crate::edge::{Edge, EdgeService};
-use crate::shortcut::Shortcut;
+use crate::lane::{Conversation, Lane, Parting};
 use crate::{Code, Problem};
 
 /// How long a client may take to send its headers; at the most, twice that.
@@ -25,9 +26,9 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until `stop`, then waits at most `drain` for what is under way.
-pub async fn serve<S: Shortcut>(
+pub async fn serve<L: Lane>(
     listener: TcpListener,
-    edge: Edge<S>,
+    edge: Edge<L>,
     stop: CancellationToken,
     drain: Duration,
 ) {
@@ -54,21 +55,35 @@ pub async fn serve<S: Shortcut>(
     }
 }
 
-fn spawn_connection<S: Shortcut>(connections: &Drain, stream: TcpStream, service: EdgeService<S>) {
+fn spawn_connection<L: Lane>(connections: &Drain, stream: TcpStream, service: EdgeService<L>) {
     // Small answers must not wait for a full packet.
     let _ = stream.set_nodelay(true);
     let stream = Counted::new(stream, &service.0.measures);
+    let ticket = connections.ticket();
+    tokio::spawn(async move {
+        if let Err(error) = converse(stream, service, ticket).await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    });
+}
+
+/// One connection, in the lane first.
+async fn converse<L: Lane>(
+    mut stream: Counted,
+    service: EdgeService<L>,
+    mut ticket: Ticket,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
     let timer = ConnectionTimer::default();
+    let lane = Conversation::new(&mut stream, &service.0, &mut ticket, &timer);
+    let Parting::Unusual(read) = timer.clone().drive(Box::pin(lane.hold()), HEADER_TIMEOUT).await? else {
+        return Ok(());
+    };
+    stream.give_back(read);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(timer.clone()).header_read_timeout(HEADER_TIMEOUT);
     builder.http2().timer(TokioTimer::new());
     let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    let connection = timer.drive(connections.watch(connection), HEADER_TIMEOUT);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-    });
+    timer.drive(ticket.watch(connection), HEADER_TIMEOUT).await
 }
 
 /// What a router answers for paths and methods that it does not have, as problems.

@@ -28,47 +28,74 @@ pub(super) struct Message {
     pub(super) memory: Reservation,
 }
 
-/// Reads a whole message.
-///
-/// # Errors
-/// 413 when it is too long, 503 when memory is out, 400 when it is no message.
-pub(super) async fn read<B>(body: &mut B, shared: &Shared) -> Result<Message, Problem>
-where
-    B: Body<Data = Bytes, Error: Display> + Unpin,
-{
-    let limit = shared.limits.max_message_bytes;
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > limit {
-        Box::pin(discard(body)).await;
-        return Err(too_large(limit));
-    }
-    let mut memory = Reservation::empty(&shared.budget);
-    let mut held = BytesMut::new();
-    while !body.is_end_stream()
-        && let Some(frame) = body.frame().await
+impl Message {
+    /// Reads a message to its end.
+    ///
+    /// # Errors
+    /// 413 when it is too long, 503 when memory is out, 400 when it is no message.
+    pub(super) async fn read<B>(body: &mut B, shared: &Shared) -> Result<Self, Problem>
+    where
+        B: Body<Data = Bytes, Error: Display> + Unpin,
     {
-        let frame = frame.map_err(|error| {
-            Problem::new(Code::InvalidJson, format!("the body could not be read to its end: {error}"))
-        })?;
-        let Ok(data) = frame.into_data() else { continue };
-        if held.len() + data.len() > limit {
-            drop(held);
+        let limit = shared.limits.max_message_bytes;
+        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if announced > limit {
             Box::pin(discard(body)).await;
             return Err(too_large(limit));
         }
-        // One byte more, for the line feed.
-        let needed = held.len() + data.len() + 1;
-        if needed > held.capacity() {
-            let target = needed.max((held.capacity() * 2).min(announced + 1)).max(needed.min(STEP));
-            reserve(&mut memory, target - held.capacity(), shared)?;
-            held.reserve(target - held.len());
+        let mut memory = Reservation::empty(&shared.budget);
+        let mut held = BytesMut::new();
+        while !body.is_end_stream()
+            && let Some(frame) = body.frame().await
+        {
+            let frame = frame.map_err(|error| {
+                Problem::new(Code::InvalidJson, format!("the body could not be read to its end: {error}"))
+            })?;
+            let Ok(data) = frame.into_data() else { continue };
+            if held.len() + data.len() > limit {
+                drop(held);
+                Box::pin(discard(body)).await;
+                return Err(too_large(limit));
+            }
+            // One byte more, for the line feed.
+            let needed = held.len() + data.len() + 1;
+            if needed > held.capacity() {
+                let target = needed.max((held.capacity() * 2).min(announced + 1)).max(needed.min(STEP));
+                reserve(&mut memory, target - held.capacity(), shared)?;
+                held.reserve(target - held.len());
+            }
+            held.extend_from_slice(&data);
         }
-        held.extend_from_slice(&data);
+        Self::of(held, memory)
     }
-    let envelope = Envelope::parse(&held).map_err(|error| not_a_message(&error))?;
-    flatten(&mut held);
-    held.extend_from_slice(b"\n");
-    Ok(Message { line: held.freeze(), envelope, memory })
+
+    /// Takes a message that is there.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) fn of_whole(body: &[u8], shared: &Shared) -> Result<Self, Problem> {
+        let limit = shared.limits.max_message_bytes;
+        if body.len() > limit {
+            return Err(too_large(limit));
+        }
+        let mut memory = Reservation::empty(&shared.budget);
+        reserve(&mut memory, body.len() + 1, shared)?;
+        let mut held = BytesMut::with_capacity(body.len() + 1);
+        held.extend_from_slice(body);
+        Self::of(held, memory)
+    }
+
+    fn of(mut held: BytesMut, memory: Reservation) -> Result<Self, Problem> {
+        let envelope = Envelope::parse(&held).map_err(|error| not_a_message(&error))?;
+        flatten(&mut held);
+        held.extend_from_slice(b"\n");
+        Ok(Self { line: held.freeze(), envelope, memory })
+    }
+
+    /// Whether somebody must answer it.
+    pub(super) fn is_request(&self) -> bool {
+        matches!(self.envelope, Envelope::Request(_))
+    }
 }
 
 fn reserve(memory: &mut Reservation, bytes: usize, shared: &Shared) -> Result<(), Problem> {

@@ -1,20 +1,22 @@
 //! `POST /v1/acp/{server_id}`: one message to the agent.
 
-use std::fmt::Display;
+use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use http_edge::{AnswerBody, Code, Problem, Query, RequestBody, Shortcut, negotiate, problems};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_edge::{Code, Lane, LaneAnswer, Problem, Query, negotiate, problems};
 
-use super::body;
+use super::body::{self, Message};
 use super::prefer::{PREFERENCE_APPLIED, Preferences};
 use crate::document::{JsonRpcMessage, JsonRpcResponse};
-use crate::envelope::Envelope;
 use crate::idempotency::KeyText;
 use crate::instance::{Admission, Incoming, Instance, too_late};
 use crate::pending::{Delivery, Outcome, Waiter};
@@ -60,58 +62,117 @@ pub(crate) async fn post(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, mut body) = request.into_parts();
-    let mut asked = Asked::of(&parts.headers)?;
-    let taken = take(&registry, server_id.as_str(), &parts.uri, &mut asked, &mut body).await?;
+    let asked = Asked::of(&parts.headers)?;
+    let message = Message::read(&mut body, &registry.shared).await?;
+    let query = Query::of(&parts.uri);
+    let to = Recipient { server_id: server_id.as_str(), agent: agent_in(&query)? };
+    let taken = take(&registry, to, asked, message).await?;
     Ok(taken.outcome().await?.map(Body::from))
 }
 
-/// The same route without the router, for addresses that need no second look.
+/// The same route for messages that come whole.
 #[derive(Debug)]
-pub(crate) struct PostShortcut(pub(crate) Arc<Registry>);
+pub(crate) struct PostLane(pub(crate) Arc<Registry>);
 
-impl PostShortcut {
-    const PATH: &str = "/v1/acp/";
+/// What the head of a message says.
+#[derive(Debug)]
+pub(crate) struct Head {
+    server_id: Box<str>,
+    agent: Option<Box<str>>,
+    asked: Asked,
+}
 
-    fn server_id(uri: &Uri) -> Option<&str> {
-        uri.path().strip_prefix(Self::PATH)
+impl Lane for PostLane {
+    type Known = Head;
+    type Answer = Answering;
+
+    fn know(&self, head: &Parts) -> Option<Head> {
+        // What is no server id as it stands may be one when it is decoded, or a path that is not ours.
+        let server_id = head.uri.path().strip_prefix("/v1/acp/").filter(|text| ServerId::is_one(text))?;
+        let query = Query::of(&head.uri);
+        // What is wrong with a head is said in one place.
+        let (agent, asked) = (agent_in(&query).ok()?, Asked::of(&head.headers).ok()?);
+        Some(Head { server_id: server_id.into(), agent: agent.map(Box::from), asked })
+    }
+
+    fn answer(&self, head: &Head, body: &[u8]) -> Answering {
+        match self.begin(head, body) {
+            Ok(answering) => answering,
+            Err(problem) => Answering::Boxed(Box::pin(ready(LaneAnswer::Problem(problem)))),
+        }
     }
 }
 
-impl Shortcut for PostShortcut {
-    fn takes(&self, parts: &Parts) -> bool {
-        // What is no server id as it stands may be one when it is decoded, or a path that is not ours.
-        parts.method == Method::POST && Self::server_id(&parts.uri).is_some_and(ServerId::is_one)
+impl PostLane {
+    fn begin(&self, head: &Head, body: &[u8]) -> Result<Answering, Problem> {
+        let registry = &self.0;
+        let message = Message::of_whole(body, &registry.shared)?;
+        if !head.asked.is_plain() {
+            return Ok(self.begin_slowly(head, message));
+        }
+        let to = Recipient { server_id: &head.server_id, agent: head.agent.as_deref() };
+        let arriving = Arriving { is_request: message.is_request(), key: None };
+        let Some(instance) = registry.find_target(to.server_id, to.agent, &arriving)? else {
+            return Ok(self.begin_slowly(head, message));
+        };
+        let Message { line, envelope, memory } = message;
+        let is_request = arriving.is_request;
+        let incoming = Incoming { line, envelope, delivery: Delivery::Waited, key: None, memory };
+        match instance.try_accept(incoming)? {
+            Admission::Waiting(_, waiter) => Ok(Answering::Waiting(waiter)),
+            admission => Ok(Answering::boxed(async move {
+                let admission = instance.settle(admission).await?;
+                let preferences = Preferences::default();
+                Taken { instance, admission, preferences, is_request }.outcome().await
+            })),
+        }
     }
 
-    fn answer(
-        &self,
-        parts: Parts,
-        mut body: RequestBody,
-    ) -> impl Future<Output = http::Response<AnswerBody>> + Send + 'static {
+    /// As the router does it.
+    fn begin_slowly(&self, head: &Head, message: Message) -> Answering {
         let registry = Arc::clone(&self.0);
-        let (mut asked, uri) = (Asked::of(&parts.headers), parts.uri);
-        async move {
-            let taken = match &mut asked {
-                Ok(asked) => {
-                    let server_id = Self::server_id(&uri).unwrap_or_default();
-                    take(&registry, server_id, &uri, asked, &mut body).await
-                }
-                Err(problem) => Err(problem.clone()),
-            };
-            drop((uri, body));
-            let answered = match taken {
-                Ok(taken) => taken.outcome().await,
-                Err(problem) => Err(problem),
-            };
-            match answered {
-                Ok(answer) => answer.map(AnswerBody::Whole),
-                Err(problem) => problem.into_response().map(AnswerBody::Routed),
-            }
+        let Head { server_id, agent, asked } = head;
+        let (server_id, agent, asked) = (server_id.clone(), agent.clone(), asked.clone());
+        Answering::boxed(async move {
+            let to = Recipient { server_id: &server_id, agent: agent.as_deref() };
+            take(&registry, to, asked, message).await?.outcome().await
+        })
+    }
+}
+
+/// An answer on its way.
+pub(crate) enum Answering {
+    /// The usual one: the agent's.
+    Waiting(Waiter),
+    Boxed(Pin<Box<dyn Future<Output = LaneAnswer> + Send>>),
+}
+
+impl Answering {
+    fn boxed(outcome: impl Future<Output = Result<http::Response<Bytes>, Problem>> + Send + 'static) -> Self {
+        Self::Boxed(Box::pin(outcome.map(|outcome| match outcome {
+            Ok(response) => LaneAnswer::Other(response),
+            Err(problem) => LaneAnswer::Problem(problem),
+        })))
+    }
+}
+
+impl Future for Answering {
+    type Output = LaneAnswer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<LaneAnswer> {
+        match &mut *self {
+            Self::Waiting(waiter) => Pin::new(waiter).poll(context).map(|outcome| match outcome {
+                Ok(Outcome::Answer(bytes)) => LaneAnswer::Json(bytes),
+                Ok(Outcome::Failed(problem)) => LaneAnswer::Problem(problem),
+                Err(_) => LaneAnswer::Problem(lost()),
+            }),
+            Self::Boxed(answer) => answer.as_mut().poll(context),
         }
     }
 }
 
 /// What the headers of a message say.
+#[derive(Debug, Clone)]
 struct Asked {
     preferences: Preferences,
     key: Option<KeyText>,
@@ -124,6 +185,22 @@ impl Asked {
         body::require_body(headers)?;
         Ok(Self { preferences: Preferences::of(headers), key: KeyText::of(headers)? })
     }
+
+    /// Whether nothing is.
+    fn is_plain(&self) -> bool {
+        self.key.is_none() && self.preferences == Preferences::default()
+    }
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy)]
+struct Recipient<'a> {
+    server_id: &'a str,
+    agent: Option<&'a str>,
+}
+
+fn agent_in<'a>(query: &'a Query<'_>) -> Result<Option<&'a str>, Problem> {
+    Ok(query.one("agent")?.filter(|agent| !agent.is_empty()))
 }
 
 /// A message that was taken in.
@@ -134,26 +211,19 @@ struct Taken {
     is_request: bool,
 }
 
-/// Reads a message and takes it in. By reference, since a future has room for all that was ever moved into it.
-async fn take<B>(
+/// Takes a message in.
+async fn take(
     registry: &Registry,
-    server_id: &str,
-    uri: &Uri,
-    asked: &mut Asked,
-    body: &mut B,
-) -> Result<Taken, Problem>
-where
-    B: http_body::Body<Data = Bytes, Error: Display> + Unpin,
-{
-    let preferences = asked.preferences;
-    let body::Message { line, envelope, memory } = body::read(body, &registry.shared).await?;
-    let query = Query::of(uri);
-    let agent = query.one("agent")?.filter(|agent| !agent.is_empty());
-    let key = asked.key.take().map(|key| key.of_message(&line));
-
-    let is_request = matches!(envelope, Envelope::Request(_));
+    to: Recipient<'_>,
+    asked: Asked,
+    message: Message,
+) -> Result<Taken, Problem> {
+    let Asked { preferences, key } = asked;
+    let is_request = message.is_request();
+    let Message { line, envelope, memory } = message;
+    let key = key.map(|key| key.of_message(&line));
     let arriving = Arriving { is_request, key: key.as_ref() };
-    let instance = registry.target(server_id, agent, &arriving).await?;
+    let instance = registry.target(to.server_id, to.agent, &arriving).await?;
     let delivery = if preferences.at_once() { Delivery::OnStream } else { Delivery::Waited };
     let incoming = Incoming { line, envelope, delivery, key, memory };
     let admission = instance.accept(incoming).await?;
@@ -199,9 +269,13 @@ async fn wait_for_answer(
             Ok(on_stream(preferences))
         }
         Ok(outcome) => conclude(outcome),
-        // A dropped sender would be a request that was neither answered nor failed: a bug, but not a hang.
-        Err(_) => Err(Problem::new(Code::Internal, "the server lost track of this request")),
+        Err(_) => Err(lost()),
     }
+}
+
+/// A dropped sender would be a request that was neither answered nor failed: a bug, but not a hang.
+fn lost() -> Problem {
+    Problem::new(Code::Internal, "the server lost track of this request")
 }
 
 async fn wait_for_start(waiter: Waiter) -> Result<http::Response<Bytes>, Problem> {

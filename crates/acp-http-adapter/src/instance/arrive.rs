@@ -13,7 +13,13 @@ impl Instance {
     /// Takes a message in. Once this has begun to wait for room, it goes on to its end even if the caller leaves,
     /// so that a repeat under the same key finds it.
     pub(crate) async fn accept(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
-        match self.try_accept(incoming)? {
+        let admission = self.try_accept(incoming)?;
+        self.settle(admission).await
+    }
+
+    /// Waits until it is known what came of a message, where that is not known at once.
+    pub(crate) async fn settle(self: &Arc<Self>, admission: Admission) -> Result<Admission, Problem> {
+        match admission {
             // In boxes, since these are rare.
             Admission::NoRoom(waiting) => Box::pin(self.accept_when_there_is_room(*waiting)).await,
             Admission::Arriving(repeat) => Box::pin(self.accept_after_the_first(*repeat)).await,
@@ -38,7 +44,8 @@ impl Instance {
         }
     }
 
-    fn try_accept(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
+    /// Takes a message in if that can be done at once; else [`Self::settle`] goes on.
+    pub(crate) fn try_accept(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Problem> {
         let permits = self.permits_for(&incoming);
         let mut state = self.lock();
         let said = state.log.events.end();

@@ -1,0 +1,348 @@
+//! A lane of its own for the one kind of request that comes thousands of times a second.
+//!
+//! A small POST to an agent that is there costs less to answer than hyper and the router take to bring it to its handler
+//! and the answer back: maps for both heads, boxes for bodies and futures, a state machine for all that HTTP can be. So
+//! a connection begins here. A request that is whole, small and plain is answered in place, and where its head is the
+//! one before but for the length of its body, as heads of one client are, the head is not even read. At the first
+//! request that is anything else the connection goes to hyper, with what was read of it, and stays there. So nothing is
+//! ever refused here, and no rule of HTTP is known here that hyper does not know better.
+
+use std::future::poll_fn;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use axum::response::IntoResponse;
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Response, StatusCode};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+use crate::answer_body::AnswerBody;
+use crate::answer_head;
+use crate::connection_timer::ConnectionTimer;
+use crate::counted::Counted;
+use crate::drain::Ticket;
+use crate::edge::{Caller, Edge};
+use crate::plain_head::{Found, HeadText, PlainHead};
+use crate::request_id::NewId;
+use crate::Problem;
+
+/// What one read takes at the most. It is on the stack: a connection at rest holds no memory for it.
+const READ: usize = 8 << 10;
+/// What is held of requests that are not whole, or not due.
+const HELD: usize = 16 << 10;
+/// Answers up to this size are copied behind their heads and sent in one piece.
+const COPIED: usize = 2 << 10;
+
+/// Answers plain requests.
+pub trait Lane: std::fmt::Debug + Send + Sync + 'static {
+    /// What is known of a request by its head.
+    type Known: Send + Sync + 'static;
+    /// An answer on its way.
+    type Answer: Future<Output = LaneAnswer> + Unpin + Send + 'static;
+
+    /// Reads the head of a POST, in which the length of its body is left out. `None` sends the connection to the router.
+    fn know(&self, head: &Parts) -> Option<Self::Known>;
+
+    /// Answers a request. The body is not empty.
+    fn answer(&self, known: &Self::Known, body: &[u8]) -> Self::Answer;
+}
+
+/// What is answered.
+#[derive(Debug)]
+pub enum LaneAnswer {
+    /// 200 with JSON.
+    Json(Bytes),
+    /// Anything else that is whole.
+    Other(Response<Bytes>),
+    /// A problem.
+    Problem(Problem),
+}
+
+/// No lane: every connection goes to the router.
+#[derive(Debug, Clone, Copy)]
+pub struct RouterOnly;
+
+impl Lane for RouterOnly {
+    type Known = std::convert::Infallible;
+    type Answer = std::future::Pending<LaneAnswer>;
+
+    fn know(&self, _head: &Parts) -> Option<Self::Known> {
+        None
+    }
+
+    fn answer(&self, known: &Self::Known, _body: &[u8]) -> Self::Answer {
+        match *known {}
+    }
+}
+
+/// How a connection leaves the lane.
+#[derive(Debug)]
+pub(crate) enum Parting {
+    /// It is over.
+    Over,
+    /// It goes on elsewhere, with this read of it already.
+    Unusual(Vec<u8>),
+}
+
+/// A connection in the lane.
+pub(crate) struct Conversation<'a, L: Lane> {
+    stream: &'a mut Counted,
+    edge: &'a Edge<L>,
+    ticket: &'a mut Ticket,
+    timer: &'a ConnectionTimer,
+    /// What was read and is not used: the beginning of a request, or more than one.
+    held: Vec<u8>,
+    last: Option<Last<L::Known>>,
+    /// What is being written; kept for its memory.
+    output: Vec<u8>,
+}
+
+/// The head of the last request, and everything that follows from it.
+struct Last<K> {
+    text: HeadText,
+    caller: Caller,
+    known: K,
+    /// What an answer's head says besides, as it is sent.
+    decoration: Vec<u8>,
+}
+
+/// What came of looking at some bytes.
+enum Look<A> {
+    /// A request begins, but is not whole.
+    More,
+    /// It is being answered; so many bytes of it are used.
+    Begun(A, usize),
+    /// Nothing for the lane.
+    Unusual,
+}
+
+/// What came of waiting for a request.
+enum Turn<A> {
+    Begun(A, Instant),
+    Leave(Parting),
+}
+
+impl<'a, L: Lane> Conversation<'a, L> {
+    pub(crate) fn new(
+        stream: &'a mut Counted,
+        edge: &'a Edge<L>,
+        ticket: &'a mut Ticket,
+        timer: &'a ConnectionTimer,
+    ) -> Self {
+        Self { stream, edge, ticket, timer, held: Vec::new(), last: None, output: Vec::new() }
+    }
+
+    /// Answers until the connection is over or leaves.
+    pub(crate) async fn hold(mut self) -> io::Result<Parting> {
+        loop {
+            let mut pause = self.timer.pause();
+            let turn = poll_fn(|context| {
+                let is_late = Pin::new(&mut pause).poll(context).is_ready();
+                self.poll_turn(context, is_late)
+            });
+            let (mut answer, started) = match turn.await? {
+                Turn::Begun(answer, started) => (answer, started),
+                Turn::Leave(parting) => return Ok(parting),
+            };
+            drop(pause);
+            let answered = poll_fn(|context| match Pin::new(&mut answer).poll(context) {
+                Poll::Ready(answer) => Poll::Ready(Some(answer)),
+                Poll::Pending => self.poll_presence(context).map(|()| None),
+            });
+            let Some(answer) = answered.await else {
+                self.edge.measures.abandoned.increment();
+                return Ok(Parting::Over);
+            };
+            let is_last = poll_fn(|context| Poll::Ready(self.ticket.is_told(context))).await;
+            let rest = self.write_down(answer, started, is_last);
+            self.send(rest).await?;
+            if is_last {
+                self.stream.shutdown().await?;
+                return Ok(Parting::Over);
+            }
+        }
+    }
+
+    /// Waits for a request and begins to answer it.
+    fn poll_turn(
+        &mut self,
+        context: &mut Context<'_>,
+        is_late: bool,
+    ) -> Poll<io::Result<Turn<L::Answer>>> {
+        if self.ticket.is_told(context) && self.held.is_empty() {
+            return Poll::Ready(Ok(Turn::Leave(Parting::Over)));
+        }
+        if is_late {
+            // Who has begun a request is hyper's to judge.
+            return Poll::Ready(Ok(Turn::Leave(self.part())));
+        }
+        // More than one request came at once.
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            if let Some(turn) = self.take(&held) {
+                return Poll::Ready(Ok(turn));
+            }
+        }
+        loop {
+            let mut room = [const { MaybeUninit::uninit() }; READ];
+            let mut buffer = ReadBuf::uninit(&mut room);
+            ready!(Pin::new(&mut *self.stream).poll_read(context, &mut buffer))?;
+            let read = buffer.filled();
+            if read.is_empty() {
+                return Poll::Ready(Ok(Turn::Leave(self.part())));
+            }
+            let turn = if self.held.is_empty() {
+                self.take(read)
+            } else {
+                let mut held = std::mem::take(&mut self.held);
+                held.extend_from_slice(read);
+                self.take(&held)
+            };
+            if let Some(turn) = turn {
+                return Poll::Ready(Ok(turn));
+            }
+        }
+    }
+
+    /// Leaves with nothing, or with the beginning of a request.
+    fn part(&mut self) -> Parting {
+        let held = std::mem::take(&mut self.held);
+        if held.is_empty() { Parting::Over } else { Parting::Unusual(held) }
+    }
+
+    /// Takes what was read, and holds what of it is not used.
+    fn take(&mut self, bytes: &[u8]) -> Option<Turn<L::Answer>> {
+        let started = Instant::now();
+        match self.look(bytes) {
+            Look::Begun(answer, used) => {
+                self.held.extend_from_slice(&bytes[used..]);
+                Some(Turn::Begun(answer, started))
+            }
+            Look::More if bytes.len() <= HELD => {
+                self.held.extend_from_slice(bytes);
+                None
+            }
+            Look::More | Look::Unusual => Some(Turn::Leave(Parting::Unusual(bytes.to_vec()))),
+        }
+    }
+
+    fn look(&mut self, bytes: &[u8]) -> Look<L::Answer> {
+        let familiar = self.last.as_ref().and_then(|last| last.text.find(bytes));
+        let (head_length, body_length) = match familiar {
+            Some(lengths) => lengths,
+            None => match PlainHead::find(bytes) {
+                Found::More => return Look::More,
+                Found::Unusual => return Look::Unusual,
+                Found::Head(head) => {
+                    let lengths = (head.text.len(), head.body_length);
+                    if !self.learn(head) {
+                        return Look::Unusual;
+                    }
+                    lengths
+                }
+            },
+        };
+        let (Some(last), Some(end)) = (&self.last, head_length.checked_add(body_length)) else {
+            return Look::Unusual;
+        };
+        if end > HELD {
+            return Look::Unusual;
+        }
+        match bytes.get(head_length..end) {
+            Some(body) => Look::Begun(self.edge.lane.answer(&last.known, body), end),
+            None => Look::More,
+        }
+    }
+
+    /// Whether the head is one for this lane; then it is remembered.
+    fn learn(&mut self, head: PlainHead) -> bool {
+        let PlainHead { parts, text, .. } = head;
+        if self.edge.exposure.admit(&parts).is_err() {
+            return false;
+        }
+        let Some(known) = self.edge.lane.know(&parts) else { return false };
+        let caller = self.edge.caller(&parts);
+        let mut headers = HeaderMap::new();
+        self.edge.exposure.decorate(caller.origin.as_ref(), &mut headers);
+        let mut decoration = Vec::new();
+        answer_head::write_headers(&mut decoration, &headers);
+        self.last = Some(Last { text, caller, known, decoration });
+        true
+    }
+
+    /// Ready when the client has left. What it sends meanwhile is held, within bounds.
+    fn poll_presence(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.held.len() < HELD {
+            let mut room = [const { MaybeUninit::uninit() }; READ];
+            let mut buffer = ReadBuf::uninit(&mut room);
+            match ready!(Pin::new(&mut *self.stream).poll_read(context, &mut buffer)) {
+                Ok(()) if !buffer.filled().is_empty() => self.held.extend_from_slice(buffer.filled()),
+                Ok(()) | Err(_) => return Poll::Ready(()),
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Writes an answer down, and returns of its body what is too long for that.
+    fn write_down(&mut self, answer: LaneAnswer, started: Instant, is_last: bool) -> Bytes {
+        let output = &mut self.output;
+        output.clear();
+        let Some(Last { caller, decoration, .. }) = &self.last else { return Bytes::new() };
+        let now = Instant::now();
+        let body = match answer {
+            LaneAnswer::Json(body) => {
+                let given = caller.request_id.as_ref().and_then(|given| given.to_str().ok());
+                let new = given.is_none().then(NewId::draw);
+                let request_id = given.or(new.as_ref().map(NewId::as_str)).unwrap_or_default();
+                self.edge.note(caller, request_id, now - started, StatusCode::OK, None);
+                output.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n");
+                output.extend_from_slice(decoration);
+                output.extend_from_slice(b"x-request-id: ");
+                output.extend_from_slice(request_id.as_bytes());
+                output.extend_from_slice(b"\r\n");
+                body
+            }
+            other => {
+                let response = match other {
+                    LaneAnswer::Other(response) => response.map(AnswerBody::Whole),
+                    LaneAnswer::Json(body) => Response::new(AnswerBody::Whole(body)),
+                    LaneAnswer::Problem(problem) => problem.into_response().map(AnswerBody::Routed),
+                };
+                let response = self.edge.conclude(caller, caller.name(), now - started, response);
+                let (mut parts, body) = response.into_parts();
+                parts.headers.remove(http::header::CONTENT_LENGTH);
+                answer_head::write_status(output, parts.status);
+                answer_head::write_headers(output, &parts.headers);
+                match body {
+                    AnswerBody::Whole(body) => body,
+                    // A problem's body is always replaced by one that names the request.
+                    AnswerBody::Routed(_) => Bytes::new(),
+                }
+            }
+        };
+        answer_head::write_end(output, body.len(), is_last, now);
+        if body.len() > COPIED {
+            return body;
+        }
+        output.extend_from_slice(&body);
+        Bytes::new()
+    }
+
+    async fn send(&mut self, body: Bytes) -> io::Result<()> {
+        let stream = &mut *self.stream;
+        let mut output = &self.output[..];
+        // Nearly always all of it goes at once.
+        while !output.is_empty() {
+            let count = poll_fn(|context| Pin::new(&mut *stream).poll_write(context, output)).await?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            output = &output[count..];
+        }
+        if body.is_empty() { Ok(()) } else { stream.write_all(&body).await }
+    }
+}
