@@ -18,8 +18,8 @@ use hyper::body::Incoming;
 use tower::Service;
 
 use crate::answer_body::AnswerBody;
-use crate::measures::EdgeMeasures;
 use crate::lane::{Lane, RouterOnly};
+use crate::measures::EdgeMeasures;
 use crate::request_id::{self, NewId, REQUEST_ID};
 use crate::route_table::{RouteIndex, RouteTable};
 use crate::trace_context::TraceContext;

@@ -20,6 +20,7 @@ use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
+use crate::Problem;
 use crate::answer_body::AnswerBody;
 use crate::answer_head;
 use crate::connection_timer::ConnectionTimer;
@@ -28,7 +29,6 @@ use crate::drain::Ticket;
 use crate::edge::{Caller, Edge};
 use crate::plain_head::{Found, HeadText, PlainHead};
 use crate::request_id::NewId;
-use crate::Problem;
 
 /// What one read takes at the most. It is on the stack: a connection at rest holds no memory for it.
 const READ: usize = 8 << 10;
@@ -168,11 +168,7 @@ impl<'a, L: Lane> Conversation<'a, L> {
     }
 
     /// Waits for a request and begins to answer it.
-    fn poll_turn(
-        &mut self,
-        context: &mut Context<'_>,
-        is_late: bool,
-    ) -> Poll<io::Result<Turn<L::Answer>>> {
+    fn poll_turn(&mut self, context: &mut Context<'_>, is_late: bool) -> Poll<io::Result<Turn<L::Answer>>> {
         if self.ticket.is_told(context) && self.held.is_empty() {
             return Poll::Ready(Ok(Turn::Leave(Parting::Over)));
         }
@@ -239,7 +235,7 @@ impl<'a, L: Lane> Conversation<'a, L> {
                 Found::Unusual => return Look::Unusual,
                 Found::Head(head) => {
                     let lengths = (head.text.len(), head.body_length);
-                    if !self.learn(head) {
+                    if !self.learn(*head) {
                         return Look::Unusual;
                     }
                     lengths
@@ -346,3 +342,7 @@ impl<'a, L: Lane> Conversation<'a, L> {
         if body.is_empty() { Ok(()) } else { stream.write_all(&body).await }
     }
 }
+
+#[cfg(test)]
+#[path = "lane_tests.rs"]
+mod tests;

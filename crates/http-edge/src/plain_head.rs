@@ -21,7 +21,7 @@ pub(crate) enum Found {
     More,
     /// Anything else.
     Unusual,
-    Head(PlainHead),
+    Head(Box<PlainHead>),
 }
 
 /// A head that is plain.
@@ -50,9 +50,8 @@ impl PlainHead {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(&bytes[..bytes.len().min(LONGEST)]) {
-            Ok(httparse::Status::Complete(length)) => {
-                Self::of(&request, &bytes[..length]).map_or(Found::Unusual, Found::Head)
-            }
+            Ok(httparse::Status::Complete(length)) => Self::of(&request, &bytes[..length])
+                .map_or(Found::Unusual, |head| Found::Head(Box::new(head))),
             Ok(httparse::Status::Partial) if bytes.len() < LONGEST => Found::More,
             Ok(httparse::Status::Partial) | Err(_) => Found::Unusual,
         }
@@ -103,8 +102,7 @@ impl HeadText {
         let digits = rest.iter().take(MOST_DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();
         let (length, rest) = rest.split_at(digits);
         let body_length = number(length).filter(|number| *number > 0)?;
-        rest.starts_with(&self.after)
-            .then_some((self.before.len() + digits + self.after.len(), body_length))
+        rest.starts_with(&self.after).then_some((self.before.len() + digits + self.after.len(), body_length))
     }
 }
 
@@ -123,3 +121,7 @@ fn number(digits: &[u8]) -> Option<usize> {
     }
     Some(digits.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')))
 }
+
+#[cfg(test)]
+#[path = "plain_head_tests.rs"]
+mod tests;

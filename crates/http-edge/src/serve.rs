@@ -26,12 +26,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until `stop`, then waits at most `drain` for what is under way.
-pub async fn serve<L: Lane>(
-    listener: TcpListener,
-    edge: Edge<L>,
-    stop: CancellationToken,
-    drain: Duration,
-) {
+pub async fn serve<L: Lane>(listener: TcpListener, edge: Edge<L>, stop: CancellationToken, drain: Duration) {
     let service = EdgeService(Arc::new(edge));
     let connections = Drain::new();
     loop {
