@@ -184,7 +184,7 @@ fn without_a_setting_a_message_may_have_32_mib_and_a_longer_one_is_refused_befor
     assert_eq!(problem["limit"], 32 << 20);
 }
 
-/// An address that has to be decoded goes through the router, one that has not goes past it.
+/// An address that has to be decoded goes to the router, one that has not stays in the lane.
 #[test]
 fn every_spelling_of_an_address_leads_to_the_same_instance_and_the_same_answers() {
     let server = Server::start();
@@ -203,7 +203,7 @@ fn every_spelling_of_an_address_leads_to_the_same_instance_and_the_same_answers(
         ("", &[]),
     ];
     for (body, headers) in requests {
-        let [past, through] = ["ab", "%61b"].map(|id| {
+        let [lane, router] = ["ab", "%61b"].map(|id| {
             let post = server.post(id, body).header("X-Request-Id", "the-same");
             headers.iter().fold(post, |post, (name, value)| post.header(name, value)).send()
         });
@@ -213,11 +213,11 @@ fn every_spelling_of_an_address_leads_to_the_same_instance_and_the_same_answers(
             head.sort();
             (response.status, head, response.text().to_owned())
         };
-        assert_eq!(shown(&past), shown(&through), "{body} with {headers:?}");
+        assert_eq!(shown(&lane), shown(&router), "{body} with {headers:?}");
     }
     for query in ["agent=mock", "agent=fault&agent=fault"] {
-        let [past, through] = ["ab", "%61b"]
+        let [lane, router] = ["ab", "%61b"]
             .map(|id| server.request("POST", &format!("/v1/acp/{id}?{query}")).body(MESSAGE).send());
-        assert_eq!((past.status, past.status >= 400), (through.status, true), "{query}");
+        assert_eq!((lane.status, lane.status >= 400), (router.status, true), "{query}");
     }
 }
