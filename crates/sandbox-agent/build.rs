@@ -29,7 +29,9 @@ fn main() -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => compress_all(chosen, &embedded)?,
     }
-    for watched in [built.as_path(), fallback.as_path(), document.as_path(), Path::new("build.rs")] {
+    // The last two are read by the linker of the static binary, of which Cargo knows nothing.
+    let [order, linker] = ["start-order.txt", "link.sh"].map(|name| here.join("../../packaging").join(name));
+    for watched in [&*built, &*fallback, &*document, Path::new("build.rs"), &*order, &*linker] {
         println!("cargo:rerun-if-changed={}", watched.display());
     }
     println!("cargo:rustc-env=INSPECTOR_FILES={}", embedded.display());
