@@ -12,12 +12,12 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::response::IntoResponse;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode, header};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 use crate::Problem;
@@ -285,52 +285,58 @@ impl<'a, L: Lane> Conversation<'a, L> {
 
     /// Writes an answer down, and returns of its body what is too long for that.
     fn write_down(&mut self, answer: LaneAnswer, started: Instant, is_last: bool) -> Bytes {
-        let output = &mut self.output;
-        output.clear();
-        let Some(Last { caller, decoration, .. }) = &self.last else { return Bytes::new() };
+        self.output.clear();
         let now = Instant::now();
         let body = match answer {
-            LaneAnswer::Json(body) => {
-                let given = caller.request_id.as_ref().and_then(|given| given.to_str().ok());
-                let new = given.is_none().then(NewId::draw);
-                let request_id = given.or(new.as_ref().map(NewId::as_str)).unwrap_or_default();
-                self.edge.note(caller, request_id, now - started, StatusCode::OK, None);
-                output.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n");
-                output.extend_from_slice(decoration);
-                output.extend_from_slice(b"x-request-id: ");
-                output.extend_from_slice(request_id.as_bytes());
-                output.extend_from_slice(b"\r\n");
-                body
-            }
-            other => {
-                let response = match other {
-                    LaneAnswer::Other(response) => response.map(AnswerBody::Whole),
-                    LaneAnswer::Json(body) => Response::new(AnswerBody::Whole(body)),
-                    LaneAnswer::Problem(problem) => problem.into_response().map(AnswerBody::Routed),
-                };
-                let response = self.edge.conclude(caller, caller.name(), now - started, response);
-                let (mut parts, body) = response.into_parts();
-                parts.headers.remove(http::header::CONTENT_LENGTH);
-                answer_head::write_status(output, parts.status);
-                answer_head::write_headers(output, &parts.headers);
-                match body {
-                    AnswerBody::Whole(body) => body,
-                    // A problem's body is always replaced by one that names the request.
-                    AnswerBody::Routed(_) => Bytes::new(),
-                }
+            LaneAnswer::Json(body) => self.write_json_head(body, now - started),
+            LaneAnswer::Other(response) => self.write_head(response.map(AnswerBody::Whole), now - started),
+            LaneAnswer::Problem(problem) => {
+                self.write_head(problem.into_response().map(AnswerBody::Routed), now - started)
             }
         };
-        answer_head::write_end(output, body.len(), is_last, now);
+        answer_head::write_end(&mut self.output, body.len(), is_last, now);
         if body.len() > COPIED {
             return body;
         }
-        output.extend_from_slice(&body);
+        self.output.extend_from_slice(&body);
         Bytes::new()
     }
 
+    fn write_json_head(&mut self, body: Bytes, duration: Duration) -> Bytes {
+        let Some(Last { caller, decoration, .. }) = &self.last else { return body };
+        let given = caller.request_id.as_ref().and_then(|given| given.to_str().ok());
+        let new = given.is_none().then(NewId::draw);
+        let request_id = given.or(new.as_ref().map(NewId::as_str)).unwrap_or_default();
+        self.edge.note(caller, request_id, duration, StatusCode::OK, None);
+        let output = &mut self.output;
+        output.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n");
+        output.extend_from_slice(decoration);
+        output.extend_from_slice(b"x-request-id: ");
+        output.extend_from_slice(request_id.as_bytes());
+        output.extend_from_slice(b"\r\n");
+        body
+    }
+
+    fn write_head(&mut self, response: Response<AnswerBody>, duration: Duration) -> Bytes {
+        let Some(Last { caller, .. }) = &self.last else { return Bytes::new() };
+        let response = self.edge.conclude(caller, caller.name(), duration, response);
+        let (mut parts, body) = response.into_parts();
+        // It is written by whoever writes the end.
+        parts.headers.remove(header::CONTENT_LENGTH);
+        answer_head::write_status(&mut self.output, parts.status);
+        answer_head::write_headers(&mut self.output, &parts.headers);
+        match body {
+            AnswerBody::Whole(body) => body,
+            // A problem's body is always replaced by one that names the request.
+            AnswerBody::Routed(_) => Bytes::new(),
+        }
+    }
+
     async fn send(&mut self, body: Bytes) -> io::Result<()> {
-        let stream = &mut *self.stream;
-        let mut output = &self.output[..];
+        let (stream, mut output) = (&mut *self.stream, &self.output[..]);
+        if !body.is_empty() {
+            return stream.write_all_buf(&mut output.chain(body)).await;
+        }
         // Nearly always all of it goes at once.
         while !output.is_empty() {
             let count = poll_fn(|context| Pin::new(&mut *stream).poll_write(context, output)).await?;
@@ -339,7 +345,7 @@ impl<'a, L: Lane> Conversation<'a, L> {
             }
             output = &output[count..];
         }
-        if body.is_empty() { Ok(()) } else { stream.write_all(&body).await }
+        Ok(())
     }
 }
 
