@@ -8,6 +8,11 @@
 # the compiler's; with SANDBOX_AGENT_LINK=plain it is too, and the names stay in the program.
 set -eu
 names=$(dirname "$0")/start-order.txt
+# Where the settings of `.cargo/config.toml` are overruled, the compiler does not know which linker this is.
+case ${1:-} in
+-flavor) ;;
+*) set -- -flavor gnu "$@" ;;
+esac
 # Packed relocations: a static program relocates itself when it starts, and what it reads for that is a few kilobytes
 # instead of half a megabyte, in the file, in the server's memory and in that of every supervisor. Functions that are the
 # same become one.

@@ -29,9 +29,12 @@ fn main() -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => compress_all(chosen, &embedded)?,
     }
-    // The last two are read by the linker of the static binary, of which Cargo knows nothing.
-    let [order, linker] = ["start-order.txt", "link.sh"].map(|name| here.join("../../packaging").join(name));
-    for watched in [&*built, &*fallback, &*document, Path::new("build.rs"), &*order, &*linker] {
+    // What the linker of the static binary reads, of which Cargo knows nothing.
+    let linker = ["start-order.txt", "link.sh", "plain-names.sh"];
+    let linker = linker.map(|name| here.join("../../packaging").join(name));
+    println!("cargo:rerun-if-env-changed=SANDBOX_AGENT_LINK");
+    let others = [built.as_path(), fallback.as_path(), document.as_path(), Path::new("build.rs")];
+    for watched in others.into_iter().chain(linker.iter().map(PathBuf::as_path)) {
         println!("cargo:rerun-if-changed={}", watched.display());
     }
     println!("cargo:rustc-env=INSPECTOR_FILES={}", embedded.display());

@@ -4,13 +4,14 @@
 //! counts. One alarm a connection goes off now and then; a wait that was there when the alarm was set and still is has
 //! taken too long. So a client has at least the time it is given and at most twice that.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use hyper::rt::{Sleep, Timer};
+use tokio::task::coop::unconstrained;
 
 /// The timer of one connection, for hyper and for the lane before it.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ impl Default for ConnectionTimer {
 impl ConnectionTimer {
     /// The connection's future, with the one alarm it needs.
     pub(crate) fn drive<F: Future + Unpin>(self, connection: F, limit: Duration) -> Timed<F> {
+        // What was before this connection's future, if anything, has seen it.
+        self.waits.is_over.store(false, Ordering::Relaxed);
         Timed { connection, waits: self.waits, limit, alarm: None }
     }
 
@@ -132,7 +135,8 @@ impl<F: Future + Unpin> Future for Timed<F> {
                         return Poll::Pending;
                     }
                     let mut sleep = Box::pin(tokio::time::sleep(this.limit));
-                    if sleep.as_mut().poll(context).is_pending() {
+                    // It is polled this once, so it must not be put off because the task has done much already.
+                    if pin!(unconstrained(sleep.as_mut())).poll(context).is_pending() {
                         this.alarm = Some(Alarm { sleep, wait });
                         return Poll::Pending;
                     }
@@ -145,6 +149,8 @@ impl<F: Future + Unpin> Future for Timed<F> {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+
+    use tokio::task::coop::{consume_budget, has_budget_remaining};
 
     use super::*;
 
@@ -180,5 +186,25 @@ mod tests {
             poll_fn(|context| Poll::Ready(pause.as_mut().poll(context).is_pending())).await
         });
         assert!(timer.drive(connection, limit).await, "the new wait has only begun");
+    }
+
+    /// Whoever makes the task do so much at once that it has to let others go first still has its time limited.
+    #[tokio::test]
+    async fn a_task_that_has_done_its_share_still_sets_its_alarm() {
+        let timer = ConnectionTimer::default();
+        let hyper = timer.clone();
+        let limit = Duration::from_millis(50);
+        let connection = Box::pin(async move {
+            poll_fn(|context| {
+                while has_budget_remaining() {
+                    let _ = pin!(consume_budget()).poll(context);
+                }
+                Poll::Ready(())
+            })
+            .await;
+            hyper.pause().await;
+        });
+        let timed = tokio::spawn(timer.drive(connection, limit));
+        tokio::time::timeout(Duration::from_secs(20), timed).await.expect("the alarm goes off").unwrap();
     }
 }

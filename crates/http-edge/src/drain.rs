@@ -3,13 +3,14 @@
 //! A connection is asked by looking at a flag whenever it has something to do anyway. It is woken for the flag by a
 //! watch, which it registers with once: a task has one waker for all its life.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::sync::watch;
+use tokio::task::coop::unconstrained;
 
 /// All connections of a server.
 #[derive(Debug)]
@@ -61,7 +62,8 @@ impl Ticket {
         // Registering comes before the look at the flag, so that it cannot be missed.
         if !self.is_registered {
             self.is_registered = true;
-            let _ = self.notice.as_mut().poll(context);
+            // It is polled this once, so it must not be put off because the task has done much already.
+            let _ = pin!(unconstrained(self.notice.as_mut())).poll(context);
         }
         self.is_closing.load(Ordering::Acquire)
     }
@@ -84,10 +86,16 @@ impl<C: GracefulConnection> Future for Watched<C> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<C::Output> {
         let this = &mut *self;
-        if !this.was_told && this.ticket.is_told(context) {
-            this.was_told = true;
-            this.connection.as_mut().graceful_shutdown();
+        // First, so that a request that was read before is not dropped: a connection that has looked at nothing yet ends
+        // at once when it is told to.
+        if let Poll::Ready(output) = this.connection.as_mut().poll(context) {
+            return Poll::Ready(output);
         }
+        if this.was_told || !this.ticket.is_told(context) {
+            return Poll::Pending;
+        }
+        this.was_told = true;
+        this.connection.as_mut().graceful_shutdown();
         this.connection.as_mut().poll(context)
     }
 }

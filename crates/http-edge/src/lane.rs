@@ -18,6 +18,7 @@ use axum::response::IntoResponse;
 use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode, header};
+use measures::Counter;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 use crate::Problem;
@@ -126,6 +127,21 @@ enum Turn<A> {
     Leave(Parting),
 }
 
+/// A request on its way. Dropped before its time when the client leaves.
+struct Unanswered<'a>(&'a Counter);
+
+impl Unanswered<'_> {
+    fn over(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.0.increment();
+    }
+}
+
 impl<'a, L: Lane> Conversation<'a, L> {
     pub(crate) fn new(
         stream: &'a mut Counted,
@@ -149,14 +165,13 @@ impl<'a, L: Lane> Conversation<'a, L> {
                 Turn::Leave(parting) => return Ok(parting),
             };
             drop(pause);
+            let unanswered = Unanswered(&self.edge.measures.abandoned);
             let answered = poll_fn(|context| match Pin::new(&mut answer).poll(context) {
                 Poll::Ready(answer) => Poll::Ready(Some(answer)),
                 Poll::Pending => self.poll_presence(context).map(|()| None),
             });
-            let Some(answer) = answered.await else {
-                self.edge.measures.abandoned.increment();
-                return Ok(Parting::Over);
-            };
+            let Some(answer) = answered.await else { return Ok(Parting::Over) };
+            unanswered.over();
             let is_last = poll_fn(|context| Poll::Ready(self.ticket.is_told(context))).await;
             let rest = self.write_down(answer, started, is_last);
             self.send(rest).await?;
@@ -173,8 +188,9 @@ impl<'a, L: Lane> Conversation<'a, L> {
             return Poll::Ready(Ok(Turn::Leave(Parting::Over)));
         }
         if is_late {
-            // Who has begun a request is hyper's to judge.
-            return Poll::Ready(Ok(Turn::Leave(self.part())));
+            // The time is for heads. How long a body may take is not for the lane to judge.
+            let has_head = !matches!(PlainHead::find(&self.held), Found::More);
+            return Poll::Ready(Ok(Turn::Leave(if has_head { self.part() } else { Parting::Over })));
         }
         // More than one request came at once.
         if !self.held.is_empty() {
@@ -270,9 +286,9 @@ impl<'a, L: Lane> Conversation<'a, L> {
         true
     }
 
-    /// Ready when the client has left. What it sends meanwhile is held, within bounds.
+    /// Ready when the client has left. Whoever has sent more has not, as far as is looked: those requests come next.
     fn poll_presence(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        while self.held.len() < HELD {
+        while self.held.is_empty() {
             let mut room = [const { MaybeUninit::uninit() }; READ];
             let mut buffer = ReadBuf::uninit(&mut room);
             match ready!(Pin::new(&mut *self.stream).poll_read(context, &mut buffer)) {

@@ -374,9 +374,41 @@ async fn hold_for(limit: Duration, sent: &'static str) -> Parting {
 }
 
 #[tokio::test]
-async fn who_sends_nothing_for_too_long_is_let_go_and_who_has_begun_is_hypers() {
+async fn who_sends_no_head_for_too_long_is_let_go_and_who_takes_long_for_a_body_is_hypers() {
     let limit = Duration::from_millis(50);
     assert!(matches!(hold_for(limit, "").await, Parting::Over));
-    let begun = "POST /v1/lane/a HTTP/1.1\r\n";
+    assert!(matches!(hold_for(limit, "POST /v1/lane/a HTTP/1.1\r\n").await, Parting::Over));
+    let begun = "POST /v1/lane/a HTTP/1.1\r\ncontent-length: 2\r\n\r\nx";
     assert!(matches!(hold_for(limit, begun).await, Parting::Unusual(read) if read == begun.as_bytes()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_says_it_sends_no_more_behind_two_requests_gets_the_first_answer() {
+    let server = Server::start(Exposure::default()).await;
+    let mut client = server.connect();
+    client.send(&[post("/v1/lane/a", "", "wait"), post("/v1/lane/a", "", "next")].concat());
+    client.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    until("the request waits", || server.waiting.load(Ordering::SeqCst) == 1).await;
+    tokio::time::sleep(MOMENT).await;
+    server.gate.add_permits(1);
+    assert_eq!(client.answer().body, "a:wait");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_the_end_a_request_that_was_begun_is_answered_also_by_the_router() {
+    let server = Server::start(Exposure::default()).await;
+    let (mut lane, mut router) = (server.connect(), server.connect());
+    for client in [&mut lane, &mut router] {
+        assert_eq!(client.ask(&post("/v1/lane/a", "", "x")).body, "a:x");
+        client.send("POST /");
+    }
+    tokio::time::sleep(MOMENT).await;
+    server.stop.cancel();
+    tokio::time::sleep(MOMENT).await;
+    lane.send(post("/v1/lane/a", "", "y").strip_prefix("POST /").unwrap());
+    assert_eq!(lane.answer().body, "a:y");
+    router.send(post("/elsewhere", "", "y").strip_prefix("POST /").unwrap());
+    assert_eq!(router.answer().body, "router:y");
+    assert!(lane.is_over() && router.is_over());
+    server.serving.await.unwrap();
 }
