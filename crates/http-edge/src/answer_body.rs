@@ -9,17 +9,11 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 
 /// What is sent behind the head of an answer.
 #[derive(Debug)]
-pub enum AnswerBody {
+pub(crate) enum AnswerBody {
     /// All of it; empty when it is sent.
     Whole(Bytes),
     /// What the router's handlers made.
     Routed(Body),
-}
-
-impl From<Body> for AnswerBody {
-    fn from(body: Body) -> Self {
-        Self::Routed(body)
-    }
 }
 
 impl From<String> for AnswerBody {
@@ -30,8 +24,7 @@ impl From<String> for AnswerBody {
 
 impl AnswerBody {
     /// Nothing.
-    #[must_use]
-    pub const fn empty() -> Self {
+    pub(crate) const fn empty() -> Self {
         Self::Whole(Bytes::new())
     }
 }

@@ -35,10 +35,7 @@ impl Token {
     }
 
     fn matches(&self, given: &str) -> bool {
-        let (own, given) = (self.0.as_bytes(), given.as_bytes());
-        // Every byte is looked at, whatever it holds; only whether the length is right can be told from the time.
-        let difference = own.iter().zip(given).fold(0, |difference, (one, other)| difference | (one ^ other));
-        difference == 0 && given.len() == own.len()
+        is_same(self.0.as_bytes(), given.as_bytes())
     }
 }
 
@@ -205,6 +202,12 @@ pub enum OpenNetwork {
     Wanted,
     /// Nothing was said.
     Refused,
+}
+
+/// Looks at every byte, whatever it holds: only whether the length is right can be told from the time.
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let difference = one.iter().zip(other).fold(0, |difference, (one, other)| difference | (one ^ other));
+    difference == 0 && one.len() == other.len()
 }
 
 fn needs_token(path: &str) -> bool {

@@ -9,14 +9,14 @@
 //! - [`routes`]: a router that remembers what it was given.
 //! - [`edge`]: what happens to every request, whatever its route.
 //! - [`lane`]: where a connection begins, and small messages are answered; its parts are `plain_head`, `answer_head`.
-//! - [`answer_body`]: what is sent behind the head of an answer.
+//! - `answer_body`: what is sent behind the head of an answer.
 //! - [`measures`]: what is counted of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
 //! - [`trace_context`]: the caller's place in a distributed trace.
 //! - [`serve`]: accepting connections and letting go of them.
 //! - [`sse`]: the frame around a stream of server-sent events.
 
-pub mod answer_body;
+mod answer_body;
 mod answer_head;
 pub mod codes;
 mod connection_timer;
@@ -38,7 +38,6 @@ pub mod serve;
 pub mod sse;
 pub mod trace_context;
 
-pub use answer_body::AnswerBody;
 pub use codes::Code;
 pub use edge::{Answered, Edge, RequestListener};
 pub use exposure::{Exposure, ExposureError, Origin, Token};

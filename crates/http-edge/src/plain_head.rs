@@ -6,6 +6,8 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
 
+use crate::exposure::is_same;
+
 /// The longest head that is looked at.
 const LONGEST: usize = 4 << 10;
 /// More headers than anybody sends.
@@ -103,16 +105,11 @@ impl HeadText {
         let (length, rest) = rest.split_at(digits);
         let body_length = number(length).filter(|number| *number > 0)?;
         let after = rest.get(..self.after.len())?;
+        // In a time that tells nothing: a token stands in the head, and a proxy may send requests of many clients over one
+        // connection. None of them may learn how much of another's head it has guessed.
         (is_same(before, &self.before) & is_same(after, &self.after))
             .then_some((before.len() + digits + after.len(), body_length))
     }
-}
-
-/// Looks at every byte, whatever it holds. A token stands in the head, and a proxy may send requests of many clients over
-/// one connection: the time this takes must not tell one of them how much of another's head it has guessed.
-fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let difference = one.iter().zip(other).fold(0, |difference, (one, other)| difference | (one ^ other));
-    difference == 0 && one.len() == other.len()
 }
 
 /// Whether a header says nothing of how the connection goes on.
