@@ -1,7 +1,7 @@
-//! The bridge as the API document describes it: what its events carry, and its operations in one piece.
+//! The door as the API document describes it: its operations, and what its events carry.
 //!
 //! Nothing in here runs in a server; see `http_edge::document`. Messages and events are written as text, never built
-//! from these types, so a test holds them against what the server really sends.
+//! from these types, so a test compares them with what the server really sends.
 
 #![allow(dead_code, reason = "shapes to be described, never values")]
 
@@ -12,10 +12,9 @@ use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{OpenApi, PartialSchema, ToSchema};
 
-use crate::exit_record::ExitReport;
-use crate::instance::{InstanceList, Summary};
+use crate::wire::{ExitReport, InstanceList, WireInstance};
 
-/// The operations of the bridge.
+/// The operations of this door.
 #[derive(Debug, OpenApi)]
 #[openapi(
     paths(
@@ -25,7 +24,7 @@ use crate::instance::{InstanceList, Summary};
         crate::http::delete::delete
     ),
     components(schemas(
-        crate::server_id::ServerId,
+        crate::http::PathId,
         JsonRpcMessage,
         JsonRpcCall,
         JsonRpcResponse,
@@ -39,13 +38,13 @@ use crate::instance::{InstanceList, Summary};
         AnsweredEvent,
         FailedEvent,
         ExitReport,
-        Summary,
+        WireInstance,
         InstanceList,
         InstanceEvent,
         InstanceChange
     ))
 )]
-pub struct BridgeDocument;
+pub struct AcpDocument;
 
 /// A JSON-RPC id: a string, a number or null. `1` is not `"1"`.
 #[derive(Debug)]

@@ -1,42 +1,22 @@
-//! One agent process on stdio behind one HTTP endpoint.
+//! ACP agent instances over HTTP: `/v1/acp` and `/v1/acp/{server_id}`.
 //!
-//! A message walks one way:
+//! A thin door on [`acp_instances::Instances`]. It turns requests into calls, events into server-sent events, and every
+//! engine error into a problem document, in exactly one place ([`to_problem`]). It decides nothing about instances.
 //!
 //! ```text
-//! HTTP body -> envelope -> instance -> stdin          (http::post, envelope, instance::arrive, instance::stdin)
-//! stdout -> envelope -> log -> server-sent events     (instance::stdout, envelope, log, stream)
+//! POST body -> http::body (size, memory) -> Instances::send -> http::post (the answer)
+//! Instances::subscribe -> stream -> frame (server-sent events) -> GET
 //! ```
-//!
-//! The bytes of a message are never rebuilt; the only thing read is the JSON-RPC envelope. This crate knows
-//! nothing of agents, files or configuration: a [`Launcher`] says what to start.
 
-mod awaited;
-mod bridge;
-mod budget;
-mod clock;
 mod document;
-mod envelope;
-mod exit_record;
+mod door;
+mod frame;
 mod http;
-mod idempotency;
-mod instance;
-mod launcher;
-mod limits;
-mod log;
 mod measures;
-mod pending;
-mod registry;
-mod request_id;
-mod server_id;
-mod shared;
+mod problem;
 mod stream;
+mod wire;
 
-pub use bridge::Bridge;
-pub use document::BridgeDocument;
-pub use envelope::{Envelope, EnvelopeError};
-pub use exit_record::{ExitReason, ExitReport};
-pub use instance::{AwaitingSummary, InstanceStatus, Summary};
-pub use launcher::{BoxFuture, Launcher, Prepared};
-pub use limits::Limits;
-pub use request_id::RequestId;
-pub use server_id::ServerId;
+pub use document::AcpDocument;
+pub use door::{AcpDoor, DoorSettings};
+pub use problem::{start_failure_to_problem, to_problem};

@@ -1,17 +1,21 @@
-//! `acp-http-adapter`: the bridge alone, for one agent.
+//! `acp-http-adapter`: the door alone, for one agent.
 //!
-//! Every server id runs the command given after `--`. It listens on loopback only; whoever wants tokens, more
-//! agents or files takes `sandbox-agent`.
+//! Every server id runs the command given after `--`. It listens on loopback only. For tokens, more agents or files, use
+//! `sandbox-agent`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acp_http_adapter::{BoxFuture, Bridge, Launcher, Limits, Prepared};
+use acp_http_adapter::{AcpDoor, DoorSettings};
+use acp_instances::{
+    BoxFuture, Caller, Instances, Launcher, Limits, LocalInstances, Prepared, Shutdown, StartFailure,
+    StartStep,
+};
 use clap::Parser;
 use http_edge::serve::with_fallbacks;
-use http_edge::{Code, Edge, Exposure, Problem};
+use http_edge::{Edge, Exposure};
 use process_supervisor::LaunchSpec;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -39,12 +43,17 @@ impl Launcher for OneAgent {
         Some("agent")
     }
 
-    fn resolve<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Problem>> {
-        let only = || Problem::new(Code::UnknownAgent, "there is one agent here, and it needs no name");
+    fn resolve<'a>(
+        &'a self,
+        agent: &'a str,
+        _caller: &'a Caller,
+    ) -> BoxFuture<'a, Result<String, StartFailure>> {
+        let only =
+            || StartFailure::new(StartStep::UnknownAgent, "there is one agent here, and it needs no name");
         Box::pin(std::future::ready(if agent == "agent" { Ok(agent.to_owned()) } else { Err(only()) }))
     }
 
-    fn prepare<'a>(&'a self, _agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>> {
+    fn prepare<'a>(&'a self, _agent: &'a str) -> BoxFuture<'a, Result<Prepared, StartFailure>> {
         Box::pin(std::future::ready(Ok(Prepared::without_lease(self.0.clone()))))
     }
 }
@@ -68,10 +77,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> std::io::Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::INFO).init();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run_until_told(arguments))
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run_until_signal(arguments))
 }
 
-async fn run_until_told(arguments: Arguments) -> std::io::Result<()> {
+async fn run_until_signal(arguments: Arguments) -> std::io::Result<()> {
     let mut words = arguments.command.into_iter();
     let spec = LaunchSpec {
         program: words.next().unwrap_or_default(),
@@ -81,19 +90,23 @@ async fn run_until_told(arguments: Arguments) -> std::io::Result<()> {
     };
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port))).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let bridge = Bridge::new(Limits::default(), Arc::new(OneAgent(spec)));
+    let instances: Arc<dyn Instances> =
+        Arc::new(LocalInstances::new(Limits::default(), Arc::new(OneAgent(spec))));
+    let door = AcpDoor::new(Arc::clone(&instances), DoorSettings::default());
     let exposure = Exposure { token: None, loopback_only: true, origins: Vec::new() };
     let stop = CancellationToken::new();
-    let edge = Edge::new(with_fallbacks(bridge.routes().into_router()), exposure);
-    let (serving, stopped) = (bridge.clone(), stop.clone());
-    let serving = tokio::spawn(async move { serving.serve(listener, edge, stopped, DRAIN * 8).await });
+    let edge = Edge::new(with_fallbacks(door.routes().into_router()), exposure);
+    let stopped = stop.clone();
+    let serving = tokio::spawn(async move { door.serve(listener, edge, stopped, DRAIN * 8).await });
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     stop.cancel();
-    bridge.shut_down().await;
+    if let Err(error) = instances.shutdown(Shutdown::End).await {
+        tracing::error!(%error, "cannot end the agents");
+    }
     let _ = tokio::time::timeout(DRAIN, serving).await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The body of an answer: mostly a few bytes that are there, which need no box; else whatever the router gave.
+//! The body of an answer. A whole body needs no box; the router's bodies come in one.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,12 +7,12 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-/// What is sent behind the head of an answer.
+/// The body of an answer.
 #[derive(Debug)]
 pub(crate) enum AnswerBody {
-    /// All of it; empty when it is sent.
+    /// The whole body; empty once it was sent.
     Whole(Bytes),
-    /// What the router's handlers made.
+    /// A body of one of the router's handlers.
     Routed(Body),
 }
 
@@ -23,7 +23,7 @@ impl From<String> for AnswerBody {
 }
 
 impl AnswerBody {
-    /// Nothing.
+    /// A body without bytes.
     pub(crate) const fn empty() -> Self {
         Self::Whole(Bytes::new())
     }

@@ -126,6 +126,8 @@ codes! {
     MemoryBudgetExhausted = "memory_budget_exhausted", SERVICE_UNAVAILABLE, "Memory budget exhausted";
     /// The server is shutting down.
     ServerStopping = "server_stopping", SERVICE_UNAVAILABLE, "Server is stopping";
+    /// The instance cannot be reached right now. Try again after `Retry-After`.
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Temporarily unavailable";
     /// The agent did not answer in time. The answer, if it still comes, is on the stream.
     RequestTimeout = "request_timeout", GATEWAY_TIMEOUT, "No answer in time";
     /// There is no such file or directory.

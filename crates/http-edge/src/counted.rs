@@ -1,4 +1,4 @@
-//! A connection whose bytes are counted, one addition a system call.
+//! A connection whose bytes are counted: one addition per system call.
 
 use std::io;
 use std::pin::Pin;
@@ -11,28 +11,20 @@ use tokio::net::TcpStream;
 
 use crate::measures::EdgeMeasures;
 
-/// What is shorter goes out in one piece: copying it costs less than the system's way of gathering the pieces.
+/// Up to this size, head and body are copied together and sent with one `write`: that costs less than `writev`.
 const SMALL: usize = 512;
 
 /// A connection while it is open.
 #[derive(Debug)]
 pub(crate) struct Counted {
     stream: TcpStream,
-    /// What was read and given back, to be read again first.
-    unread: Vec<u8>,
     measures: Arc<EdgeMeasures>,
     _open: Held,
 }
 
 impl Counted {
     pub(crate) fn new(stream: TcpStream, measures: &Arc<EdgeMeasures>) -> Self {
-        Self { stream, unread: Vec::new(), measures: Arc::clone(measures), _open: measures.connected() }
-    }
-
-    /// Gives back what was read last.
-    pub(crate) fn give_back(&mut self, read: Vec<u8>) {
-        debug_assert!(self.unread.is_empty(), "only once");
-        self.unread = read;
+        Self { stream, measures: Arc::clone(measures), _open: measures.connected() }
     }
 
     fn wrote(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -49,15 +41,6 @@ impl AsyncRead for Counted {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.unread.is_empty() {
-            let count = self.unread.len().min(buffer.remaining());
-            buffer.put_slice(&self.unread[..count]);
-            self.unread.drain(..count);
-            if self.unread.is_empty() {
-                self.unread = Vec::new();
-            }
-            return Poll::Ready(Ok(()));
-        }
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         let count = buffer.filled().len() - before;
@@ -91,7 +74,7 @@ impl AsyncWrite for Counted {
         let mut together = [0; SMALL];
         let mut rest = &mut together[..];
         for slice in slices {
-            // They fit, as was just counted.
+            // The slices fit: their total was compared with `SMALL` above.
             let _ = io::Write::write(&mut rest, slice);
         }
         let result = Pin::new(&mut self.stream).poll_write(context, &together[..total]);

@@ -8,40 +8,39 @@
 //! - [`query`]: query strings, with errors that name the parameter.
 //! - [`routes`]: a router that remembers what it was given.
 //! - [`edge`]: what happens to every request, whatever its route.
-//! - [`lane`]: where a connection begins, and small messages are answered; its parts are `plain_head`, `answer_head`.
-//! - `answer_body`: what is sent behind the head of an answer.
+//! - [`direct_route`]: one hot route that is served in front of the router.
+//! - `service`: the edge as hyper calls it; `answer_body` is the body of its answers.
 //! - [`measures`]: what is counted of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
 //! - [`trace_context`]: the caller's place in a distributed trace.
-//! - [`serve`]: accepting connections and letting go of them.
+//! - [`serve`]: accepting connections, and closing them when the server stops.
 //! - [`sse`]: the frame around a stream of server-sent events.
 
 mod answer_body;
-mod answer_head;
 pub mod codes;
-mod connection_timer;
 mod counted;
+pub mod direct_route;
 pub mod document;
-mod drain;
 pub mod edge;
 pub mod exposure;
-pub mod lane;
 pub mod measures;
 pub mod negotiate;
-mod plain_head;
 pub mod problem;
 pub mod query;
 mod request_id;
 pub mod route_table;
 pub mod routes;
 pub mod serve;
+mod service;
 pub mod sse;
+#[cfg(test)]
+mod test_client;
 pub mod trace_context;
 
 pub use codes::Code;
+pub use direct_route::{DirectRoute, RouterOnly};
 pub use edge::{Answered, Edge, RequestListener};
 pub use exposure::{Exposure, ExposureError, Origin, Token};
-pub use lane::{Lane, LaneAnswer, RouterOnly};
 pub use measures::EdgeMeasures;
 pub use problem::Problem;
 pub use query::Query;

@@ -2,6 +2,8 @@
 //!
 //! What the client sees is the problem's `detail`; what only the log should see never goes in here.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -19,7 +21,7 @@ pub struct Problem(Box<Parts>);
 struct Parts {
     code: Code,
     detail: String,
-    extras: Vec<(&'static str, Value)>,
+    extras: Vec<(Cow<'static, str>, Value)>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -33,8 +35,8 @@ impl Problem {
 
     /// Adds a typed extra, such as `exitCode`.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.0.extras.push((name, value.into()));
+    pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
+        self.0.extras.push((name.into(), value.into()));
         self
     }
 

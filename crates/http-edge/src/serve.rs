@@ -1,6 +1,7 @@
-//! Accepting connections and letting go of them.
+//! Accepting connections, and closing them when the server stops.
 
 use std::error::Error;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,75 +11,102 @@ use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::time::Timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection_timer::ConnectionTimer;
 use crate::counted::Counted;
-use crate::drain::{Drain, Ticket};
-use crate::edge::{Edge, EdgeService};
-use crate::lane::{Conversation, Lane, Parting};
+use crate::direct_route::DirectRoute;
+use crate::edge::Edge;
+use crate::service::EdgeService;
 use crate::{Code, Problem};
 
-/// How long a client may take to send its headers; at the most, twice that.
+/// How long a client may take to send the head of a request, counted from the connection or from the answer before it.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait after a failed accept (out of descriptors, mostly) before trying again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until `stop`, then waits at most `drain` for what is under way.
-pub async fn serve<L: Lane>(listener: TcpListener, edge: Edge<L>, stop: CancellationToken, drain: Duration) {
-    let service = EdgeService(Arc::new(edge));
-    let connections = Drain::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = stop.cancelled() => break,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                spawn_connection(&connections, stream, service.clone());
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+/// Serves until `stop`, then waits at most `drain` for requests in flight.
+pub async fn serve<D: DirectRoute>(
+    listener: TcpListener,
+    edge: Edge<D>,
+    stop: CancellationToken,
+    drain: Duration,
+) {
+    Server::new(edge, HEADER_TIMEOUT, drain).run(listener, stop).await;
+}
+
+/// What all connections share. Tests set a shorter `header_timeout`.
+pub(crate) struct Server<D: DirectRoute> {
+    edge: Arc<Edge<D>>,
+    http: auto::Builder<TokioExecutor>,
+    header_timeout: Duration,
+    drain: Duration,
+}
+
+impl<D: DirectRoute> Server<D> {
+    pub(crate) fn new(edge: Edge<D>, header_timeout: Duration, drain: Duration) -> Self {
+        let mut http = auto::Builder::new(TokioExecutor::new());
+        http.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout);
+        http.http2().timer(TokioTimer::new());
+        Self { edge: Arc::new(edge), http, header_timeout, drain }
+    }
+
+    pub(crate) async fn run(self, listener: TcpListener, stop: CancellationToken) {
+        let connections = GracefulShutdown::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = stop.cancelled() => break,
+            };
+            match accepted {
+                Ok((stream, _)) => self.spawn_connection(stream, &connections),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
+        drop(listener);
+        if tokio::time::timeout(self.drain, connections.shutdown()).await.is_err() {
+            tracing::warn!("some connections did not end in time and were cut");
+        }
     }
-    drop(listener);
-    if tokio::time::timeout(drain, connections.finish()).await.is_err() {
-        tracing::warn!("some connections did not end in time and were cut");
+
+    fn spawn_connection(&self, stream: TcpStream, connections: &GracefulShutdown) {
+        // Small answers must not wait for a full packet.
+        let _ = stream.set_nodelay(true);
+        let stream = Counted::new(stream, &self.edge.measures);
+        let (service, first_request) = EdgeService::new(Arc::clone(&self.edge));
+        let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
+        let connection = connections.watch(connection);
+        let first_request = tokio::time::timeout(self.header_timeout, first_request);
+        tokio::spawn(async move {
+            if let Err(error) = run_connection(connection, first_request).await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
     }
 }
 
-fn spawn_connection<L: Lane>(connections: &Drain, stream: TcpStream, service: EdgeService<L>) {
-    // Small answers must not wait for a full packet.
-    let _ = stream.set_nodelay(true);
-    let stream = Counted::new(stream, &service.0.measures);
-    let ticket = connections.ticket();
-    tokio::spawn(async move {
-        if let Err(error) = converse(stream, service, ticket).await {
-            tracing::debug!(%error, "a connection ended early");
-        }
-    });
-}
+type ConnectionResult = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// One connection, in the lane first.
-async fn converse<L: Lane>(
-    mut stream: Counted,
-    service: EdgeService<L>,
-    mut ticket: Ticket,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let timer = ConnectionTimer::default();
-    let lane = Conversation::new(&mut stream, &service.0, &mut ticket, &timer);
-    let Parting::Unusual(read) = timer.clone().drive(Box::pin(lane.hold()), HEADER_TIMEOUT).await? else {
-        return Ok(());
-    };
-    stream.give_back(read);
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(timer.clone()).header_read_timeout(HEADER_TIMEOUT);
-    builder.http2().timer(TokioTimer::new());
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    timer.drive(ticket.watch(connection), HEADER_TIMEOUT).await
+/// Runs a connection to its end. A client that sends no request in time is cut here: the limit of hyper begins only when
+/// hyper knows the HTTP version, for which it may wait for 24 bytes.
+async fn run_connection(
+    connection: impl Future<Output = ConnectionResult>,
+    first_request: Timeout<oneshot::Receiver<()>>,
+) -> ConnectionResult {
+    let mut connection = pin!(connection);
+    tokio::select! {
+        result = &mut connection => return result,
+        in_time = first_request => {
+            let _ = in_time.map_err(|_elapsed| "the client sent no request in time")?;
+        }
+    }
+    connection.await
 }
 
 /// What a router answers for paths and methods that it does not have, as problems.
@@ -97,3 +125,7 @@ async fn method_not_allowed(request: Request<Body>) -> Response<Body> {
     debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
     response
 }
+
+#[cfg(test)]
+#[path = "serve_tests.rs"]
+mod tests;

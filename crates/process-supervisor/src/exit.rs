@@ -3,13 +3,14 @@
 use nix::sys::signal::Signal;
 
 /// How the agent's main process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// It returned this code.
     Code(i32),
     /// This signal ended it.
     Signal(i32),
-    /// The supervisor itself was killed, so nobody saw the agent end.
+    /// The supervisor itself was killed, so the exit was not observed.
     Unknown,
 }
 

@@ -18,6 +18,7 @@ mod children;
 mod exit;
 mod init;
 mod launch;
+mod pipe_size;
 mod program;
 mod supervise;
 mod tree;
@@ -26,6 +27,7 @@ mod wire;
 pub use exit::Exit;
 pub use init::become_init_if_first_process;
 pub use launch::{Control, Events, LaunchError, Launched, TreeEvent, launch};
+pub use pipe_size::PipeSize;
 pub use program::own_program;
 pub use wire::LaunchSpec;
 

@@ -1,13 +1,12 @@
-//! The catalog as the bridge's source of agents.
+//! The catalog as the engine's source of agents.
 
 use std::ffi::{OsStr, OsString};
 
-use acp_http_adapter::{BoxFuture, Launcher, Prepared};
+use acp_instances::{BoxFuture, Caller, Launcher, Prepared, StartFailure, StartStep};
 use agent_catalog::{Catalog, CatalogError, LaunchCommand, VersionLease};
-use http_edge::{Code, Problem};
 use process_supervisor::LaunchSpec;
 
-/// Variables that are the server's own and no agent's business.
+/// Variables of the server that agents must not see.
 const OWN_VARIABLES: [&str; 2] = ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE"];
 
 fn is_own(name: &OsStr) -> bool {
@@ -27,16 +26,17 @@ impl CatalogLauncher {
 }
 
 impl Launcher for CatalogLauncher {
-    fn resolve<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Problem>> {
+    fn resolve<'a>(&'a self, agent: &'a str, _: &'a Caller) -> BoxFuture<'a, Result<String, StartFailure>> {
         Box::pin(async move {
             if self.catalog.is_known(agent).await {
-                return Ok(self.catalog.canonical(agent).map_err(|error| to_problem(&error))?.to_string());
+                let id = self.catalog.canonical(agent).map_err(|error| to_start_failure(&error))?;
+                return Ok(id.to_string());
             }
             let mut detail = format!("there is no agent `{agent}`; GET /v1/agents lists those there are");
             if let Some(reason) = self.catalog.registry().cached().problem {
                 detail += &format!(". The ACP registry could not be asked: {reason}");
             }
-            Err(Problem::new(Code::UnknownAgent, detail).with("agent", agent))
+            Err(StartFailure::new(StartStep::UnknownAgent, detail).with("agent", agent))
         })
     }
 
@@ -44,9 +44,9 @@ impl Launcher for CatalogLauncher {
         self.catalog.canonical(named).is_ok_and(|id| id.as_str() == bound)
     }
 
-    fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, Problem>> {
+    fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, StartFailure>> {
         Box::pin(async move {
-            let command = self.catalog.launch(agent).await.map_err(|error| to_problem(&error))?;
+            let command = self.catalog.launch(agent).await.map_err(|error| to_start_failure(&error))?;
             Ok(self.to_prepared(command))
         })
     }
@@ -80,39 +80,38 @@ impl Drop for HeldVersion {
     }
 }
 
-/// The one place where a failure of the catalog becomes a problem.
-pub(crate) fn to_problem(error: &CatalogError) -> Problem {
+/// The one place where a failure of the catalog becomes the reason why an agent did not start.
+pub(crate) fn to_start_failure(error: &CatalogError) -> StartFailure {
     let detail = error.to_string();
+    let failure = |step| StartFailure::new(step, detail.clone());
     match error {
         CatalogError::UnknownAgent { agent } => {
-            Problem::new(Code::UnknownAgent, format!("{detail}; GET /v1/agents lists those there are"))
-                .with("agent", agent.as_str())
+            let detail = format!("{detail}; GET /v1/agents lists those there are");
+            StartFailure::new(StartStep::UnknownAgent, detail).with("agent", agent.as_str())
         }
-        CatalogError::InvalidAgentId { .. } => Problem::new(Code::UnknownAgent, detail),
+        CatalogError::InvalidAgentId { .. } => failure(StartStep::UnknownAgent),
         CatalogError::AgentNotInstalled { agent, .. } => {
             let detail = format!("{detail} (--require-preinstall is set, so using it does not install it)");
-            Problem::new(Code::AgentNotInstalled, detail).with("agent", agent.as_str())
+            StartFailure::new(StartStep::NotInstalled, detail).with("agent", agent.as_str())
         }
         CatalogError::RuntimeMissing { runtime, .. } => {
-            Problem::new(Code::RuntimeMissing, detail).with("runtime", runtime.as_str())
+            failure(StartStep::RuntimeMissing).with("runtime", runtime.as_str())
         }
-        CatalogError::InstallFailed { agent, step, output_tail, .. } => {
-            Problem::new(Code::InstallFailed, detail)
-                .with("agent", agent.as_str())
-                .with("step", step.as_str())
-                .with("outputTail", output_tail.as_str())
-        }
+        CatalogError::InstallFailed { agent, step, output_tail, .. } => failure(StartStep::InstallFailed)
+            .with("agent", agent.as_str())
+            .with("step", step.as_str())
+            .with("outputTail", output_tail.as_str()),
         CatalogError::ProbeFailed { output_tail, .. } => {
-            Problem::new(Code::InstallFailed, detail).with("outputTail", output_tail.as_str())
+            failure(StartStep::InstallFailed).with("outputTail", output_tail.as_str())
         }
-        CatalogError::Storage { no_space: true, .. } => Problem::new(Code::NoSpace, detail),
+        CatalogError::Storage { no_space: true, .. } => failure(StartStep::NoSpace),
         CatalogError::VersionUnavailable { agent, .. } => {
-            Problem::new(Code::VersionUnavailable, detail).with("agent", agent.as_str())
+            failure(StartStep::VersionUnavailable).with("agent", agent.as_str())
         }
         CatalogError::NoSource { .. }
         | CatalogError::UnsupportedPlatform { .. }
         | CatalogError::Storage { .. }
         | CatalogError::BundleInvalid { .. }
-        | CatalogError::Configuration { .. } => Problem::new(Code::InstallFailed, detail),
+        | CatalogError::Configuration { .. } => failure(StartStep::InstallFailed),
     }
 }

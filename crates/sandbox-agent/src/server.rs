@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acp_http_adapter::Bridge;
-use agent_catalog::{Catalog, CatalogError};
+use acp_http_adapter::{AcpDoor, DoorSettings};
+use acp_instances::{Instances, Shutdown};
+use agent_catalog::CatalogError;
 use http_edge::Edge;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -14,13 +15,13 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::launcher::CatalogLauncher;
+use crate::engine::{Engine, Wrap};
 use crate::notify::Notifier;
 use crate::routes::{Configuration, Files, Services};
-use crate::settings::{EffectiveLimits, ServerArguments, Settings, SettingsError};
+use crate::settings::{EffectiveLimits, EngineSettings, ServerArguments, Settings, SettingsError};
 
 /// How long ending all agents may take; within the ten seconds that most orchestrators give.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
+pub(crate) const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
 /// How long connections may take to finish after that.
 const DRAIN: Duration = Duration::from_secs(1);
 
@@ -41,10 +42,10 @@ pub(crate) enum ServerError {
     Runtime(#[from] io::Error),
 }
 
-/// Runs the server until it is told to stop.
-pub(crate) fn run(arguments: &ServerArguments) -> Result<(), ServerError> {
+/// Runs the server until a signal, or the end of standard input, stops it.
+pub(crate) fn run(arguments: &ServerArguments, wrap: Wrap) -> Result<(), ServerError> {
     let settings = Settings::settle(arguments)?;
-    crate::logs::start(&settings.log_filter, settings.log_format);
+    crate::logs::start(&settings.log_filter, settings.engine.log_format);
     hide_from_agents();
     if settings.token_in_command_line {
         tracing::warn!(
@@ -52,7 +53,7 @@ pub(crate) fn run(arguments: &ServerArguments) -> Result<(), ServerError> {
         );
     }
     let runtime = runtime()?;
-    let result = runtime.block_on(run_until_told(settings));
+    let result = runtime.block_on(run_until_stopped(settings, wrap));
     // Whatever still blocks a thread (a slow disk) must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(200));
     result
@@ -74,13 +75,12 @@ pub(crate) fn hide_from_agents() {
     }
 }
 
-async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
-    // First of all: whoever sees the server ready may tell it to stop.
-    let told_to_stop = Signals::register()?;
+async fn run_until_stopped(settings: Settings, wrap: Wrap) -> Result<(), ServerError> {
+    // Before the server is ready: from then on a signal must stop it in good order.
+    let signals = Signals::register()?;
     let stop_with_stdin = settings.stop_with_stdin;
-    let running = Running::start(settings).await?;
-    // On standard output, for whoever started this to read the port from.
-    // In one piece: a reader that has its line may close the pipe.
+    let running = Running::start(settings, wrap).await?;
+    // On standard output, so that the program that started this can read the port.
     announce(&mut io::stdout().lock(), running.address());
     tracing::info!(address = %running.address(), version = crate::routes::VERSION, "ready");
     let notifier = Notifier::from_environment();
@@ -88,7 +88,7 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
     notifier.feed_watchdog();
 
     tokio::select! {
-        () = told_to_stop.wait() => {}
+        () = signals.wait() => {}
         () = standard_input_ends(), if stop_with_stdin => {}
     }
     tracing::info!("stopping");
@@ -100,9 +100,9 @@ async fn run_until_told(settings: Settings) -> Result<(), ServerError> {
 
 /// A server that serves.
 #[derive(Debug)]
-pub(crate) struct Running {
+struct Running {
     address: SocketAddr,
-    bridge: Bridge,
+    instances: Arc<dyn Instances>,
     stop: CancellationToken,
     serving: JoinHandle<()>,
     #[cfg(feature = "otlp")]
@@ -111,27 +111,31 @@ pub(crate) struct Running {
 
 impl Running {
     /// Listens and serves, in the background.
-    pub(crate) async fn start(settings: Settings) -> Result<Self, ServerError> {
+    async fn start(settings: Settings, wrap: Wrap) -> Result<Self, ServerError> {
         let listener = listen(&settings.addresses).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        let limits = EffectiveLimits::of(&settings.limits, &settings.files);
+        let EngineSettings { limits, catalog, .. } = settings.engine;
+        let door_settings =
+            DoorSettings { max_message_bytes: limits.max_message_bytes, ..DoorSettings::default() };
+        let effective = EffectiveLimits::of(&limits, &settings.files);
         let files = Files::open(&settings.files, stop.clone())?;
-        let configuration = Configuration::open(&settings.catalog.data_dir, files.workspace())?;
-        let catalog = Catalog::new(settings.catalog)?;
-        let bridge = Bridge::new(settings.limits, Arc::new(CatalogLauncher::new(catalog.clone())));
-        let services = Services { bridge: bridge.clone(), catalog, files, configuration, limits };
+        let configuration = Configuration::open(&catalog.data_dir, files.workspace())?;
+        let engine = Engine::new(limits, catalog, wrap)?;
+        let instances = Arc::clone(&engine.instances);
+        let door = AcpDoor::new(Arc::clone(&instances), door_settings);
+        let services = Services { engine, door: door.clone(), files, configuration, limits: effective };
         let (router, measures) = crate::routes::all(services);
         let edge = Edge::new(router, settings.exposure).measured(measures);
         #[cfg(feature = "otlp")]
         let (edge, exporting) = crate::otlp::attach(edge);
-        let (serving, stopped) = (bridge.clone(), stop.clone());
+        let stopped = stop.clone();
         let serving = tokio::spawn(async move {
-            serving.serve(listener, edge, stopped, SHUTDOWN_LIMIT + DRAIN).await;
+            door.serve(listener, edge, stopped, SHUTDOWN_LIMIT + DRAIN).await;
         });
         Ok(Self {
             address,
-            bridge,
+            instances,
             stop,
             serving,
             #[cfg(feature = "otlp")]
@@ -140,15 +144,20 @@ impl Running {
     }
 
     /// Where it listens.
-    pub(crate) const fn address(&self) -> SocketAddr {
+    const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Ends every agent, then the connections.
-    pub(crate) async fn stop(self) {
+    async fn stop(self) {
         self.stop.cancel();
-        if tokio::time::timeout(SHUTDOWN_LIMIT, self.bridge.shut_down()).await.is_err() {
-            tracing::error!("some agents did not end in time; their supervisors finish the work");
+        let ending = self.instances.shutdown(Shutdown::End);
+        match tokio::time::timeout(SHUTDOWN_LIMIT, ending).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "not every agent could be ended"),
+            Err(_) => {
+                tracing::error!("some agents did not end in time; their supervisors finish the work");
+            }
         }
         let _ = tokio::time::timeout(DRAIN, self.serving).await;
         #[cfg(feature = "otlp")]
@@ -156,12 +165,12 @@ impl Running {
     }
 }
 
-/// Says where the server is, in one write. Whoever reads only the first line and closes the pipe, or gave no pipe at
-/// all, must not end the server by it, as a failing `println!` would.
+/// Prints where the server is, in one write. A reader that closes the pipe after the first line, or a missing pipe, must
+/// not end the server, as a failing `println!` would.
 fn announce(out: &mut impl io::Write, address: SocketAddr) {
     let text = format!("listening on http://{address}\ninspector at http://{address}/ui/\n");
     if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        tracing::debug!(%error, "nobody reads standard output");
+        tracing::debug!(%error, "standard output is closed");
     }
 }
 
@@ -191,15 +200,15 @@ impl Signals {
     }
 }
 
-/// Waits until whoever started the server has let go of its input: by closing it, or by ending in any way at all.
+/// Waits until the program that started the server closes its end of standard input, or ends.
 async fn standard_input_ends() {
-    let (tell, told) = oneshot::channel();
-    // A thread that nobody waits for: a read that blocks would keep the runtime from ending.
+    let (ended, end) = oneshot::channel();
+    // A thread outside the runtime: a blocked read would keep the runtime from ending.
     std::thread::spawn(move || {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        let _ = tell.send(());
+        let _ = ended.send(());
     });
-    let _ = told.await;
+    let _ = end.await;
 }
 
 #[cfg(test)]

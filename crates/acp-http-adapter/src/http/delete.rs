@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use http::StatusCode;
-use http_edge::{Code, Problem, problems};
+use http_edge::{Problem, problems};
 
-use crate::instance::CloseReason;
-use crate::registry::Registry;
-use crate::server_id::ServerId;
+use super::PathId;
+use crate::door::DoorState;
+use crate::problem::to_problem;
 
-problems!(pub(crate) DeleteProblems: InvalidServerId, Internal);
+problems!(pub(crate) DeleteProblems: InvalidServerId, Internal, Unavailable);
 
 /// Ends an instance
 ///
@@ -21,17 +21,13 @@ problems!(pub(crate) DeleteProblems: InvalidServerId, Internal);
     path = "/v1/acp/{server_id}",
     operation_id = "closeInstance",
     tag = "instances",
-    params(("server_id" = ServerId, Path, example = "demo", description = "The client's own name for the instance.")),
+    params(("server_id" = PathId, Path, example = "demo", description = "The client's own name for the instance.")),
     responses((status = 204, description = "The instance and all its processes are gone."), DeleteProblems)
 )]
 pub(crate) async fn delete(
-    State(registry): State<Arc<Registry>>,
-    server_id: ServerId,
+    State(door): State<Arc<DoorState>>,
+    PathId(server_id): PathId,
 ) -> Result<StatusCode, Problem> {
-    if let Some(instance) = registry.find(server_id.as_str()) {
-        // In a task of its own: it goes on to its end whether or not the client stays.
-        let closing = tokio::spawn(async move { registry.close(&instance, CloseReason::Asked).await });
-        closing.await.map_err(|_| Problem::new(Code::Internal, "closing the instance went wrong"))?;
-    }
+    door.instances.close(&server_id).await.map_err(|error| to_problem(&error))?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
+use acp_instances::{From, Subscribe};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use http_edge::{Code, Problem, Query, negotiate, problems, query};
+use http_edge::{Problem, Query, negotiate, problems};
 
+use super::PathId;
+use super::cursor::{Replay, View, journal_cursor, message_cursor};
 use crate::document::StreamEvent;
-use crate::instance::{Instance, Phase};
-use crate::registry::Registry;
-use crate::server_id::ServerId;
-use crate::stream::{JournalCursor, JournalFeed, MessageCursor, MessageFeed, Replay, View, respond};
+use crate::door::DoorState;
+use crate::problem::to_problem;
+use crate::stream::{Shown, respond};
 
 problems!(pub(crate) StreamProblems:
-    InvalidServerId, InvalidParameter, InvalidCursor, UnknownServer, NotAcceptable, InstanceClosing);
+    InvalidServerId, InvalidParameter, InvalidCursor, UnknownServer, NotAcceptable, InstanceClosing, Unavailable);
 
 /// Streams what the agent says
 ///
@@ -28,7 +30,7 @@ problems!(pub(crate) StreamProblems:
     operation_id = "streamInstance",
     tag = "instances",
     params(
-        ("server_id" = ServerId, Path, example = "demo", description = "The client's own name for the instance."),
+        ("server_id" = PathId, Path, example = "demo", description = "The client's own name for the instance."),
         ("view" = inline(Option<View>), Query, description = "What to stream: the agent's messages, or both directions."),
         ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
         ("Last-Event-ID" = Option<String>, Header, pattern = "^(j?[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event seen: a number, or `j` and a number with `view=journal`."),
@@ -40,74 +42,31 @@ problems!(pub(crate) StreamProblems:
     )
 )]
 pub(crate) async fn stream(
-    State(registry): State<Arc<Registry>>,
-    server_id: ServerId,
+    State(door): State<Arc<DoorState>>,
+    PathId(server_id): PathId,
     request: Request,
 ) -> Result<Response, Problem> {
     negotiate::require_accept(request.headers(), "text/event-stream")?;
     let query = Query::of(request.uri());
-    let (view, replay) = (view_of(&query)?, replay_of(&query)?);
-    let instance = registry.find(server_id.as_str()).ok_or_else(|| {
-        Problem::new(
-            Code::UnknownServer,
-            format!("no instance has the id {server_id}; the first POST with ?agent= makes one"),
-        )
-    })?;
-    if matches!(instance.lock().phase, Phase::Closing | Phase::Gone(_)) {
-        return Err(instance.lock().refusal());
-    }
-    let heartbeat = registry.shared.limits.heartbeat;
-    Ok(match view {
-        View::Journal => {
-            let cursor = JournalCursor::of(request.headers(), replay)?;
-            if has_seen_the_whole_journal(&instance, cursor) {
-                return Ok(StatusCode::NO_CONTENT.into_response());
-            }
-            let changed = instance.watch_journal();
-            respond(JournalFeed::new(instance, cursor), changed, heartbeat)
+    let (view, replay) = (View::of(&query)?, Replay::of(&query)?);
+    let from = match view {
+        View::Messages => message_cursor(request.headers(), replay).map(From::Messages),
+        View::Journal => journal_cursor(request.headers(), replay).map(From::Journal),
+    };
+    let from = match from {
+        Ok(from) => from,
+        Err(problem) => {
+            // An unknown id is the more useful answer.
+            door.instances.get(&server_id).await.map_err(|error| to_problem(&error))?;
+            return Err(problem);
         }
-        View::Messages => {
-            let cursor = MessageCursor::of(request.headers(), replay)?;
-            if has_seen_the_end(&instance, cursor) {
-                return Ok(StatusCode::NO_CONTENT.into_response());
-            }
-            let changed = instance.watch();
-            respond(MessageFeed::new(instance, cursor), changed, heartbeat)
-        }
+    };
+    let subscribe = Subscribe { from, only_answers_to: None };
+    let subscribed = door.instances.subscribe(&server_id, subscribe).await;
+    let shown = if view == View::Messages { Shown::Messages } else { Shown::Journal };
+    Ok(match subscribed.map_err(|error| to_problem(&error))? {
+        Some(subscription) => respond(door, subscription, shown),
+        // This stops an `EventSource` from coming back for ever.
+        None => StatusCode::NO_CONTENT.into_response(),
     })
-}
-
-/// 204 is what stops an `EventSource` from coming back for ever.
-fn has_seen_the_end(instance: &Instance, cursor: MessageCursor) -> bool {
-    match (&instance.lock().phase, cursor) {
-        (Phase::Exited(record), MessageCursor::After(sequence)) => sequence >= record.event,
-        _ => false,
-    }
-}
-
-/// The same for a journal. A number that was never drawn is not the end but another life: that is told as a gap.
-fn has_seen_the_whole_journal(instance: &Instance, cursor: JournalCursor) -> bool {
-    let state = instance.lock();
-    match (&state.phase, cursor) {
-        (Phase::Exited(_), JournalCursor::After(journal)) => {
-            (state.log.newest_journal()..=instance.shared.newest_journal()).contains(&journal)
-        }
-        _ => false,
-    }
-}
-
-pub(super) fn view_of(query: &Query<'_>) -> Result<View, Problem> {
-    match query.one("view")? {
-        None | Some("messages") => Ok(View::Messages),
-        Some("journal") => Ok(View::Journal),
-        Some(other) => Err(query::invalid("view", format!("`view` is messages or journal, not `{other}`"))),
-    }
-}
-
-pub(super) fn replay_of(query: &Query<'_>) -> Result<Replay, Problem> {
-    match query.one("replay")? {
-        None | Some("all") => Ok(Replay::All),
-        Some("none") => Ok(Replay::Nothing),
-        Some(other) => Err(query::invalid("replay", format!("`replay` is all or none, not `{other}`"))),
-    }
 }

@@ -1,20 +1,23 @@
 //! `GET /v1/acp`: all instances, as a list or as one stream.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use acp_instances::{Page, Selection, ServerId, SubscribeAll, Summary};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
-use http_edge::{Code, Problem, Query, negotiate, problems};
+use http_edge::{Problem, Query, negotiate, problems};
 
-use super::get::{replay_of, view_of};
+use super::PathId;
+use super::cursor::{Replay, View, journal_cursor};
 use crate::document::ManyStreamEvent;
-use crate::instance::InstanceList;
-use crate::registry::Registry;
-use crate::server_id::ServerId;
-use crate::stream::{ManyFeed, Replay, Selection, View, respond};
+use crate::door::DoorState;
+use crate::problem::to_problem;
+use crate::stream::{Shown, respond};
+use crate::wire::InstanceList;
 
-problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCursor, NotAcceptable, Internal);
+problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCursor, NotAcceptable, Internal, Unavailable);
 
 /// Lists the instances, or streams many of them
 ///
@@ -27,7 +30,7 @@ problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCur
     operation_id = "listInstances",
     tag = "instances",
     params(
-        ("server" = Option<Vec<ServerId>>, Query, style = Form, explode, description = "Only these instances; may be repeated."),
+        ("server" = Option<Vec<PathId>>, Query, style = Form, explode, description = "Only these instances; may be repeated."),
         ("view" = inline(Option<View>), Query, description = "What to stream: the agents' messages, or both directions."),
         ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
         ("Last-Event-ID" = Option<String>, Header, pattern = "^(0|j[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event seen on this stream: `j` and a number."),
@@ -40,30 +43,41 @@ problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCur
         ListProblems
     )
 )]
-pub(crate) async fn list(
-    State(registry): State<Arc<Registry>>,
-    request: Request,
-) -> Result<Response, Problem> {
+pub(crate) async fn list(State(door): State<Arc<DoorState>>, request: Request) -> Result<Response, Problem> {
     let query = Query::of(request.uri());
-    let ids =
-        query.all("server").map(ServerId::parse).collect::<Result<std::collections::HashSet<_>, _>>()?;
-    let selection = if ids.is_empty() { Selection::All } else { Selection::These(ids) };
-    let view = view_of(&query)?;
-    let cursor = ManyFeed::cursor_of(request.headers(), replay_of(&query)?)?;
+    let ids = query.all("server").map(PathId::parse).collect::<Result<HashSet<_>, _>>()?;
+    let view = View::of(&query)?;
+    let from = journal_cursor(request.headers(), Replay::of(&query)?)?;
     if wants_stream(request.headers()) {
-        let (changed, heartbeat) = (registry.shared.watch(), registry.shared.limits.heartbeat);
-        return Ok(respond(ManyFeed::new(registry, selection, view, cursor), changed, heartbeat));
+        let selection = if ids.is_empty() { Selection::All } else { Selection::These(ids) };
+        let subscribe = SubscribeAll { selection, with_sent: view == View::Journal, from };
+        let subscription =
+            door.instances.subscribe_all(subscribe).await.map_err(|error| to_problem(&error))?;
+        return Ok(respond(door, subscription, Shown::Many));
     }
     negotiate::require_accept(request.headers(), "application/json")?;
-    let list = serde_json::to_string(&InstanceList { servers: registry.summaries(|id| selection.has(id)) })
-        .map_err(|error| Problem::new(Code::Internal, format!("cannot write the list: {error}")))?;
+    let only = (!ids.is_empty()).then(|| ids.into_iter().collect());
+    let list = InstanceList::new(&all_pages(&door, only).await?).to_json();
     let mut response = Response::new(list.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
-/// Only who asks for a stream by name gets one: `*/*` is a person with curl.
+async fn all_pages(door: &DoorState, only: Option<Vec<ServerId>>) -> Result<Vec<Summary>, Problem> {
+    let mut page = Page { only, ..Page::default() };
+    let mut all = Vec::new();
+    loop {
+        let listing = door.instances.list(page.clone()).await.map_err(|error| to_problem(&error))?;
+        all.extend(listing.instances);
+        match listing.next {
+            Some(next) => page.after = Some(next),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// True when the client names the media type of streams. `*/*` is a person with curl, who gets the list.
 fn wants_stream(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::ACCEPT)

@@ -1,9 +1,11 @@
-//! The HTTP endpoints of the bridge: `/v1/acp` and `/v1/acp/{server_id}`.
+//! The endpoints of the door.
 
 mod body;
+mod cursor;
 pub(crate) mod delete;
 pub(crate) mod get;
 pub(crate) mod list;
+mod path;
 pub(crate) mod post;
 mod prefer;
 
@@ -11,14 +13,15 @@ use std::sync::Arc;
 
 use http_edge::Routes;
 
-use crate::registry::Registry;
+pub(crate) use self::path::PathId;
+use crate::door::DoorState;
 
 /// The routes, without fallbacks.
-pub(crate) fn routes(registry: Arc<Registry>) -> Routes {
+pub(crate) fn routes(door: Arc<DoorState>) -> Routes {
     Routes::new()
         .get("/v1/acp", list::list)
         .get("/v1/acp/{server_id}", get::stream)
         .post("/v1/acp/{server_id}", post::post)
         .delete("/v1/acp/{server_id}", delete::delete)
-        .with_state(registry)
+        .with_state(door)
 }

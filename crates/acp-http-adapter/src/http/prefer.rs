@@ -7,10 +7,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// How a client wants to be answered.
+/// How a client wants its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Preferences {
-    /// An answer on the stream is as good.
+    /// The answer may come on the stream.
     pub(super) respond_async: bool,
     /// How long the client wants to wait.
     pub(super) wait: Option<Duration>,
@@ -33,12 +33,12 @@ impl Preferences {
         preferences
     }
 
-    /// Whether nothing is to be waited for.
+    /// True when the client does not want to wait at all.
     pub(super) const fn at_once(self) -> bool {
         self.respond_async && self.wait.is_none()
     }
 
-    /// What `Preference-Applied` says of an answer that was given in this way.
+    /// The `Preference-Applied` header of an answer that honours these preferences.
     pub(super) fn applied(self) -> Option<HeaderValue> {
         let text = match (self.respond_async, self.wait) {
             (true, None) => return Some(HeaderValue::from_static("respond-async")),

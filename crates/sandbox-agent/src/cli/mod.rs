@@ -32,6 +32,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use self::error::CliError;
 use self::exit::Exit;
 use self::output::Format;
+use crate::engine::Wrap;
 use crate::settings::ServerArguments;
 
 /// How long threads may take to tidy up after a command that was interrupted.
@@ -95,12 +96,12 @@ impl Command {
 }
 
 /// Runs what the command line asks for.
-pub(crate) fn run() -> ExitCode {
+pub(crate) fn run(wrap: Wrap) -> ExitCode {
     let command = Arguments::parse().command;
     let format = command.format();
     let result = match command {
-        Command::Server(arguments) => crate::server::run(&arguments).map_err(CliError::from),
-        Command::Prompt(arguments) => prompt::run(&arguments),
+        Command::Server(arguments) => crate::server::run(&arguments, wrap).map_err(CliError::from),
+        Command::Prompt(arguments) => prompt::run(&arguments, wrap),
         Command::Install(arguments) => in_runtime(install::run(arguments)),
         Command::Agents(arguments) => in_runtime(agents::run(arguments)),
         Command::Fs(arguments) => in_runtime(fs::run(arguments)),

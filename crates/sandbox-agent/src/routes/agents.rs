@@ -1,6 +1,9 @@
 //! `/v1/agents`: which agents there are, how they are, and installing them.
 
-use acp_http_adapter::{Bridge, InstanceStatus, Summary};
+use std::sync::Arc;
+
+use acp_http_adapter::{start_failure_to_problem, to_problem};
+use acp_instances::{InstanceStatus, Instances, Page, Summary};
 use agent_catalog::{
     AgentInfo, Catalog, CatalogError, InstallOutcome, InstallRequest, ServerState, ServerStatus,
 };
@@ -11,7 +14,7 @@ use http_edge::{Code, Problem, Query, Routes, negotiate};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::launcher::to_problem;
+use crate::launcher::to_start_failure;
 
 /// The longest body an install request may have.
 const MAX_BODY: usize = 64 << 10;
@@ -19,15 +22,15 @@ const MAX_BODY: usize = 64 << 10;
 #[derive(Debug, Clone)]
 struct Agents {
     catalog: Catalog,
-    bridge: Bridge,
+    instances: Arc<dyn Instances>,
 }
 
-pub(super) fn routes(catalog: Catalog, bridge: Bridge) -> Routes {
+pub(super) fn routes(catalog: Catalog, instances: Arc<dyn Instances>) -> Routes {
     Routes::new()
         .get("/v1/agents", list)
         .get("/v1/agents/{agent}", show)
         .post("/v1/agents/{agent}/install", install)
-        .with_state(Agents { catalog, bridge })
+        .with_state(Agents { catalog, instances })
 }
 
 /// All agents.
@@ -55,10 +58,10 @@ async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<Age
     if probe {
         // One after the other: an agent that starts is heavy.
         for info in found.iter_mut().filter(|info| info.installed) {
-            *info = agents.catalog.agent_probed(&info.id).await.map_err(|error| to_problem(&error))?;
+            *info = agents.catalog.agent_probed(&info.id).await.map_err(|error| failed(&error))?;
         }
     }
-    let running = agents.bridge.instances();
+    let running = agents.running().await?;
     for info in &mut found {
         info.server_status = Some(agents.status_of(info, &running));
     }
@@ -88,7 +91,7 @@ async fn show(
         agents.catalog.agent(&id.0).await
     };
     let mut info = found.map_err(|error| not_found_or(&error))?;
-    info.server_status = Some(agents.status_of(&info, &agents.bridge.instances()));
+    info.server_status = Some(agents.status_of(&info, &agents.running().await?));
     Ok(Json(info))
 }
 
@@ -135,17 +138,34 @@ async fn install_request(request: Request) -> Result<InstallRequest, Problem> {
     })
 }
 
+fn failed(error: &CatalogError) -> Problem {
+    start_failure_to_problem(&to_start_failure(error))
+}
+
 /// An agent in the path that does not exist is a missing resource, not a bad request.
 fn not_found_or(error: &CatalogError) -> Problem {
     match error {
         CatalogError::UnknownAgent { .. } | CatalogError::InvalidAgentId { .. } => {
             Problem::new(Code::AgentNotFound, format!("{error}; GET /v1/agents lists those there are"))
         }
-        _ => to_problem(error),
+        _ => failed(error),
     }
 }
 
 impl Agents {
+    /// The instances whose agent runs, from as many pages as there are.
+    async fn running(&self) -> Result<Vec<Summary>, Problem> {
+        let mut running = Vec::new();
+        let mut page = Page::default();
+        loop {
+            let listing = self.instances.list(page).await.map_err(|error| to_problem(&error))?;
+            let is_running = |instance: &Summary| instance.status == InstanceStatus::Running;
+            running.extend(listing.instances.into_iter().filter(is_running));
+            let Some(next) = listing.next else { return Ok(running) };
+            page = Page { after: Some(next), ..Page::default() };
+        }
+    }
+
     fn status_of(&self, info: &AgentInfo, running: &[Summary]) -> ServerStatus {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
@@ -153,7 +173,7 @@ impl Agents {
         let is_of = |name: &str| self.catalog.canonical(name).is_ok_and(|id| id.as_str() == info.id);
         let oldest = running
             .iter()
-            .filter(|instance| instance.status == InstanceStatus::Running && is_of(&instance.agent))
+            .filter(|instance| is_of(&instance.agent))
             .map(|instance| instance.created_at_ms)
             .min();
         ServerStatus {

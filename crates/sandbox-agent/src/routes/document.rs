@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use acp_http_adapter::{Bridge, BridgeDocument, Limits};
-use agent_catalog::{Catalog, CatalogOptions};
+use acp_http_adapter::{AcpDocument, AcpDoor, DoorSettings};
+use acp_instances::Limits;
+use agent_catalog::CatalogOptions;
 use http_edge::Problem;
 use sandbox_fs::Root;
 use serde_json::Value;
@@ -17,7 +18,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::{Configuration, Files, Services, agents, config, fs, health, metrics, openapi, removed, ui};
-use crate::launcher::CatalogLauncher;
+use crate::engine::Engine;
 use crate::settings::{EffectiveLimits, FileSettings};
 
 /// What the parts have in common.
@@ -64,7 +65,7 @@ fn document() -> Document {
         health::document::Document::openapi(),
         metrics::Document::openapi(),
         openapi::Document::openapi(),
-        BridgeDocument::openapi(),
+        AcpDocument::openapi(),
         agents::document::Document::openapi(),
         fs::document::Document::openapi(),
         config::document::Document::openapi(),
@@ -107,10 +108,11 @@ async fn every_route_is_in_the_document_and_nothing_else() {
     let settings = FileSettings { root, max_upload_bytes: None, max_upload_entries: None };
     let files = Files::open(&settings, CancellationToken::new()).unwrap();
     let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
-    let catalog = Catalog::new(CatalogOptions::new(folder.path())).unwrap();
-    let bridge = Bridge::new(Limits::default(), Arc::new(CatalogLauncher::new(catalog.clone())));
+    let options = CatalogOptions::new(folder.path());
+    let engine = Engine::new(Limits::default(), options, |instances| instances).unwrap();
+    let door = AcpDoor::new(Arc::clone(&engine.instances), DoorSettings::default());
     let limits = EffectiveLimits::of(&Limits::default(), &settings);
-    let (routes, _) = super::listed(Services { bridge, catalog, files, configuration, limits });
+    let (routes, _) = super::listed(Services { engine, door, files, configuration, limits });
 
     let served: BTreeSet<(String, String)> = routes
         .listed()

@@ -1,10 +1,11 @@
-//! `GET /metrics`: everything that is counted, for Prometheus and whoever reads its format.
+//! `GET /metrics`: everything that is counted, for Prometheus and every other reader of its format.
 //!
-//! Read only when it is asked for; nobody is ever told anything unasked.
+//! The server answers requests for it and never sends it anywhere on its own.
 
 use std::sync::Arc;
 
-use acp_http_adapter::Bridge;
+use acp_http_adapter::AcpDoor;
+use acp_instances::LocalInstances;
 use agent_catalog::Catalog;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -14,11 +15,12 @@ use measures::{CONTENT_TYPE, Exposition};
 
 use super::{Files, VERSION};
 
-/// Whoever counts something.
+/// Everything that counts.
 #[derive(Debug, Clone)]
 pub(super) struct Counting {
     pub(super) edge: Arc<EdgeMeasures>,
-    pub(super) bridge: Bridge,
+    pub(super) instances: LocalInstances,
+    pub(super) door: AcpDoor,
     pub(super) catalog: Catalog,
     pub(super) files: Files,
 }
@@ -41,11 +43,12 @@ pub(super) fn routes(counting: Counting) -> Routes {
     )
 ))]
 async fn metrics(State(counting): State<Counting>) -> Response {
-    let Counting { edge, bridge, catalog, files } = counting;
+    let Counting { edge, instances, door, catalog, files } = counting;
     let mut text = Exposition::default();
     text.gauge("sandbox_agent_build_info", "Always 1; its label is the version of the server.")
         .value(&[("version", VERSION)], 1);
-    bridge.expose(&mut text);
+    instances.expose(&mut text);
+    door.expose(&mut text);
     edge.expose(&mut text);
     let installs = catalog.install_counts();
     text.counter("sandbox_agent_installs_total", "Installs of agents, by how they ended.")

@@ -16,8 +16,7 @@ mod upload;
 
 use std::sync::Arc;
 
-use acp_http_adapter::Bridge;
-use agent_catalog::Catalog;
+use acp_http_adapter::AcpDoor;
 use axum::Router;
 use http_edge::serve::with_fallbacks;
 use http_edge::{EdgeMeasures, RouteTable, Routes};
@@ -25,13 +24,14 @@ use http_edge::{EdgeMeasures, RouteTable, Routes};
 pub(crate) use self::config::Configuration;
 pub(crate) use self::fs::Files;
 pub(crate) use self::health::VERSION;
+use crate::engine::Engine;
 use crate::settings::EffectiveLimits;
 
 /// What the routes stand on.
 #[derive(Debug, Clone)]
 pub(crate) struct Services {
-    pub(crate) bridge: Bridge,
-    pub(crate) catalog: Catalog,
+    pub(crate) engine: Engine,
+    pub(crate) door: AcpDoor,
     pub(crate) files: Files,
     pub(crate) configuration: Configuration,
     pub(crate) limits: EffectiveLimits,
@@ -46,11 +46,12 @@ pub(crate) fn all(services: Services) -> (Router, Arc<EdgeMeasures>) {
 /// All routes, as the API document must have them. The busiest come first: that is the order in which a request's
 /// route is looked for when it is counted.
 fn listed(services: Services) -> (Routes, Arc<EdgeMeasures>) {
-    let Services { bridge, catalog, files, configuration, limits } = services;
+    let Services { engine, door, files, configuration, limits } = services;
+    let Engine { instances, local, catalog } = engine;
     let routes = Routes::new()
-        .merge(bridge.routes())
+        .merge(door.routes())
         .merge(fs::routes(files.clone()))
-        .merge(agents::routes(catalog.clone(), bridge.clone()))
+        .merge(agents::routes(catalog.clone(), instances))
         .merge(config::routes(configuration))
         .merge(health::routes(limits))
         .merge(openapi::routes())
@@ -58,6 +59,6 @@ fn listed(services: Services) -> (Routes, Arc<EdgeMeasures>) {
         .merge(removed::routes());
     let templates = routes.listed().iter().map(|route| route.path).chain([metrics::PATH]);
     let edge = Arc::new(EdgeMeasures::new(RouteTable::new(templates)));
-    let counting = metrics::Counting { edge: Arc::clone(&edge), bridge, catalog, files };
+    let counting = metrics::Counting { edge: Arc::clone(&edge), instances: local, door, catalog, files };
     (routes.merge(metrics::routes(counting)), edge)
 }

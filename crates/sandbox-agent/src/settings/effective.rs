@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use acp_http_adapter::Limits;
+use acp_instances::Limits;
 use serde::Serialize;
 
 use super::FileSettings;

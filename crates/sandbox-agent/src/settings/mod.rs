@@ -13,11 +13,12 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_http_adapter::Limits;
+use acp_instances::Limits;
 use agent_catalog::{AgentId, CatalogOptions, CommandSpec, PreinstallPolicy};
 use http_edge::exposure::OpenNetwork;
 use http_edge::{Exposure, ExposureError, Token};
 
+use self::arguments::LimitArguments;
 pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};
 pub(crate) use self::effective::EffectiveLimits;
 use self::file::ConfigFile;
@@ -32,16 +33,34 @@ pub(crate) struct Settings {
     pub(crate) exposure: Exposure,
     /// Whether the token came in the command line, where everybody can read it.
     pub(crate) token_in_command_line: bool,
-    /// The bridge's bounds.
-    pub(crate) limits: Limits,
-    /// Where agents come from.
-    pub(crate) catalog: CatalogOptions,
+    /// The limits of the engine, and where its agents come from.
+    pub(crate) engine: EngineSettings,
     /// Which files are served.
     pub(crate) files: FileSettings,
-    pub(crate) log_format: LogFormat,
     pub(crate) log_filter: String,
     /// Whether the end of standard input stops the server.
     pub(crate) stop_with_stdin: bool,
+}
+
+/// What an engine needs, with or without a server around it.
+#[derive(Debug)]
+pub(crate) struct EngineSettings {
+    pub(crate) limits: Limits,
+    /// Where agents come from.
+    pub(crate) catalog: CatalogOptions,
+    pub(crate) log_format: LogFormat,
+}
+
+impl EngineSettings {
+    /// For an engine without a server: limits come from the config file alone.
+    pub(crate) fn settle(arguments: &CatalogArguments) -> Result<Self, SettingsError> {
+        let file = ConfigFile::find(arguments.config.as_deref())?;
+        Ok(Self {
+            limits: limits(&LimitArguments::default(), &file)?,
+            catalog: catalog(arguments, &file)?,
+            log_format: file.log_format.unwrap_or_default(),
+        })
+    }
 }
 
 /// Why the server cannot start with these settings.
@@ -91,10 +110,12 @@ impl Settings {
             addresses,
             exposure,
             token_in_command_line,
-            limits: limits(arguments, &file)?,
-            catalog: catalog(&arguments.catalog, &file)?,
+            engine: EngineSettings {
+                limits: limits(&arguments.limits, &file)?,
+                catalog: catalog(&arguments.catalog, &file)?,
+                log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
+            },
             files: FileSettings::settle(arguments, &file)?,
-            log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
             stop_with_stdin: arguments.stop_with_stdin,
         })
@@ -145,10 +166,9 @@ fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, SettingsError> {
     Ok(found)
 }
 
-fn limits(arguments: &ServerArguments, file: &ConfigFile) -> Result<Limits, SettingsError> {
+fn limits(given: &LimitArguments, file: &ConfigFile) -> Result<Limits, SettingsError> {
     let default = Limits::default();
     let from_file = &file.limits;
-    let given = &arguments.limits;
     macro_rules! choose {
         ($name:ident, $default:expr) => {
             given.$name.clone().or(from_file.$name.clone()).map_or($default, |value| value.get())

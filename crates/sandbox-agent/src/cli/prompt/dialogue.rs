@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
 
 use super::incoming::{Incoming, RpcError};
+use super::link::Link;
 use super::questions::{Questions, Reaction};
 use super::show::Show;
-use super::wire::Link;
+use super::transport::Received;
 use crate::cli::client::Refusal;
 use crate::cli::error::CliError;
 use crate::cli::style::harmless;
@@ -34,7 +34,7 @@ pub(super) enum Listening {
 #[derive(Debug)]
 pub(super) struct Dialogue<'s> {
     pub(super) link: Link,
-    incoming: mpsc::Receiver<Result<Incoming, CliError>>,
+    incoming: Received,
     pub(super) show: &'s mut dyn Show,
     questions: Questions,
     signals: Signals,

@@ -1,12 +1,14 @@
 //! `sandbox-agent prompt`: one turn with an agent, streamed to the terminal.
 //!
-//! A client of the transport like any other, on a server that runs or on one that lives for this call. It knows
-//! sessions, which the server does not, and keeps nothing: the agent does, if it can.
+//! A client like any other, of a server that runs or of an engine in this process. It knows sessions, which the engine
+//! does not, and stores nothing: the agent does, if it can.
 
 mod dialogue;
-mod host;
+mod http;
+mod in_process;
 mod incoming;
 mod lines;
+mod link;
 mod markdown;
 mod message;
 mod permission;
@@ -16,10 +18,10 @@ mod session;
 mod show;
 mod terminal;
 mod tools;
-mod wire;
+mod transport;
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_catalog::Catalog;
@@ -27,20 +29,23 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use self::dialogue::{Dialogue, Listening, OnInterrupt, Signals};
-use self::host::Host;
+use self::http::OverHttp;
+use self::in_process::InProcess;
 use self::lines::JsonLines;
+use self::link::Link;
 use self::message::Message;
 use self::permission::Allow;
 use self::questions::Questions;
 use self::screen::{Screen, Verbosity};
 use self::session::{Choice, Met};
 use self::show::{Opened, Show};
-use self::wire::Link;
-use super::client::{Refusal, Server, TokenArguments, encode};
+use self::transport::Transport;
+use super::client::{Refusal, Server, TokenArguments};
 use super::error::CliError;
 use super::nearest::nearest;
 use super::output::Format;
 use super::progress::StatusLine;
+use crate::engine::Wrap;
 use crate::settings::CatalogArguments;
 
 /// How long ending the agent may take.
@@ -85,7 +90,7 @@ pub(super) struct PromptArguments {
     /// Print what the agent says and nothing else
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
-    /// A server that runs already; without it, one is started for this call
+    /// A server that runs already; without it, the agent runs in this process, and no server is needed
     #[arg(long, env = "SANDBOX_AGENT_URL", value_name = "URL", help_heading = "Server")]
     url: Option<String>,
     #[command(flatten)]
@@ -98,14 +103,33 @@ impl PromptArguments {
     pub(super) const fn format(&self) -> Format {
         Format::of(self.json)
     }
+
+    /// The server that was named, or an engine in this process.
+    fn transport(&self, wrap: Wrap) -> Result<Transport, CliError> {
+        let salt = random_text()?;
+        match self.url.as_deref().filter(|url| !url.is_empty()) {
+            Some(url) => {
+                let server = Server::at(url, self.token.token()?.as_deref())?;
+                Ok(Transport::Http(OverHttp::new(server, salt)))
+            }
+            None => Ok(Transport::Local(InProcess::new(&self.catalog, wrap, &salt)?)),
+        }
+    }
+}
+
+/// Text that cannot be guessed.
+fn random_text() -> Result<String, CliError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Has one turn, and leaves nothing running.
-pub(super) fn run(arguments: &PromptArguments) -> Result<(), CliError> {
+pub(super) fn run(arguments: &PromptArguments, wrap: Wrap) -> Result<(), CliError> {
     let message = Message::read(&arguments.text, &arguments.files)?;
     let questions = Questions::new(arguments.allow)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let result = runtime.block_on(have_turn(arguments, &message, questions));
+    let result = runtime.block_on(have_turn(arguments, &message, questions, wrap));
     runtime.shutdown_timeout(Duration::from_millis(200));
     result
 }
@@ -114,6 +138,7 @@ async fn have_turn(
     arguments: &PromptArguments,
     message: &Message,
     questions: Questions,
+    wrap: Wrap,
 ) -> Result<(), CliError> {
     let mut show: Box<dyn Show> = if arguments.json {
         Box::new(JsonLines)
@@ -121,14 +146,9 @@ async fn have_turn(
         Box::new(Screen::new(if arguments.quiet { Verbosity::Quiet } else { Verbosity::Normal }))
     };
     let signals = Signals::register()?;
-    let host = match arguments.url.as_deref().filter(|url| !url.is_empty()) {
-        Some(url) => Host::There(Server::at(url, arguments.token.token()?.as_deref())?),
-        None => Host::start(&arguments.catalog).await?,
-    };
-    let link = Link::new(host.server())?;
-    let server_id = link.server_id().to_owned();
-    let turn = Turn { arguments, message, host: &host };
-    let result = turn.run(link, show.as_mut(), questions, signals).await;
+    let transport = arguments.transport(wrap)?;
+    let turn = Turn { arguments, message, transport: &transport };
+    let result = turn.run(show.as_mut(), questions, signals).await;
     let result = match result {
         Ok(reason) => reason.verdict(),
         Err(error) => {
@@ -138,23 +158,19 @@ async fn have_turn(
             Err(error)
         }
     };
-    tidy_up(host, &server_id, &result).await;
+    tidy_up(&transport, &result).await;
     result
 }
 
-/// Ends the agent, and the server if it is ours. Another signal leaves at once: supervisors finish the work.
-async fn tidy_up(host: Host, server_id: &str, result: &Result<(), CliError>) {
+/// Ends the agent. Another signal leaves at once: supervisors finish the work.
+async fn tidy_up(transport: &Transport, result: &Result<(), CliError>) {
     if matches!(result, Err(CliError::Unreachable { .. })) {
-        return host.stop().await;
+        return;
     }
     let patience = if matches!(result, Err(CliError::Interrupted)) { LEAVING } else { ENDING };
-    let ending = async {
-        let _ = wire::close(host.server(), server_id).await;
-        host.stop().await;
-    };
-    let Ok(mut signals) = Signals::register() else { return ending.await };
+    let Ok(mut signals) = Signals::register() else { return transport.end().await };
     tokio::select! {
-        _ = tokio::time::timeout(patience, ending) => {}
+        _ = tokio::time::timeout(patience, transport.end()) => {}
         () = signals.any() => {}
     }
 }
@@ -180,20 +196,21 @@ impl Stopped {
 struct Turn<'a> {
     arguments: &'a PromptArguments,
     message: &'a Message,
-    host: &'a Host,
+    transport: &'a Transport,
 }
 
 impl Turn<'_> {
     async fn run(
         &self,
-        mut link: Link,
         show: &mut dyn Show,
         questions: Questions,
         mut signals: Signals,
     ) -> Result<Stopped, CliError> {
         let arguments = self.arguments;
         let agent = arguments.agent.as_str();
-        let cwd = self.cwd().await?;
+        let wanted = arguments.cwd.as_deref().unwrap_or(Path::new("."));
+        let cwd = self.transport.directory(wanted).await?;
+        let mut link = Link::new(self.transport.clone());
         let met = tokio::select! {
             biased;
             () = signals.any() => return Err(CliError::Interrupted),
@@ -230,23 +247,9 @@ impl Turn<'_> {
         Ok(Stopped { reason, is_cancelled: dialogue.is_cancelled })
     }
 
-    /// The directory of the session: here, or where the server's files are.
-    async fn cwd(&self) -> Result<PathBuf, CliError> {
-        let wanted = self.arguments.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-        match self.host {
-            Host::Own(..) => wanted.canonicalize().map_err(|error| CliError::local(&wanted, &error)),
-            Host::There(server) => {
-                let path = wanted.as_os_str().as_encoded_bytes();
-                let found =
-                    server.request(reqwest::Method::GET, "/v1/fs/stat").query("path", path).json().await?;
-                Ok(PathBuf::from(found["path"].as_str().unwrap_or("/")))
-            }
-        }
-    }
-
-    /// Starts the agent, installing it first if need be, and says hello.
+    /// Starts the agent, installing it first if need be, and initialises the connection.
     async fn meet(&self, link: &mut Link) -> Result<Met, CliError> {
-        let (server, agent) = (self.host.server(), self.arguments.agent.as_str());
+        let (transport, agent) = (self.transport, self.arguments.agent.as_str());
         let hello = session::hello();
         let started = if self.arguments.json || self.arguments.quiet {
             link.start(agent, &hello).await
@@ -254,7 +257,7 @@ impl Turn<'_> {
             let mut line = StatusLine::new();
             let started = tokio::select! {
                 started = link.start(agent, &hello) => started,
-                never = tell_progress(&mut line, server, agent) => match never {},
+                never = show_progress(&mut line, transport, agent) => match never {},
             };
             line.clear();
             started
@@ -262,7 +265,7 @@ impl Turn<'_> {
         match started {
             Ok(outcome) => Met::new(outcome),
             Err(CliError::Refused(refusal)) if refusal.code() == "unknown_agent" => {
-                Err(CliError::Refused(Box::new(with_guess(server, agent, *refusal).await)))
+                Err(CliError::Refused(Box::new(with_guess(transport, agent, *refusal).await)))
             }
             Err(error) => Err(error),
         }
@@ -270,21 +273,19 @@ impl Turn<'_> {
 }
 
 /// Adds the agent that was probably meant.
-async fn with_guess(server: &Server, agent: &str, refusal: Refusal) -> Refusal {
-    let list = server.get("/v1/agents").await.unwrap_or_default();
-    let ids = list["agents"].as_array().into_iter().flatten().filter_map(|agent| agent["id"].as_str());
-    match nearest(agent, ids) {
+async fn with_guess(transport: &Transport, agent: &str, refusal: Refusal) -> Refusal {
+    let ids = transport.agent_ids().await;
+    match nearest(agent, ids.iter().map(String::as_str)) {
         Some(near) => refusal.with_hint(format!("did you mean `{near}`?")),
         None => refusal.with_hint("`sandbox-agent agents list` shows those there are".to_owned()),
     }
 }
 
-/// Tells how far the installation of an agent is, until nobody wants to know any more.
-async fn tell_progress(line: &mut StatusLine, server: &Server, agent: &str) -> Infallible {
+/// Shows how far the installation of an agent is, until the future is dropped.
+async fn show_progress(line: &mut StatusLine, transport: &Transport, agent: &str) -> Infallible {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let found = server.get(&format!("/v1/agents/{}", encode(agent))).await.unwrap_or_default();
-        if let Some(text) = install_step(agent, &found["install"]) {
+        if let Some(text) = install_step(agent, &transport.install_progress(agent).await) {
             line.show(&text);
         }
     }

@@ -1,0 +1,65 @@
+//! The door as the rest of the server sees it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::measures::Exposition;
+use acp_instances::Instances;
+use http_edge::{Edge, Routes};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::post::PostRoute;
+use crate::measures::DoorMeasures;
+
+/// Serves instances over HTTP. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct AcpDoor(Arc<DoorState>);
+
+/// What every handler needs.
+#[derive(Debug)]
+pub(crate) struct DoorState {
+    pub(crate) instances: Arc<dyn Instances>,
+    pub(crate) settings: DoorSettings,
+    pub(crate) measures: DoorMeasures,
+}
+
+/// The limits of the door itself. The engine has its own.
+#[derive(Debug, Clone, Copy)]
+pub struct DoorSettings {
+    /// The longest message that a client may send.
+    pub max_message_bytes: usize,
+    /// How often a stream without news sends a comment.
+    pub heartbeat: Duration,
+}
+
+impl Default for DoorSettings {
+    fn default() -> Self {
+        Self { max_message_bytes: 32 << 20, heartbeat: Duration::from_secs(15) }
+    }
+}
+
+impl AcpDoor {
+    /// A door to these instances.
+    #[must_use]
+    pub fn new(instances: Arc<dyn Instances>, settings: DoorSettings) -> Self {
+        Self(Arc::new(DoorState { instances, settings, measures: DoorMeasures::default() }))
+    }
+
+    /// `/v1/acp` and `/v1/acp/{server_id}`.
+    pub fn routes(&self) -> Routes {
+        crate::http::routes(Arc::clone(&self.0))
+    }
+
+    /// Serves a router that has these routes. Messages take a direct route past the router. This is here rather than
+    /// where it is called because this crate is built for speed.
+    pub async fn serve(&self, listener: TcpListener, edge: Edge, stop: CancellationToken, drain: Duration) {
+        let route = PostRoute(Arc::clone(&self.0));
+        http_edge::serve::serve(listener, edge.with_direct_route(route), stop, drain).await;
+    }
+
+    /// Writes down what the door counts.
+    pub fn expose(&self, text: &mut Exposition) {
+        self.0.measures.expose(text);
+    }
+}

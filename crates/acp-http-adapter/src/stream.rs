@@ -1,0 +1,140 @@
+//! A subscription as a response of server-sent events.
+//!
+//! The connection pulls: it asks for news when it has room, so a slow reader holds little and slows nothing down.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use acp_instances::{Subscription, Update};
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use event_log::Run;
+use futures_util::stream;
+use http_edge::sse::{self, GREETING, HEARTBEAT};
+use measures::Held;
+
+use crate::door::DoorState;
+use crate::frame::Frames;
+use crate::measures::StreamMeasures;
+use crate::wire::InstanceList;
+
+/// What a stream shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// What one agent says.
+    Messages,
+    /// Both directions of one instance.
+    Journal,
+    /// Many instances.
+    Many,
+}
+
+/// Streams a subscription.
+pub(crate) fn respond(door: Arc<DoorState>, subscription: Box<dyn Subscription>, shown: Shown) -> Response {
+    let open = measures(&door, shown).open.hold();
+    let mut pieces = VecDeque::new();
+    pieces.push_back(Bytes::from_static(GREETING));
+    let start = Streaming { door, subscription, shown, pieces, _open: open };
+    let frames = stream::unfold(start, |mut streaming| async move {
+        let piece = streaming.next().await?;
+        Some((Ok::<_, Infallible>(piece), streaming))
+    });
+    sse::response(Body::from_stream(frames))
+}
+
+const fn measures(door: &DoorState, shown: Shown) -> &StreamMeasures {
+    match shown {
+        Shown::Messages => &door.measures.messages,
+        Shown::Journal => &door.measures.journal,
+        Shown::Many => &door.measures.many,
+    }
+}
+
+struct Streaming {
+    door: Arc<DoorState>,
+    subscription: Box<dyn Subscription>,
+    shown: Shown,
+    /// Frames that the connection has not taken yet.
+    pieces: VecDeque<Bytes>,
+    _open: Held,
+}
+
+impl Streaming {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(piece) = self.pieces.pop_front() {
+                return Some(piece);
+            }
+            let news = tokio::time::timeout(self.door.settings.heartbeat, self.subscription.next());
+            match news.await {
+                Ok(Some(Ok(updates))) => self.frame(&updates),
+                Ok(Some(Err(error))) => {
+                    // The client comes back with its cursor and learns more then.
+                    tracing::debug!(%error, "a subscription failed");
+                    return None;
+                }
+                Ok(None) => return None,
+                Err(_elapsed) => return Some(Bytes::from_static(HEARTBEAT)),
+            }
+        }
+    }
+
+    fn frame(&mut self, updates: &[Update]) {
+        let measures = measures(&self.door, self.shown);
+        let began_at = self.subscription.began_at();
+        let mut frames = Frames::new(self.door.instances.memory());
+        for update in updates {
+            match update {
+                Update::Gap { .. } => measures.gaps.increment(),
+                Update::Events { run, .. } => measures.sent(run.len() as u64, is_replayed(run, began_at)),
+                Update::Retained { .. } => measures.sent(1, true),
+                Update::Change(change) => measures.sent(1, change.position <= began_at),
+                Update::Instances(_) => {}
+            }
+            match self.shown {
+                Shown::Messages => frame_message(&mut frames, update),
+                Shown::Journal => frame_journal(&mut frames, update),
+                Shown::Many => frame_many(&mut frames, update),
+            }
+        }
+        self.pieces.extend(frames.finish());
+        measures.bytes.add(self.pieces.iter().map(|piece| piece.len() as u64).sum());
+    }
+}
+
+/// A run's events were numbered together, so all of them or none happened before the stream began.
+fn is_replayed(run: &Run, began_at: u64) -> bool {
+    run.last().order <= began_at
+}
+
+fn frame_message(frames: &mut Frames, update: &Update) {
+    match update {
+        Update::Events { run, .. } => frames.messages(run),
+        Update::Retained { sequence, request, .. } => frames.retained(Some(*sequence), request),
+        Update::Gap { gap, .. } => frames.message_gap(gap),
+        Update::Instances(_) | Update::Change(_) => {}
+    }
+}
+
+fn frame_journal(frames: &mut Frames, update: &Update) {
+    match update {
+        Update::Events { run, .. } => frames.journal(run),
+        Update::Retained { request, .. } => frames.retained(None, request),
+        Update::Gap { gap, .. } => frames.journal_gap(None, gap),
+        Update::Instances(_) | Update::Change(_) => {}
+    }
+}
+
+fn frame_many(frames: &mut Frames, update: &Update) {
+    match update {
+        Update::Events { server_id, run } => frames.wrapped(server_id, run),
+        Update::Retained { server_id, sequence, request } => {
+            frames.wrapped_retained(server_id, *sequence, request);
+        }
+        Update::Gap { server_id, gap } => frames.journal_gap(server_id.as_ref(), gap),
+        Update::Instances(instances) => frames.plain("instances", InstanceList::new(instances).to_json()),
+        Update::Change(change) => frames.change(change),
+    }
+}

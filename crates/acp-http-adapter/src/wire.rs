@@ -1,0 +1,206 @@
+//! Instances and exits as clients read them.
+
+use acp_instances::{ExitCause, ExitRecord, FailedRequest, InstanceStatus, RequestId, StartStep, Summary};
+use http_edge::Problem;
+use process_supervisor::Exit;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::document::JsonRpcId;
+use crate::problem::{start_failure_to_problem, to_problem};
+
+/// All instances.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct InstanceList {
+    /// One for each server id.
+    pub(crate) servers: Vec<WireInstance>,
+}
+
+impl InstanceList {
+    pub(crate) fn new(instances: &[Summary]) -> Self {
+        Self { servers: instances.iter().map(WireInstance::new).collect() }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        // Text, numbers and lists of them: nothing here can fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// How far an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = InstanceStatus)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WireStatus {
+    /// Its agent is being installed or started.
+    Starting,
+    /// Its agent runs.
+    Running,
+    /// Its agent is being ended.
+    Closing,
+    /// Its agent has ended; what it said can still be read.
+    Exited,
+}
+
+/// One instance as the list shows it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Instance)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireInstance {
+    /// The id the client chose.
+    pub(crate) server_id: String,
+    /// The agent it is bound to.
+    pub(crate) agent: String,
+    /// How far it is.
+    #[schema(value_type = WireStatus)]
+    pub(crate) status: WireStatus,
+    /// The agent's process id while it runs.
+    #[schema(required = true)]
+    pub(crate) pid: Option<u32>,
+    /// When the instance was made, in milliseconds since 1970.
+    pub(crate) created_at_ms: u64,
+    /// When a message last passed, in milliseconds since 1970.
+    pub(crate) last_activity_ms: u64,
+    /// The number of the newest event; 0 when there is none.
+    pub(crate) last_event_id: u64,
+    /// How many requests wait for the agent.
+    pub(crate) pending_requests: usize,
+    /// The agent's own unanswered requests.
+    pub(crate) awaiting: Vec<WireAgentRequest>,
+    /// How many streams are open.
+    pub(crate) readers: usize,
+    /// How the process ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) exit: Option<ExitReport>,
+}
+
+impl WireInstance {
+    fn new(instance: &Summary) -> Self {
+        let awaiting = instance
+            .agent_requests
+            .iter()
+            .map(|request| WireAgentRequest { id: raw(&request.id), event: request.sequence });
+        Self {
+            server_id: instance.server_id.as_str().to_owned(),
+            agent: instance.agent.clone(),
+            status: match instance.status {
+                InstanceStatus::Starting => WireStatus::Starting,
+                InstanceStatus::Running => WireStatus::Running,
+                InstanceStatus::Closing => WireStatus::Closing,
+                InstanceStatus::Exited => WireStatus::Exited,
+            },
+            pid: instance.pid,
+            created_at_ms: instance.created_at_ms,
+            last_activity_ms: instance.last_activity_ms,
+            last_event_id: instance.last_sequence,
+            pending_requests: instance.client_requests,
+            awaiting: awaiting.collect(),
+            readers: instance.readers.unwrap_or(0),
+            exit: instance.exit.as_ref().map(ExitReport::new),
+        }
+    }
+}
+
+/// An unanswered request of the agent.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AwaitedRequest)]
+pub(crate) struct WireAgentRequest {
+    /// Its JSON-RPC id.
+    #[schema(value_type = JsonRpcId)]
+    pub(crate) id: Box<RawValue>,
+    /// The event that it was.
+    pub(crate) event: u64,
+}
+
+fn raw(id: &RequestId) -> Box<RawValue> {
+    // The canonical text of an id is valid JSON.
+    RawValue::from_string(id.as_json().to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// How an agent's process ended: `code`, `signal` or `error` says it.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExitReport {
+    /// Its exit code, when it ended by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) code: Option<i32>,
+    /// The name of the signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) signal: Option<String>,
+    /// Why there was no process, or that the server ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) error: Option<ExitReason>,
+    /// What went wrong when it could not be installed or started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Problem>)]
+    pub(crate) problem: Option<Problem>,
+    /// The end of what it wrote to its standard error.
+    pub(crate) stderr_tail: String,
+}
+
+/// See [`ExitReport::error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ExitReason {
+    /// The agent could not be installed.
+    InstallFailed,
+    /// The agent could not be started.
+    SpawnFailed,
+    /// The instance was closed, or the server stops.
+    Closed,
+}
+
+impl ExitReport {
+    pub(crate) fn new(record: &ExitRecord) -> Self {
+        let mut report = Self { stderr_tail: record.stderr_tail.clone(), ..Self::default() };
+        match &record.cause {
+            ExitCause::Exited(Exit::Code(code)) => report.code = Some(*code),
+            ExitCause::Exited(Exit::Signal(number)) => report.signal = Some(Exit::signal_name(*number)),
+            ExitCause::Exited(Exit::Unknown) => report.signal = Some("unknown".to_owned()),
+            ExitCause::Closed | ExitCause::ShutDown => report.error = Some(ExitReason::Closed),
+            ExitCause::NotStarted(failure) => {
+                report.error = Some(match failure.step {
+                    StartStep::SpawnFailed => ExitReason::SpawnFailed,
+                    _ => ExitReason::InstallFailed,
+                });
+                report.problem = Some(start_failure_to_problem(failure));
+            }
+        }
+        report
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        // Text and numbers: nothing here can fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// What a `failed` event carries.
+pub(crate) fn failed_to_json(failed: &FailedRequest) -> String {
+    format!(r#"{{"id":{},"problem":{}}}"#, failed.id.as_json(), to_problem(&failed.error).to_json())
+}
+
+#[cfg(test)]
+mod tests {
+    use acp_instances::StartFailure;
+
+    use super::*;
+
+    fn json(cause: ExitCause) -> String {
+        ExitReport::new(&ExitRecord { cause, stderr_tail: "last words".into() }).to_json()
+    }
+
+    #[test]
+    fn an_exit_has_code_signal_or_error() {
+        assert_eq!(json(ExitCause::Exited(Exit::Code(3))), r#"{"code":3,"stderrTail":"last words"}"#);
+        assert!(json(ExitCause::Exited(Exit::Signal(9))).contains(r#""signal":"SIGKILL""#));
+        assert_eq!(json(ExitCause::Closed), r#"{"error":"closed","stderrTail":"last words"}"#);
+        let missing = StartFailure::new(StartStep::NotInstalled, "install it");
+        assert!(json(ExitCause::NotStarted(missing)).contains(r#""error":"install_failed","problem":{"#));
+    }
+}

@@ -1,0 +1,227 @@
+//! Requests of clients that wait for an answer of the agent.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use crate::caller::Asker;
+use crate::idempotency::IdempotencyKey;
+use crate::message::{Delivery, Settled};
+use crate::request_id::RequestId;
+
+/// Where the ids begin that the engine assigns. Far above what clients count to, and exact as a double.
+const FIRST_ASSIGNED: u64 = 1 << 40;
+
+/// A caller that waits.
+#[derive(Debug)]
+struct Waiter {
+    sender: oneshot::Sender<Settled>,
+    since: Instant,
+}
+
+/// One request that the agent has not answered.
+#[derive(Debug)]
+pub(crate) struct ClientRequest {
+    pub(crate) key: Option<IdempotencyKey>,
+    /// The connection that the answer is for, where it has a name.
+    pub(crate) asker: Option<Asker>,
+    /// The message, while its answer may make it the first exchange of the process.
+    pub(crate) line: Option<Bytes>,
+    delivery: Delivery,
+    /// Nearly always there is at most one.
+    waiter: Option<Waiter>,
+    /// Callers that sent the same message again.
+    more: Vec<Waiter>,
+}
+
+impl ClientRequest {
+    pub(crate) fn new(delivery: Delivery, key: Option<IdempotencyKey>, asker: Option<Asker>) -> Self {
+        Self { key, asker, line: None, delivery, waiter: None, more: Vec::new() }
+    }
+
+    pub(crate) fn wait(&mut self) -> oneshot::Receiver<Settled> {
+        let (sender, receiver) = oneshot::channel();
+        let waiter = Waiter { sender, since: Instant::now() };
+        // Callers that have gone make room for those that come.
+        self.more.retain(|one| !one.sender.is_closed());
+        match &self.waiter {
+            Some(one) if !one.sender.is_closed() => self.more.push(waiter),
+            _ => self.waiter = Some(waiter),
+        }
+        receiver
+    }
+
+    /// True when a failure must be reported in the log: no caller waits, or one has left or was referred to the log.
+    pub(crate) fn is_unattended(&self) -> bool {
+        let has_left = |one: &Waiter| one.sender.is_closed();
+        self.delivery == Delivery::Log || self.waiters().next().is_none() || self.waiters().any(has_left)
+    }
+
+    fn waiters(&self) -> impl Iterator<Item = &Waiter> {
+        self.waiter.iter().chain(&self.more)
+    }
+
+    pub(crate) fn settle(self, settled: Settled) {
+        for one in self.more {
+            // A caller that left in the meantime has lost nothing: the outcome is in the log too.
+            let _ = one.sender.send(settled.clone());
+        }
+        if let Some(one) = self.waiter {
+            let _ = one.sender.send(settled);
+        }
+    }
+}
+
+/// All waiting client requests of an instance. An id stays taken until its answer comes or the process ends, also when
+/// its caller has gone: a second request under the same id could be given the first one's answer.
+#[derive(Debug, Default)]
+pub(crate) struct ClientRequests {
+    open: HashMap<RequestId, ClientRequest>,
+    assigned: u64,
+}
+
+impl ClientRequests {
+    pub(crate) fn is_taken(&self, id: &RequestId) -> bool {
+        self.open.contains_key(id)
+    }
+
+    /// An integer that no waiting request has.
+    pub(crate) fn free_id(&mut self) -> RequestId {
+        loop {
+            let id = RequestId::number(FIRST_ASSIGNED + self.assigned);
+            self.assigned += 1;
+            if !self.is_taken(&id) {
+                return id;
+            }
+        }
+    }
+
+    pub(crate) fn insert(&mut self, id: RequestId, request: ClientRequest) {
+        self.open.insert(id, request);
+    }
+
+    pub(crate) fn get_mut(&mut self, id: &RequestId) -> Option<&mut ClientRequest> {
+        self.open.get_mut(id)
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut ClientRequest> {
+        self.open.values_mut()
+    }
+
+    /// Takes the request that a response with this id answers: the same id, else the same double.
+    pub(crate) fn answer(&mut self, id: &RequestId) -> Option<(RequestId, ClientRequest)> {
+        if let Some(found) = self.open.remove_entry(id) {
+            return Some(found);
+        }
+        let double = id.as_double()?;
+        let key = self.open.keys().find(|key| key.as_double() == Some(double))?.clone();
+        self.open.remove_entry(&key)
+    }
+
+    /// Takes out the callers that have waited for `limit`, and returns since when the others do. The requests stay.
+    pub(crate) fn take_timed_out(
+        &mut self,
+        limit: Duration,
+        now: Instant,
+    ) -> (Vec<oneshot::Sender<Settled>>, Option<Instant>) {
+        let is_over = |one: &mut Waiter| now.duration_since(one.since) >= limit;
+        let mut timed_out = Vec::new();
+        for request in self.open.values_mut() {
+            timed_out.extend(request.more.extract_if(.., is_over));
+            timed_out.extend(request.waiter.take_if(is_over));
+        }
+        let oldest = self.open.values().flat_map(ClientRequest::waiters).map(|one| one.since).min();
+        (timed_out.into_iter().map(|one| one.sender).collect(), oldest)
+    }
+
+    /// Refers the caller of a request to the log.
+    pub(crate) fn deliver_to_log(&mut self, id: &RequestId) {
+        if let Some(request) = self.open.get_mut(id) {
+            request.delivery = Delivery::Log;
+        }
+    }
+
+    pub(crate) fn take_all(&mut self) -> HashMap<RequestId, ClientRequest> {
+        std::mem::take(&mut self.open)
+    }
+
+    pub(crate) fn remove(&mut self, id: &RequestId) -> Option<ClientRequest> {
+        self.open.remove(id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Answer;
+
+    fn id(json: &str) -> RequestId {
+        RequestId::parse(json).unwrap()
+    }
+
+    fn with(ids: &[&str]) -> ClientRequests {
+        let mut requests = ClientRequests::default();
+        for json in ids {
+            requests.insert(id(json), ClientRequest::new(Delivery::Wait, None, None));
+        }
+        requests
+    }
+
+    #[test]
+    fn an_answer_finds_its_request_by_text_then_by_double() {
+        let mut requests = with(&["12", "\"12\"", "12345678901234567890123"]);
+        assert_eq!(requests.answer(&id("\"12\"")).unwrap().0, id("\"12\""));
+        assert_eq!(requests.answer(&id("12.0")).unwrap().0, id("12"));
+        let rounded = requests.answer(&id("1.2345678901234568e+22")).unwrap().0;
+        assert_eq!(rounded.as_json(), "12345678901234567890123");
+        assert!(requests.answer(&id("99")).is_none());
+    }
+
+    #[test]
+    fn every_caller_receives_the_outcome_and_gone_callers_leave_no_trace() {
+        let mut request = ClientRequest::new(Delivery::Wait, None, None);
+        drop(request.wait());
+        assert!(request.is_unattended());
+        let mut first = request.wait();
+        let mut second = request.wait();
+        assert!(!request.is_unattended());
+        assert_eq!(request.waiters().count(), 2);
+        let answer = Answer::Response(Bytes::from_static(b"x"));
+        request.settle(Ok(answer.clone()));
+        for receiver in [&mut first, &mut second] {
+            assert_eq!(receiver.try_recv().unwrap(), Ok(answer.clone()));
+        }
+    }
+
+    #[test]
+    fn a_caller_that_waited_too_long_is_taken_out_and_the_request_stays() {
+        let mut requests = with(&["1", "2", "3"]);
+        let receivers: Vec<_> =
+            ["1", "1", "2"].iter().map(|json| requests.get_mut(&id(json)).unwrap().wait()).collect();
+        let (limit, now) = (Duration::from_secs(10), Instant::now());
+        let (timed_out, oldest) = requests.take_timed_out(limit, now);
+        assert!(timed_out.is_empty() && oldest.is_some_and(|since| since <= now));
+        let (timed_out, oldest) = requests.take_timed_out(limit, now + limit * 2);
+        assert_eq!((timed_out.len(), oldest, requests.len()), (3, None, 3));
+        drop(receivers);
+    }
+
+    #[test]
+    fn an_assigned_id_is_one_that_no_waiting_request_has() {
+        let taken = FIRST_ASSIGNED.to_string();
+        let mut requests = with(&[&taken]);
+        let (first, second) = (requests.free_id(), requests.free_id());
+        assert_eq!(first, id(&(FIRST_ASSIGNED + 1).to_string()));
+        assert_ne!(first, second);
+    }
+}

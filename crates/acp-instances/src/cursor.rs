@@ -1,0 +1,110 @@
+//! Where a reader left off. Cursors are types with a text form, which doors pass on to clients.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A place in the messages of one instance. Its text is a number, and nothing or `0` for the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MessageCursor {
+    /// At the oldest message still held.
+    #[default]
+    Oldest,
+    /// Behind the newest.
+    Newest,
+    /// Right behind the event with this sequence number.
+    After(u64),
+}
+
+/// A place among the events of all instances. Its text is `j` and a number, and nothing, `0` or `j0` for the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JournalCursor {
+    /// At the oldest event still held.
+    #[default]
+    Oldest,
+    /// Behind the newest.
+    Newest,
+    /// Right behind the event at this position.
+    After(u64),
+}
+
+/// A text that is not a cursor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a cursor is {expected}")]
+pub struct InvalidCursor {
+    /// What a cursor of this kind looks like.
+    pub expected: &'static str,
+}
+
+impl FromStr for MessageCursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        match text {
+            "" | "0" => Ok(Self::Oldest),
+            text => number(text).map(Self::After).ok_or(InvalidCursor { expected: "a number" }),
+        }
+    }
+}
+
+impl FromStr for JournalCursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let invalid = InvalidCursor { expected: "`j` and a number" };
+        match text {
+            "" | "0" | "j0" => Ok(Self::Oldest),
+            text => text.strip_prefix('j').and_then(number).map(Self::After).ok_or(invalid),
+        }
+    }
+}
+
+impl fmt::Display for MessageCursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Oldest => formatter.write_str("0"),
+            Self::Newest => Ok(()),
+            Self::After(sequence) => write!(formatter, "{sequence}"),
+        }
+    }
+}
+
+impl fmt::Display for JournalCursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Oldest => formatter.write_str("j0"),
+            Self::Newest => Ok(()),
+            Self::After(position) => write!(formatter, "j{position}"),
+        }
+    }
+}
+
+/// Digits only: `+5` is a number to Rust, but not one that a server ever sent.
+fn number(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_cursor_is_a_number() {
+        assert_eq!("".parse(), Ok(MessageCursor::Oldest));
+        assert_eq!("0".parse(), Ok(MessageCursor::Oldest));
+        assert_eq!("17".parse(), Ok(MessageCursor::After(17)));
+        assert_eq!(MessageCursor::After(17).to_string(), "17");
+        for bad in ["j17", "-1", "+5", "1.5", "abc", "99999999999999999999999"] {
+            assert!(bad.parse::<MessageCursor>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_journal_cursor_has_its_letter() {
+        assert_eq!("j17".parse(), Ok(JournalCursor::After(17)));
+        assert_eq!("j0".parse(), Ok(JournalCursor::Oldest));
+        assert_eq!(JournalCursor::After(17).to_string(), "j17");
+        for bad in ["17", "j", "jj1", "k5"] {
+            assert!(bad.parse::<JournalCursor>().is_err(), "{bad}");
+        }
+    }
+}

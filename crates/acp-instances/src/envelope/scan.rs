@@ -1,0 +1,237 @@
+//! A fast scanner for the usual message.
+//!
+//! A streaming agent sends millions of small messages, and reading their envelopes is most of what they cost. The
+//! scanner goes over the bytes once, eight at a time inside strings. It gives up on bad JSON, escaped keys and deep
+//! nesting: those are left to the slow reader, which knows how to explain them. Where it does not give up, it agrees
+//! with the slow reader.
+
+use std::ops::Range;
+
+use super::Fields;
+use crate::request_id::RequestId;
+
+/// How deeply values may be nested.
+const MAX_DEPTH: u32 = 64;
+
+/// The fields of an envelope and where the value of `params` stands. `None` when the slow reader has to look.
+pub(super) fn fields(text: &str) -> Option<(Fields, Range<usize>)> {
+    let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0 };
+    let (mut fields, mut params) = (Fields::default(), 0..0);
+    scanner.expect(b'{')?;
+    if scanner.skip_space()? == b'}' {
+        return None;
+    }
+    loop {
+        scanner.expect(b'"')?;
+        let key = scanner.plain_string()?;
+        scanner.expect(b':')?;
+        scanner.skip_space()?;
+        let start = scanner.at;
+        scanner.skip_value()?;
+        let value = &text[start..scanner.at];
+        match key {
+            "jsonrpc" => fields.version_is_2 = value == r#""2.0""#,
+            "id" => {
+                fields.id = Some(RequestId::parse(value)?);
+                fields.id_span = Some(start..scanner.at);
+            }
+            "params" => params = start..scanner.at,
+            other => {
+                fields.has_method |= other == "method";
+                fields.has_result |= other == "result";
+                fields.has_error |= other == "error";
+            }
+        }
+        match scanner.skip_space()? {
+            b',' => scanner.at += 1,
+            b'}' => break,
+            _ => return None,
+        }
+    }
+    scanner.at += 1;
+    scanner.skip_space().is_none().then_some((fields, params))
+}
+
+/// A place in a text.
+struct Scanner<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// The next byte that is not white space; `None` at the end.
+    #[inline]
+    fn skip_space(&mut self) -> Option<u8> {
+        loop {
+            match *self.bytes.get(self.at)? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                byte => return Some(byte),
+            }
+        }
+    }
+
+    #[inline]
+    fn expect(&mut self, wanted: u8) -> Option<()> {
+        (self.skip_space()? == wanted).then(|| self.at += 1)
+    }
+
+    /// The rest of a string without escapes; `None` when it has some.
+    #[inline]
+    fn plain_string(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        self.at = special_from(self.bytes, start)?;
+        if self.bytes[self.at] != b'"' {
+            return None;
+        }
+        self.at += 1;
+        self.text.get(start..self.at - 1)
+    }
+
+    /// The rest of any string.
+    #[inline]
+    fn skip_string(&mut self) -> Option<()> {
+        loop {
+            self.at = special_from(self.bytes, self.at)? + 1;
+            match self.bytes[self.at - 1] {
+                b'"' => return Some(()),
+                b'\\' => self.skip_escape()?,
+                // Control characters are not allowed in strings.
+                _ => return None,
+            }
+        }
+    }
+
+    fn skip_escape(&mut self) -> Option<()> {
+        let length = match self.bytes.get(self.at)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 1,
+            b'u' if self.bytes.get(self.at + 1..self.at + 5)?.iter().all(u8::is_ascii_hexdigit) => 5,
+            _ => return None,
+        };
+        self.at += length;
+        Some(())
+    }
+
+    /// One value, with everything nested in it.
+    fn skip_value(&mut self) -> Option<()> {
+        // One bit per level of nesting: set when the level is an object.
+        let (mut objects, mut depth) = (0_u64, 0);
+        loop {
+            let byte = self.skip_space()?;
+            self.at += 1;
+            match byte {
+                b'"' => self.skip_string()?,
+                b'{' | b'[' => {
+                    let is_object = byte == b'{';
+                    // In ASCII, both closing brackets are two behind their opening ones.
+                    if self.skip_space()? == byte + 2 {
+                        self.at += 1;
+                    } else {
+                        if depth == MAX_DEPTH {
+                            return None;
+                        }
+                        (objects, depth) = (objects << 1 | u64::from(is_object), depth + 1);
+                        if is_object {
+                            self.skip_key()?;
+                        }
+                        continue;
+                    }
+                }
+                b't' => self.skip_word(b"rue")?,
+                b'f' => self.skip_word(b"alse")?,
+                b'n' => self.skip_word(b"ull")?,
+                b'-' | b'0'..=b'9' => self.skip_number(byte)?,
+                _ => return None,
+            }
+            loop {
+                if depth == 0 {
+                    return Some(());
+                }
+                let byte = self.skip_space()?;
+                self.at += 1;
+                match (byte, objects & 1) {
+                    (b',', 0) => break,
+                    (b',', _) => {
+                        self.skip_key()?;
+                        break;
+                    }
+                    (b'}', 1) | (b']', 0) => (objects, depth) = (objects >> 1, depth - 1),
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Option<()> {
+        self.expect(b'"')?;
+        self.skip_string()?;
+        self.expect(b':')
+    }
+
+    fn skip_word(&mut self, rest: &[u8]) -> Option<()> {
+        self.bytes[self.at..].starts_with(rest).then(|| self.at += rest.len())
+    }
+
+    /// The rest of a number, whose first byte was `first`.
+    fn skip_number(&mut self, first: u8) -> Option<()> {
+        let mut first = first;
+        if first == b'-' {
+            first = *self.bytes.get(self.at)?;
+            self.at += 1;
+        }
+        match first {
+            b'0' => {}
+            b'1'..=b'9' => _ = self.skip_digits(),
+            _ => return None,
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.skip_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.skip_digits()?;
+        }
+        // A digit here can only follow a leading zero, which JSON forbids.
+        (!self.bytes.get(self.at).is_some_and(u8::is_ascii_digit)).then_some(())
+    }
+
+    /// At least one digit.
+    fn skip_digits(&mut self) -> Option<()> {
+        let start = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        (self.at > start).then_some(())
+    }
+}
+
+/// The index of the next quote, backslash or control character.
+#[inline]
+pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    // The high bit of every byte that is zero. Bytes above the lowest such byte may be marked wrongly; only the lowest
+    // is used.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut at = from;
+    while let Some(Ok(eight)) = bytes.get(at..at + 8).map(<[u8; 8]>::try_from) {
+        let word = u64::from_le_bytes(eight);
+        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let special =
+            controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if special != 0 {
+            return Some(at + special.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).map(|offset| at + offset)
+}
+
+#[cfg(test)]
+#[path = "scan_tests.rs"]
+mod tests;

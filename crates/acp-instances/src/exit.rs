@@ -1,0 +1,78 @@
+//! How an instance's process ended.
+
+use process_supervisor::Exit;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, StartFailure};
+
+/// Why there is no process any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cause", content = "how", rename_all = "snake_case")]
+pub enum ExitCause {
+    /// The process ended by itself, or something outside the server ended it.
+    Exited(Exit),
+    /// The instance was closed, on request or because it was idle.
+    Closed,
+    /// The server shut down.
+    ShutDown,
+    /// The process never started.
+    NotStarted(StartFailure),
+}
+
+/// The end of a process. This is what an `exit` event carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExitRecord {
+    /// Why it ended.
+    #[serde(flatten)]
+    pub cause: ExitCause,
+    /// The end of what it wrote to its standard error.
+    pub stderr_tail: String,
+}
+
+impl ExitRecord {
+    /// Why a request that the process left without an answer failed.
+    #[must_use]
+    pub fn to_error(&self) -> Error {
+        match &self.cause {
+            ExitCause::Exited(exit) => {
+                Error::AgentExited { exit: *exit, stderr_tail: self.stderr_tail.clone() }
+            }
+            ExitCause::Closed => Error::InstanceClosed,
+            ExitCause::ShutDown => Error::ShuttingDown,
+            ExitCause::NotStarted(failure) => Error::NotStarted(failure.clone()),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        // Text, numbers and lists of them: nothing here can fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::StartStep;
+
+    #[test]
+    fn an_exit_reads_back_from_what_the_log_holds() {
+        let failure = StartFailure::new(StartStep::SpawnFailed, "no such file");
+        for cause in [
+            ExitCause::Exited(Exit::Code(3)),
+            ExitCause::Exited(Exit::Unknown),
+            ExitCause::Closed,
+            ExitCause::NotStarted(failure),
+        ] {
+            let record = ExitRecord { cause, stderr_tail: "last words".into() };
+            assert_eq!(serde_json::from_str::<ExitRecord>(&record.to_json()).unwrap(), record);
+        }
+    }
+
+    #[test]
+    fn a_request_without_an_answer_fails_with_the_same_facts() {
+        let record = ExitRecord { cause: ExitCause::Exited(Exit::Code(3)), stderr_tail: "bye".into() };
+        let expected = Error::AgentExited { exit: Exit::Code(3), stderr_tail: "bye".into() };
+        assert_eq!(record.to_error(), expected);
+    }
+}

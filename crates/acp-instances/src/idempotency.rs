@@ -1,0 +1,192 @@
+//! Remembering what was accepted, so that a client may repeat any message whose answer it lost.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+
+use crate::error::Error;
+use crate::message::{Answer, Settled};
+use crate::request_id::RequestId;
+
+/// A client's name for one message, with a fingerprint of the message.
+#[derive(Debug, Clone)]
+pub struct IdempotencyKey {
+    text: Arc<str>,
+    fingerprint: u64,
+}
+
+impl IdempotencyKey {
+    /// The longest text of a key.
+    pub const MAX_LENGTH: usize = 255;
+
+    /// A key for a message. `None` when the text is empty or longer than [`Self::MAX_LENGTH`].
+    #[must_use]
+    pub fn new(text: &str, message: &[u8]) -> Option<Self> {
+        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        (1..=Self::MAX_LENGTH)
+            .contains(&text.len())
+            .then(|| Self { text: text.into(), fingerprint: HASHER.hash_one(message) })
+    }
+}
+
+/// What became of a message that was accepted under a key.
+#[derive(Debug, Clone)]
+pub(crate) enum Remembered {
+    /// It needed no answer.
+    Accepted,
+    /// It waits for the agent under this id.
+    Open(RequestId),
+    /// It waits for room in the queue, or for the agent to start.
+    Enqueueing,
+    /// It is settled.
+    Settled(Settled),
+    /// The agent answered, but the answer is no longer held.
+    Gone,
+}
+
+#[derive(Debug)]
+struct Record {
+    fingerprint: u64,
+    remembered: Remembered,
+}
+
+/// The last keys of one instance.
+#[derive(Debug)]
+pub(crate) struct RememberedKeys {
+    records: HashMap<Arc<str>, Record>,
+    order: VecDeque<Arc<str>>,
+    max_keys: usize,
+    /// How much of the agent's answers may be held for repeats.
+    max_bytes: usize,
+    held_bytes: usize,
+}
+
+impl RememberedKeys {
+    pub(crate) fn new(max_keys: usize, max_bytes: usize) -> Self {
+        Self { records: HashMap::new(), order: VecDeque::new(), max_keys, max_bytes, held_bytes: 0 }
+    }
+
+    /// What is known of a key.
+    ///
+    /// # Errors
+    /// [`Error::KeyReused`] when the key stood for another message. To answer with that message's outcome would lose
+    /// this message silently.
+    pub(crate) fn recall(&self, key: &IdempotencyKey) -> Result<Option<&Remembered>, Error> {
+        match self.records.get(&key.text) {
+            None => Ok(None),
+            Some(record) if record.fingerprint == key.fingerprint => Ok(Some(&record.remembered)),
+            Some(_) => Err(Error::KeyReused),
+        }
+    }
+
+    /// Notes what became of the message of a key.
+    pub(crate) fn remember(&mut self, key: &IdempotencyKey, remembered: Remembered) {
+        let remembered = self.own(remembered);
+        self.held_bytes += held(&remembered);
+        let record = Record { fingerprint: key.fingerprint, remembered };
+        match self.records.insert(Arc::clone(&key.text), record) {
+            Some(old) => self.held_bytes -= held(&old.remembered),
+            None => self.order.push_back(Arc::clone(&key.text)),
+        }
+        self.trim();
+    }
+
+    /// A message that was not accepted after all may be sent again under its key.
+    pub(crate) fn forget(&mut self, key: &IdempotencyKey) {
+        if let Some(old) = self.records.remove(&key.text) {
+            self.held_bytes -= held(&old.remembered);
+            self.order.retain(|other| *other != key.text);
+        }
+    }
+
+    /// How many bytes of answers are held.
+    pub(crate) const fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// An answer is copied, so that it does not keep the log's memory alive. One that is too large is not held.
+    fn own(&self, remembered: Remembered) -> Remembered {
+        match remembered {
+            Remembered::Settled(Ok(Answer::Response(bytes))) if bytes.len() > self.max_bytes => {
+                Remembered::Gone
+            }
+            Remembered::Settled(Ok(Answer::Response(bytes))) => {
+                Remembered::Settled(Ok(Answer::Response(Bytes::copy_from_slice(&bytes))))
+            }
+            other => other,
+        }
+    }
+
+    fn trim(&mut self) {
+        while self.order.len() > self.max_keys {
+            if let Some(oldest) = self.order.pop_front()
+                && let Some(record) = self.records.remove(&oldest)
+            {
+                self.held_bytes -= held(&record.remembered);
+            }
+        }
+        let mut index = 0;
+        while self.held_bytes > self.max_bytes && index < self.order.len() {
+            if let Some(record) = self.records.get_mut(&self.order[index]) {
+                let freed = held(&record.remembered);
+                if freed > 0 {
+                    record.remembered = Remembered::Gone;
+                    self.held_bytes -= freed;
+                }
+            }
+            index += 1;
+        }
+    }
+}
+
+fn held(remembered: &Remembered) -> usize {
+    match remembered {
+        Remembered::Settled(Ok(Answer::Response(bytes))) => bytes.len(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str, body: &[u8]) -> IdempotencyKey {
+        IdempotencyKey::new(text, body).unwrap()
+    }
+
+    fn answer(bytes: &'static [u8]) -> Remembered {
+        Remembered::Settled(Ok(Answer::Response(Bytes::from_static(bytes))))
+    }
+
+    #[test]
+    fn a_key_stands_for_one_message_only() {
+        let mut keys = RememberedKeys::new(10, 100);
+        keys.remember(&key("a", b"one"), Remembered::Accepted);
+        assert!(matches!(keys.recall(&key("a", b"one")), Ok(Some(Remembered::Accepted))));
+        assert_eq!(keys.recall(&key("a", b"two")).unwrap_err(), Error::KeyReused);
+        assert!(matches!(keys.recall(&key("b", b"one")), Ok(None)));
+    }
+
+    #[test]
+    fn the_oldest_keys_and_answers_are_forgotten_first() {
+        let mut keys = RememberedKeys::new(2, 5);
+        keys.remember(&key("a", b""), answer(b"123"));
+        keys.remember(&key("b", b""), answer(b"456"));
+        assert!(matches!(keys.recall(&key("a", b"")), Ok(Some(Remembered::Gone))));
+        assert!(matches!(keys.recall(&key("b", b"")), Ok(Some(Remembered::Settled(_)))));
+        keys.remember(&key("c", b""), answer(b"too long for the store"));
+        assert!(matches!(keys.recall(&key("c", b"")), Ok(Some(Remembered::Gone))));
+        assert!(matches!(keys.recall(&key("a", b"")), Ok(None)));
+        assert_eq!(keys.held_bytes(), 3);
+        keys.forget(&key("b", b""));
+        assert_eq!(keys.held_bytes(), 0);
+    }
+
+    #[test]
+    fn an_empty_or_endless_key_is_refused() {
+        assert!(IdempotencyKey::new("", b"").is_none());
+        assert!(IdempotencyKey::new(&"x".repeat(256), b"").is_none());
+    }
+}

@@ -1,0 +1,131 @@
+//! How a client's message gets into the queue.
+
+use std::sync::{Arc, MutexGuard};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::{Admission, Incoming, Instance, State};
+use crate::error::Error;
+
+impl Instance {
+    /// Waits until it is known what became of a message, where [`Self::try_enqueue`] could not tell.
+    pub(crate) async fn settle(self: &Arc<Self>, admission: Admission) -> Result<Admission, Error> {
+        match admission {
+            Admission::NoRoom(waiting) => self.enqueue_when_there_is_room(*waiting).await,
+            Admission::Enqueueing(repeat) => self.enqueue_after_the_original(*repeat).await,
+            admission => Ok(admission),
+        }
+    }
+
+    /// Enqueues a repeat of a message that still waits for room.
+    async fn enqueue_after_the_original(self: &Arc<Self>, repeat: Incoming) -> Result<Admission, Error> {
+        let mut repeat = repeat;
+        loop {
+            // Listening starts before looking, so an original that is settled in between is not missed.
+            let enqueued = self.enqueued.notified();
+            match self.try_enqueue(repeat)? {
+                Admission::NoRoom(waiting) => return self.enqueue_when_there_is_room(*waiting).await,
+                Admission::Enqueueing(again) => {
+                    enqueued.await;
+                    repeat = *again;
+                }
+                admission => return Ok(admission),
+            }
+        }
+    }
+
+    /// Enqueues a message if that can be done at once; else [`Self::settle`] goes on.
+    pub(crate) fn try_enqueue(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Error> {
+        let permits = self.permits_for(&incoming);
+        let mut state = self.lock();
+        let newest = state.output.newest_order();
+        let admission =
+            state.admit(incoming, || Arc::clone(&self.room).try_acquire_many_owned(permits).ok())?;
+        if let Admission::NoRoom(waiting) = &admission {
+            state.mark_enqueueing(waiting.key.as_ref());
+        }
+        self.wake_after(&admission, newest, state);
+        Ok(admission)
+    }
+
+    /// Waits for room in a task of its own, so that the message gets in even if its sender leaves, and a repeat under
+    /// the same key finds it.
+    async fn enqueue_when_there_is_room(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Error> {
+        let (sender, receiver) = oneshot::channel();
+        let instance = Arc::clone(self);
+        tokio::spawn(async move {
+            let result = instance.wait_for_room(incoming).await;
+            instance.enqueued.notify_waiters();
+            // A sender that has left gave up its receipt, not its message.
+            let _ = sender.send(result);
+        });
+        receiver.await.unwrap_or_else(|_| Err(Error::internal("the server lost track of this message")))
+    }
+
+    async fn wait_for_room(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Error> {
+        match self.room_in_time(self.permits_for(&incoming)).await {
+            Ok(room) => self.enqueue_with_room(incoming, room),
+            Err(error) => {
+                self.lock().forget_key(incoming.key.as_ref());
+                Err(error)
+            }
+        }
+    }
+
+    fn enqueue_with_room(
+        self: &Arc<Self>,
+        incoming: Incoming,
+        room: OwnedSemaphorePermit,
+    ) -> Result<Admission, Error> {
+        let mut state = self.lock();
+        let newest = state.output.newest_order();
+        state.forget_key(incoming.key.as_ref());
+        match state.admit(incoming, || Some(room)) {
+            Ok(admission) => {
+                self.wake_after(&admission, newest, state);
+                Ok(admission)
+            }
+            Err(Error::InstanceClosing) => Err(self.closed_meanwhile()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Why a message fails that was here before the instance was closed, unlike one that comes during the closing.
+    fn closed_meanwhile(&self) -> Error {
+        if self.shared.is_shutting_down() { Error::ShuttingDown } else { Error::InstanceClosed }
+    }
+
+    async fn room_in_time(&self, permits: u32) -> Result<OwnedSemaphorePermit, Error> {
+        let patience = self.shared.limits.queue_patience;
+        match tokio::time::timeout(patience, Arc::clone(&self.room).acquire_many_owned(permits)).await {
+            Ok(Ok(room)) => Ok(room),
+            Ok(Err(_closed)) => Err(self.closed_meanwhile()),
+            Err(_elapsed) => Err(Error::AgentNotReading { waited: patience }),
+        }
+    }
+
+    /// Wakes every task that has something to do now. `newest` is the newest event of the output before.
+    fn wake_after(self: &Arc<Self>, admission: &Admission, newest: u64, mut state: MutexGuard<'_, State>) {
+        let Admission::Admitted { awaits_answer, .. } = admission else { return };
+        let needs_timer = *awaits_answer && !state.has_timer;
+        state.has_timer |= needs_timer;
+        let has_output = state.output.newest_order() > newest;
+        drop(state);
+        self.queued.notify_one();
+        // Most messages are news to the journal alone.
+        if has_output {
+            self.announce();
+        } else {
+            self.announce_sent();
+        }
+        if needs_timer {
+            self.watch_timeouts();
+        }
+    }
+
+    /// A message larger than the whole queue takes all of it.
+    fn permits_for(&self, incoming: &Incoming) -> u32 {
+        let whole = self.shared.limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
+        u32::try_from(incoming.message.line.len().min(whole).min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX)
+    }
+}

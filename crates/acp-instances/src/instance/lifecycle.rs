@@ -1,0 +1,276 @@
+//! The task that owns a process: it starts the process, waits for its end, and ends it on request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use process_supervisor::{Control, Events, Exit, Launched, TreeEvent};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::state::AfterExit;
+use super::{Instance, Phase, stderr, stdin, stdout};
+use crate::error::{Error, StartFailure, StartStep};
+use crate::exit::{ExitCause, ExitRecord};
+use crate::launcher::Prepared;
+
+/// How long processes that an agent left behind have between SIGTERM and SIGKILL.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
+
+/// Why an instance is closed from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CloseReason {
+    /// A client asked for it, or it was idle.
+    Requested,
+    /// The server shuts down.
+    ShutDown,
+}
+
+/// Starts a process for an instance in state `starting`, in a task of its own.
+pub(crate) fn start(instance: &Arc<Instance>) {
+    tokio::spawn(run(Arc::clone(instance)));
+}
+
+async fn run(instance: Arc<Instance>) {
+    // An earlier process under this id may still be ending.
+    instance.wait_finished().await;
+    let Prepared { spec, lease } = match instance.shared.launcher.prepare(&instance.agent).await {
+        Ok(prepared) => prepared,
+        Err(failure) => return instance.fail_start(failure),
+    };
+    if !instance.begin_launch() {
+        return;
+    }
+    let launched = process_supervisor::launch(&spec).await;
+    // It has a copy of the whole environment, which is not needed while the agent runs.
+    drop(spec);
+    match launched {
+        Ok(launched) => live(&instance, launched).await,
+        Err(error) => instance.fail_start(StartFailure::new(
+            StartStep::SpawnFailed,
+            format!("{error}; check the agent's command and that it is installed"),
+        )),
+    }
+    drop(lease);
+    instance.finished.send_replace(true);
+}
+
+async fn live(instance: &Arc<Instance>, launched: Launched) {
+    let Launched { pid, stdin, stdout, stderr, control, mut events } = launched;
+    // Before a byte of it is read: no answer may come from an agent whose status is still `starting`.
+    if !instance.started(pid) {
+        // Closed while it was being launched. No client has learned of this process.
+        control.kill();
+        wait_until_gone(&mut events, instance).await;
+        return;
+    }
+    let finish = CancellationToken::new();
+    let tail = stderr::Tail::default();
+    let writer = tokio::spawn(stdin::write(Arc::clone(instance), stdin, finish.clone()));
+    let reader = tokio::spawn(stdout::read(Arc::clone(instance), stdout));
+    let errors = tokio::spawn(stderr::read(Arc::clone(instance), stderr, tail.clone()));
+    tracing::info!(server_id = %instance.id, agent = %instance.agent, pid, "agent started");
+
+    let mut outputs = [reader, errors];
+    let ending = wait_for_end(instance, &mut events, &mut outputs[0]).await;
+    let (cause, after) = match ending {
+        Ending::Exited(exit) => (ExitCause::Exited(exit), AfterExit::StayListed),
+        Ending::OutputClosed => {
+            let exit = end_process(instance, &control, &mut events, Duration::ZERO).await;
+            (ExitCause::Exited(exit), AfterExit::StayListed)
+        }
+        Ending::CloseRequested => {
+            finish.cancel();
+            end_process(instance, &control, &mut events, instance.shared.limits.close_grace).await;
+            (ExitCause::Closed, AfterExit::Leave)
+        }
+    };
+    drain(&mut outputs, instance.shared.limits.drain).await;
+    // Awaited: a writer that lives on for a moment would write the next process's first line to this one's pipe.
+    writer.abort();
+    let _ = writer.await;
+    match after {
+        // Waiting callers learn of the end before the processes that the agent left behind are ended.
+        AfterExit::StayListed => {
+            instance.end(cause, &tail, after);
+            end_leftovers(&control, &mut events, instance).await;
+        }
+        AfterExit::Leave => {
+            end_leftovers(&control, &mut events, instance).await;
+            instance.end(cause, &tail, after);
+        }
+    }
+}
+
+enum Ending {
+    Exited(Exit),
+    OutputClosed,
+    CloseRequested,
+}
+
+async fn wait_for_end(instance: &Instance, events: &mut Events, reader: &mut JoinHandle<()>) -> Ending {
+    tokio::select! {
+        event = events.next() => return ended(event),
+        () = instance.close.cancelled() => return Ending::CloseRequested,
+        _ = reader => {}
+    }
+    // End of output without an exit. Most often the exit follows a moment later.
+    tokio::select! {
+        event = events.next() => ended(event),
+        () = instance.close.cancelled() => Ending::CloseRequested,
+        () = tokio::time::sleep(instance.shared.limits.eof_grace) => Ending::OutputClosed,
+    }
+}
+
+fn ended(event: TreeEvent) -> Ending {
+    Ending::Exited(match event {
+        TreeEvent::Exited(exit) => exit,
+        TreeEvent::Gone { .. } => Exit::Unknown,
+    })
+}
+
+/// Waits `grace` for the process to exit by itself, then sends SIGTERM, then SIGKILL.
+async fn end_process(instance: &Instance, control: &Control, events: &mut Events, grace: Duration) -> Exit {
+    if let Ok(event) = tokio::time::timeout(grace, events.next()).await {
+        return exit_of(event);
+    }
+    control.terminate();
+    if let Ok(event) = tokio::time::timeout(instance.shared.limits.terminate_grace, events.next()).await {
+        return exit_of(event);
+    }
+    control.kill();
+    exit_of(events.next().await)
+}
+
+fn exit_of(event: TreeEvent) -> Exit {
+    match event {
+        TreeEvent::Exited(exit) => exit,
+        TreeEvent::Gone { .. } => Exit::Unknown,
+    }
+}
+
+/// Exit is not end of output: the last answer may still be in the pipe.
+async fn drain(outputs: &mut [JoinHandle<()>; 2], patience: Duration) {
+    let deadline = tokio::time::Instant::now() + patience;
+    for output in outputs {
+        if !output.is_finished() && tokio::time::timeout_at(deadline, &mut *output).await.is_err() {
+            // Awaited, so that nothing of this process is read after its end.
+            output.abort();
+            let _ = output.await;
+        }
+    }
+}
+
+/// Ends the processes that the agent left behind.
+async fn end_leftovers(control: &Control, events: &mut Events, instance: &Instance) {
+    control.terminate();
+    if let Ok(event) = tokio::time::timeout(LEFTOVER_GRACE, events.next()).await {
+        return log_survivors(event, instance);
+    }
+    control.kill();
+    wait_until_gone(events, instance).await;
+}
+
+async fn wait_until_gone(events: &mut Events, instance: &Instance) {
+    loop {
+        let event = events.next().await;
+        if let TreeEvent::Gone { .. } = event {
+            return log_survivors(event, instance);
+        }
+    }
+}
+
+fn log_survivors(event: TreeEvent, instance: &Instance) {
+    if let TreeEvent::Gone { survivors: 1.. } = event {
+        tracing::error!(server_id = %instance.id, ?event, "processes of the agent could not be ended");
+    }
+}
+
+impl Instance {
+    /// False when the instance was closed while the agent was made ready.
+    fn begin_launch(&self) -> bool {
+        let state = self.lock();
+        let is_wanted = matches!(state.phase, Phase::Starting);
+        if is_wanted {
+            self.finished.send_replace(false);
+        }
+        is_wanted
+    }
+
+    fn started(&self, pid: u32) -> bool {
+        let settlements = {
+            let mut state = self.lock();
+            if !matches!(state.phase, Phase::Starting) {
+                return false;
+            }
+            state.started(pid)
+        };
+        self.shared.measures.agents.starts.increment();
+        settlements.deliver();
+        self.announce();
+        true
+    }
+
+    /// One step under one lock: an instance that is closed meanwhile is ended once.
+    fn fail_start(&self, failure: StartFailure) {
+        let detail = failure.detail.clone();
+        let cause = ExitCause::NotStarted(failure.clone());
+        let Some((settlements, after)) = self.lock().fail_start(failure) else { return };
+        tracing::warn!(server_id = %self.id, agent = %self.agent, reason = detail, "agent did not start");
+        self.shared.measures.agents.ended(&cause);
+        settlements.deliver();
+        self.announce();
+        if after == AfterExit::Leave
+            && let Some(registry) = self.shared.registry()
+        {
+            registry.remove(self);
+        }
+    }
+
+    fn end(&self, cause: ExitCause, tail: &stderr::Tail, after: AfterExit) {
+        tracing::info!(server_id = %self.id, agent = %self.agent, ?cause, "agent ended");
+        self.shared.measures.agents.ended(&cause);
+        let record = ExitRecord { cause, stderr_tail: tail.text() };
+        let settlements = self.lock().end(record, after);
+        settlements.deliver();
+        self.announce();
+    }
+
+    /// Closes the instance and waits until nothing of it is left.
+    pub(crate) async fn close(self: &Arc<Self>, reason: CloseReason) {
+        self.begin_close(reason);
+        self.room.close();
+        self.wait_finished().await;
+    }
+
+    pub(crate) fn begin_close(&self, reason: CloseReason) {
+        let mut state = self.lock();
+        let settlements = match &state.phase {
+            Phase::Starting => {
+                let cause = match reason {
+                    CloseReason::Requested => ExitCause::Closed,
+                    CloseReason::ShutDown => ExitCause::ShutDown,
+                };
+                Some(state.end(ExitRecord { cause, stderr_tail: String::new() }, AfterExit::Leave))
+            }
+            Phase::Running => {
+                state.phase = Phase::Closing;
+                (reason == CloseReason::ShutDown).then(|| state.fail_all(&Error::ShuttingDown))
+            }
+            Phase::Exited(ended) => {
+                state.phase = Phase::Gone(ended.clone());
+                None
+            }
+            Phase::Closing | Phase::Gone(_) => None,
+        };
+        drop(state);
+        self.close.cancel();
+        if let Some(settlements) = settlements {
+            settlements.deliver();
+        }
+        self.announce();
+    }
+}
+
+#[cfg(test)]
+#[path = "lifecycle_tests.rs"]
+mod tests;

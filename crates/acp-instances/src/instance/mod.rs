@@ -1,0 +1,198 @@
+//! One agent process and everything that is known of it.
+//!
+//! An [`Instance`] is a handle: its state sits behind one short lock, the process belongs to the task in
+//! [`lifecycle`], and each of the three pipes to a task of its own. Nothing else touches a process.
+
+mod enqueue;
+mod lifecycle;
+mod state;
+mod stderr;
+mod stdin;
+mod stdout;
+mod timeouts;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use event_log::{Log, Retention};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::lifecycle::{CloseReason, start};
+pub(crate) use self::state::{Admission, Incoming, Phase, State};
+use crate::caller::Subject;
+use crate::clock::now_ms;
+use crate::local::Shared;
+use crate::server_id::ServerId;
+use crate::summary::{InstanceStatus, Summary};
+
+/// What clients send may take this part of an instance's replay memory, on top of it.
+const INPUT_SHARE: usize = 4;
+
+/// One `server_id` with its process, its log and its waiting requests.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub(crate) id: ServerId,
+    pub(crate) agent: Arc<str>,
+    /// The sequence number of its first event. It tells this instance from others that had the same id.
+    pub(crate) first_sequence: u64,
+    pub(crate) created_at_ms: u64,
+    pub(crate) created_by: Option<Subject>,
+    pub(crate) shared: Arc<Shared>,
+    state: Mutex<State>,
+    /// Wakes readers when the log or the phase has changed.
+    changed: watch::Sender<()>,
+    /// Wakes readers of both directions.
+    journal_changed: watch::Sender<()>,
+    /// Wakes the task that writes to the agent.
+    queued: Notify,
+    /// Wakes senders of a repeat whose original waits for room in the queue.
+    enqueued: Notify,
+    /// The room in the queue, in bytes. Fair, so that messages go in in the order of their arrival.
+    room: Arc<Semaphore>,
+    /// Asks the lifecycle task to close.
+    close: CancellationToken,
+    /// True once the lifecycle task of the newest process has finished, its tree gone.
+    finished: watch::Sender<bool>,
+    /// Streams that are open.
+    readers: AtomicUsize,
+}
+
+impl Instance {
+    pub(crate) fn new(
+        id: ServerId,
+        agent: Arc<str>,
+        created_by: Option<Subject>,
+        first_sequence: u64,
+        shared: Arc<Shared>,
+    ) -> Arc<Self> {
+        let limits = &shared.limits;
+        let log = |max_bytes| {
+            let retention = Retention { max_bytes, max_records: limits.replay_events };
+            Log::new(first_sequence, Arc::clone(&shared.order), Arc::clone(&shared.account), retention)
+        };
+        let (output, input) = (log(limits.replay_bytes), log(limits.replay_bytes / INPUT_SHARE));
+        let state = State::new(output, input, Arc::clone(&shared.account), limits);
+        let room = limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
+        Arc::new(Self {
+            id,
+            agent,
+            first_sequence,
+            created_at_ms: now_ms(),
+            created_by,
+            state: Mutex::new(state),
+            changed: watch::Sender::new(()),
+            journal_changed: watch::Sender::new(()),
+            queued: Notify::new(),
+            enqueued: Notify::new(),
+            room: Arc::new(Semaphore::new(room)),
+            close: CancellationToken::new(),
+            finished: watch::Sender::new(true),
+            readers: AtomicUsize::new(0),
+            shared,
+        })
+    }
+
+    /// The state, locked. Never held over an await.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic under the lock is a bug. Going on with the state as it is beats losing every client of the instance.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes every reader.
+    pub(crate) fn announce(&self) {
+        wake(&self.changed);
+        self.announce_sent();
+    }
+
+    /// Wakes the readers that see what clients send.
+    fn announce_sent(&self) {
+        wake(&self.journal_changed);
+        self.shared.announce();
+    }
+
+    /// Follows what the agent says.
+    pub(crate) fn watch(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Follows both directions.
+    pub(crate) fn watch_journal(&self) -> watch::Receiver<()> {
+        self.journal_changed.subscribe()
+    }
+
+    /// How many bytes wait for the agent to read them.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        let room = self.shared.limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
+        // In a closed instance nothing waits.
+        if self.room.is_closed() { 0 } else { room.saturating_sub(self.room.available_permits()) }
+    }
+
+    /// Counts a reader for as long as the guard lives.
+    pub(crate) fn attach(self: &Arc<Self>) -> ReaderGuard {
+        self.readers.fetch_add(1, Ordering::Relaxed);
+        ReaderGuard(Arc::clone(self))
+    }
+
+    /// Waits until the newest process and its whole tree are gone.
+    pub(crate) async fn wait_finished(&self) {
+        let mut finished = self.finished.subscribe();
+        // The sender lives in `self`, so the only way out is the value.
+        let _ = finished.wait_for(|finished| *finished).await;
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        let state = self.lock();
+        let (status, exit) = match &state.phase {
+            Phase::Starting => (InstanceStatus::Starting, None),
+            Phase::Running => (InstanceStatus::Running, None),
+            Phase::Closing => (InstanceStatus::Closing, None),
+            Phase::Exited(ended) | Phase::Gone(ended) => (InstanceStatus::Exited, Some(ended.record.clone())),
+        };
+        let (first, next) = (state.output.first_sequence(), state.output.next_sequence());
+        Summary {
+            server_id: self.id.clone(),
+            agent: self.agent.to_string(),
+            status,
+            pid: state.pid,
+            created_at_ms: self.created_at_ms,
+            last_activity_ms: state.last_activity_ms,
+            last_sequence: if next == first { 0 } else { next - 1 },
+            client_requests: state.client_requests.len(),
+            agent_requests: state.agent_requests.list(),
+            readers: Some(self.readers.load(Ordering::Relaxed)),
+            exit,
+            created_by: self.created_by.clone(),
+        }
+    }
+
+    /// For how long it has been idle: no reader, no open request in either direction, no message.
+    pub(crate) fn idle_for_ms(&self, now_ms: u64) -> Option<u64> {
+        let state = self.lock();
+        let is_unused = self.readers.load(Ordering::Relaxed) == 0
+            && state.client_requests.is_empty()
+            && state.agent_requests.len() == 0;
+        let is_at_rest = matches!(state.phase, Phase::Running | Phase::Exited(_));
+        (is_unused && is_at_rest).then(|| now_ms.saturating_sub(state.last_activity_ms))
+    }
+}
+
+/// Most often nothing waits, and then this costs nothing. A reader that comes meanwhile looks at the log after it came,
+/// so it misses nothing.
+fn wake(watch: &watch::Sender<()>) {
+    if watch.receiver_count() > 0 {
+        watch.send_replace(());
+    }
+}
+
+/// Counts a reader.
+#[derive(Debug)]
+pub(crate) struct ReaderGuard(Arc<Instance>);
+
+impl Drop for ReaderGuard {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::Relaxed);
+        // Idle time counts from here.
+        self.0.lock().last_activity_ms = now_ms();
+    }
+}

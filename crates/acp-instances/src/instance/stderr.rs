@@ -1,0 +1,95 @@
+//! The task that reads an agent's standard error. It goes to the server's log, and its tail into the exit record; never
+//! to a reader of messages.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::net::unix::pipe;
+
+use super::Instance;
+
+/// How much of the end is kept.
+const TAIL_BYTES: usize = 4096;
+/// How much of one line goes to the server's log.
+const LOGGED_BYTES: usize = 1024;
+
+/// The end of what the agent wrote on its standard error.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Tail(Arc<Mutex<VecDeque<u8>>>);
+
+impl Tail {
+    fn push(&self, bytes: &[u8]) {
+        let bytes = &bytes[bytes.len().saturating_sub(TAIL_BYTES)..];
+        let mut tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let excess = (tail.len() + bytes.len()).saturating_sub(TAIL_BYTES);
+        tail.drain(..excess);
+        tail.extend(bytes);
+    }
+
+    /// The tail as text. A character that is cut at the beginning is left out.
+    pub(super) fn text(&self) -> String {
+        let mut tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: &[u8] = tail.make_contiguous();
+        let cut = bytes.len() == TAIL_BYTES;
+        let continuation = bytes.iter().take(3).take_while(|byte| cut && **byte & 0xC0 == 0x80).count();
+        String::from_utf8_lossy(&bytes[continuation..]).into_owned()
+    }
+}
+
+/// Reads until the agent closes its standard error.
+pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver, tail: Tail) {
+    let mut line = Vec::new();
+    loop {
+        if pipe.readable().await.is_err() {
+            break;
+        }
+        // On the stack, and not held across an await: an idle agent costs no memory here.
+        let mut scratch = [0; 8 << 10];
+        match pipe.try_read(&mut scratch) {
+            Ok(0) => break,
+            Ok(count) => {
+                instance.shared.measures.pipes.stderr_bytes.add(count as u64);
+                tail.push(&scratch[..count]);
+                log_lines(&instance, &mut line, &scratch[..count]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => break,
+        }
+        tokio::task::consume_budget().await;
+    }
+    if !line.is_empty() {
+        log_lines(&instance, &mut line, b"\n");
+    }
+}
+
+fn log_lines(instance: &Instance, line: &mut Vec<u8>, bytes: &[u8]) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let room = LOGGED_BYTES.saturating_sub(line.len());
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        if part.ends_with(b"\n") {
+            let text = String::from_utf8_lossy(line);
+            tracing::debug!(server_id = %instance.id, agent = %instance.agent, "stderr: {}", text.trim_end());
+            line.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_the_last_4096_bytes_and_never_half_a_character() {
+        let tail = Tail::default();
+        tail.push(b"early ");
+        tail.push("é".repeat(3000).as_bytes());
+        assert_eq!(tail.text(), "é".repeat(2048));
+        tail.push(b"x");
+        let text = tail.text();
+        assert!(text.ends_with("éx") && !text.contains('\u{fffd}'), "{}", &text[..8]);
+    }
+}

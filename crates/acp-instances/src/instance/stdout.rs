@@ -1,0 +1,227 @@
+//! The task that reads the agent's output. It splits what one read brings into lines in place, makes one batch of
+//! records of them, and appends that to the log under one short lock.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+
+use event_log::{Batch, Log};
+use process_supervisor::PipeSize;
+use serde_json::json;
+use tokio::net::unix::pipe;
+
+use super::Instance;
+use super::state::OutputBatch;
+use crate::envelope::{Envelope, MessageKind, NotificationTemplate, flatten};
+use crate::event::EventKind;
+
+/// How much one read takes at most. A pipe that was made larger for large messages is emptied in one read.
+const READ_BYTES: usize = 1 << 20;
+/// How many characters of a line that is not a message are shown to readers.
+const SHOWN_CHARACTERS: usize = 200;
+
+thread_local! {
+    /// Where reads land. One per thread rather than one per instance, so that a thousand idle agents cost nothing.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Reads until the agent closes its output.
+pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
+    let mut lines = Lines::new(instance.shared.limits.max_message_bytes);
+    let mut pipe_size = PipeSize::default();
+    loop {
+        if pipe.readable().await.is_err() {
+            break;
+        }
+        match read_once(&pipe, &mut lines, &instance) {
+            Ok(0) => break,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::warn!(server_id = %instance.id, %error, "cannot read from the agent");
+                break;
+            }
+            Ok(_) => {
+                pipe_size.fit(&pipe, lines.partial.len());
+                instance.shared.make_room(0);
+                // Readers of the stream get the processor before the next flood comes in. This waits for no reader: one
+                // whose connection is full has nothing to do and costs no time.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+    let output = Output::new(&mut instance.lock().output, lines.size_with(&[]));
+    if let Some(output) = lines.finish(output) {
+        output.append_to(&instance);
+    }
+}
+
+fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> io::Result<usize> {
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.resize(READ_BYTES, 0);
+        let count = pipe.try_read(scratch)?;
+        instance.shared.measures.pipes.stdout_bytes.add(count as u64);
+        let bytes = &scratch[..count];
+        let size = lines.size_with(bytes);
+        // In a statement of its own: the lock must be free again when the batch is appended.
+        let output = Output::new(&mut instance.lock().output, size);
+        if let Some(output) = lines.feed(bytes, output) {
+            output.append_to(instance);
+        }
+        Ok(count)
+    })
+}
+
+/// How much a batch will hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct BatchSize {
+    bytes: usize,
+    lines: usize,
+}
+
+/// Lines that came together, as records.
+#[derive(Debug)]
+struct Output {
+    records: Batch,
+    calls: Vec<(usize, Envelope)>,
+    unparsed: u64,
+}
+
+impl Output {
+    fn new(log: &mut Log, size: BatchSize) -> Self {
+        // One piece of about the right size: what is not used is held for as long as the log holds the rest.
+        let records = if size.lines == 0 { Batch::default() } else { log.batch(size.bytes, size.lines) };
+        Self { records, calls: Vec::new(), unparsed: 0 }
+    }
+
+    /// A notification without a line break.
+    fn notification(&mut self, line: &[u8]) {
+        self.records.push(EventKind::Message(MessageKind::Notification).info(), line);
+    }
+
+    fn message(&mut self, line: &[u8], envelope: Envelope) {
+        let kind = envelope.kind();
+        if kind != MessageKind::Notification {
+            if self.calls.is_empty() {
+                // Answers come together: where there is one, the other lines are often answers too.
+                self.calls.reserve(self.records.capacity() - self.records.len());
+            }
+            self.calls.push((self.records.len(), envelope));
+        }
+        flatten(self.records.push(EventKind::Message(kind).info(), line));
+    }
+
+    fn unparsed(&mut self, shown: &[u8], error: &str, bytes: usize) {
+        let text = String::from_utf8_lossy(shown);
+        let line: String = text.chars().take(SHOWN_CHARACTERS).collect();
+        let data = json!({"line": line, "error": error, "bytes": bytes}).to_string();
+        self.records.push(EventKind::Unparsed.info(), data.as_bytes());
+        self.unparsed += 1;
+    }
+
+    fn append_to(self, instance: &Instance) {
+        let Self { records, calls, unparsed } = self;
+        let pipes = &instance.shared.measures.pipes;
+        pipes.messages_read.add(records.len() as u64 - unparsed);
+        if unparsed > 0 {
+            pipes.lines_unparsed.add(unparsed);
+        }
+        let settlements = instance.lock().append_output(OutputBatch { records, calls });
+        settlements.deliver();
+        instance.announce();
+    }
+}
+
+/// Cuts a byte stream into lines at LF, and only there.
+#[derive(Debug)]
+struct Lines {
+    /// The beginning of a line whose end has not come.
+    partial: Vec<u8>,
+    /// How long the current line is so far, when it is too long to be kept.
+    skipping: Option<usize>,
+    max_line: usize,
+    template: NotificationTemplate,
+}
+
+impl Lines {
+    fn new(max_line: usize) -> Self {
+        Self { partial: Vec::new(), skipping: None, max_line, template: NotificationTemplate::default() }
+    }
+
+    /// What there will be to append once these bytes are fed, without what follows the last line feed.
+    fn size_with(&self, bytes: &[u8]) -> BatchSize {
+        match memchr::memrchr(b'\n', bytes) {
+            None => BatchSize { bytes: 0, lines: 0 },
+            Some(last) => BatchSize {
+                bytes: self.partial.len() + last,
+                lines: memchr::memchr_iter(b'\n', &bytes[..=last]).count(),
+            },
+        }
+    }
+
+    fn feed(&mut self, mut bytes: &[u8], mut output: Output) -> Option<Output> {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            self.end_line(&bytes[..end], &mut output);
+            bytes = &bytes[end + 1..];
+        }
+        self.keep(bytes);
+        Some(output).filter(|output| !output.records.is_empty())
+    }
+
+    /// The output is over. A last line without a line feed counts too.
+    fn finish(mut self, mut output: Output) -> Option<Output> {
+        self.end_line(&[], &mut output);
+        Some(output).filter(|output| !output.records.is_empty())
+    }
+
+    fn end_line(&mut self, rest: &[u8], output: &mut Output) {
+        let skipped = self.skipping.take();
+        let length = skipped.unwrap_or(self.partial.len()) + rest.len();
+        if skipped.is_some() || length > self.max_line {
+            let mut shown = std::mem::take(&mut self.partial);
+            shown.extend_from_slice(&rest[..rest.len().min(SHOWN_CHARACTERS * 4)]);
+            output.unparsed(
+                &shown,
+                &format!("longer than the {} bytes of --max-message-bytes", self.max_line),
+                length,
+            );
+        } else if self.partial.is_empty() {
+            read_line(rest, &mut self.template, output);
+        } else {
+            let mut line = std::mem::take(&mut self.partial);
+            line.extend_from_slice(rest);
+            read_line(&line, &mut self.template, output);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        match &mut self.skipping {
+            Some(length) => *length += bytes.len(),
+            None if self.partial.len() + bytes.len() > self.max_line => {
+                self.skipping = Some(self.partial.len() + bytes.len());
+                self.partial.extend_from_slice(&bytes[..bytes.len().min(SHOWN_CHARACTERS * 4)]);
+                self.partial.truncate(SHOWN_CHARACTERS * 4);
+                self.partial.shrink_to_fit();
+            }
+            None => self.partial.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn read_line(line: &[u8], template: &mut NotificationTemplate, output: &mut Output) {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if template.covers(line) {
+        return output.notification(line);
+    }
+    if line.trim_ascii().is_empty() {
+        return;
+    }
+    match template.parse(line) {
+        Ok(envelope) => output.message(line, envelope),
+        Err(error) => output.unparsed(line, &error.to_string(), line.len()),
+    }
+}
+
+#[cfg(test)]
+#[path = "stdout_tests.rs"]
+mod tests;

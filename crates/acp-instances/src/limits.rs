@@ -1,0 +1,60 @@
+//! Every bound and every wait of the engine, in one place.
+
+use std::time::Duration;
+
+/// The limits in force. `Default` is what the product ships with.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The longest message in either direction.
+    pub max_message_bytes: usize,
+    /// How much may wait for one agent to read it.
+    pub stdin_queue_bytes: usize,
+    /// How many bytes of one instance's past are held.
+    pub replay_bytes: usize,
+    /// How many events of one instance's past are held.
+    pub replay_events: usize,
+    /// How much memory bodies, queues and replay of all instances may take together.
+    pub memory_budget: usize,
+    /// How long a request waits for its answer; `None` means without limit.
+    pub request_timeout: Option<Duration>,
+    /// How many client requests of one instance may wait at once.
+    pub max_pending: usize,
+    /// How many instances there may be at once.
+    pub max_instances: usize,
+    /// After how long an idle instance is closed; `None` means never.
+    pub instance_idle_timeout: Option<Duration>,
+    /// How long a message waits for room in a full queue before it is refused.
+    pub queue_patience: Duration,
+    /// How long an agent may take to exit once its input is closed.
+    pub close_grace: Duration,
+    /// How long it may take after SIGTERM.
+    pub terminate_grace: Duration,
+    /// How long output is waited for after the process has ended.
+    pub drain: Duration,
+    /// How long a process may live on after it closed its output.
+    pub eof_grace: Duration,
+    /// How many idempotency keys an instance remembers.
+    pub idempotency_keys: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message_bytes: 32 << 20,
+            stdin_queue_bytes: 64 << 20,
+            replay_bytes: 64 << 20,
+            replay_events: 65_536,
+            memory_budget: 1 << 30,
+            request_timeout: Some(Duration::from_secs(3600)),
+            max_pending: 4096,
+            max_instances: 1024,
+            instance_idle_timeout: None,
+            queue_patience: Duration::from_secs(10),
+            close_grace: Duration::from_secs(2),
+            terminate_grace: Duration::from_secs(3),
+            drain: Duration::from_millis(300),
+            eof_grace: Duration::from_secs(1),
+            idempotency_keys: 4096,
+        }
+    }
+}

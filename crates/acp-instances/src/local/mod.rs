@@ -1,0 +1,216 @@
+//! Instances whose processes run on this machine.
+
+mod changes;
+mod measures;
+mod registry;
+mod shared;
+mod subscribe;
+mod subscribe_all;
+mod watch;
+
+use std::sync::Arc;
+
+use ::measures::Exposition;
+use event_log::{MemoryAccount, Reservation};
+
+pub(crate) use self::measures::PipeMeasures;
+use self::registry::{Registry, Target};
+pub(crate) use self::shared::Shared;
+use self::subscribe::InstanceSubscription;
+use self::subscribe_all::AllSubscription;
+use self::watch::ChangeWatch;
+use crate::cursor::JournalCursor;
+use crate::error::Error;
+use crate::instance::{Admission, CloseReason, Incoming, Instance};
+use crate::instances::{CreateSpec, Instances, Shutdown, Watch};
+use crate::launcher::{BoxFuture, Launcher};
+use crate::limits::Limits;
+use crate::message::{Answer, Outcome, Receipt, SendRequest, Sending};
+use crate::server_id::ServerId;
+use crate::subscription::{Subscribe, SubscribeAll, Subscription};
+use crate::summary::{AgentRequest, FirstExchange, Listing, Page, Summary};
+
+/// How many instances one page has at most.
+const PAGE: usize = 1000;
+
+/// Instances whose processes run on this machine. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct LocalInstances(Arc<Registry>);
+
+impl LocalInstances {
+    /// An engine without instances. Must be made inside a tokio runtime.
+    #[must_use]
+    pub fn new(limits: Limits, launcher: Arc<dyn Launcher>) -> Self {
+        let registry = Registry::new(&Shared::new(limits, launcher));
+        registry.close_idle_ones();
+        Self(registry)
+    }
+
+    /// Writes down what the engine counts. Locks every instance for a moment, as a list does.
+    pub fn expose(&self, text: &mut Exposition) {
+        measures::expose(&self.0, text);
+    }
+
+    /// The limits in force.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.0.shared.limits
+    }
+
+    fn find(&self, server_id: &ServerId) -> Result<Arc<Instance>, Error> {
+        self.0.find(server_id).ok_or_else(|| Error::UnknownInstance { server_id: server_id.clone() })
+    }
+
+    /// Starts an agent or waits for room in its queue, then sends.
+    async fn send_slowly(&self, request: SendRequest) -> Result<Receipt, Error> {
+        let instance = self.0.target(&target(&request)).await?;
+        let admission = instance.try_enqueue(incoming(request))?;
+        Ok(receipt(instance.settle(admission).await?))
+    }
+}
+
+impl Instances for LocalInstances {
+    fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.0.shared.account
+    }
+
+    fn reserve(&self, held: &mut Reservation, bytes: usize) -> Result<(), Error> {
+        if held.grow(bytes) {
+            return Ok(());
+        }
+        self.0.shared.make_room(bytes);
+        if held.grow(bytes) { Ok(()) } else { Err(Error::OutOfMemory) }
+    }
+
+    fn create(&self, spec: CreateSpec) -> BoxFuture<'_, Result<Summary, Error>> {
+        Box::pin(async move {
+            let CreateSpec { server_id, agent, caller } = &spec;
+            let agent = agent.as_deref();
+            let to = Target { server_id, agent, is_request: true, key: None, caller };
+            Ok(self.0.target(&to).await?.summary())
+        })
+    }
+
+    fn get<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<Summary, Error>> {
+        ready(self.find(server_id).map(|instance| instance.summary()))
+    }
+
+    fn list(&self, page: Page) -> BoxFuture<'_, Result<Listing, Error>> {
+        let Page { only, after, limit } = page;
+        let limit = if limit == 0 { PAGE } else { limit.min(PAGE) };
+        let mut wanted = self.0.all().into_iter().filter(|instance| {
+            only.as_ref().is_none_or(|only| only.contains(&instance.id))
+                && after.as_ref().is_none_or(|after| instance.id > *after)
+        });
+        let instances: Vec<_> = wanted.by_ref().take(limit).map(|instance| instance.summary()).collect();
+        let next = wanted.next().and_then(|_| instances.last()).map(|last| last.server_id.clone());
+        ready(Ok(Listing { instances, next }))
+    }
+
+    fn send(&self, request: SendRequest) -> Sending<'_> {
+        let instance = match self.0.find_target(&target(&request)) {
+            Ok(Some(instance)) => instance,
+            Ok(None) => return Sending::Waiting(Box::pin(self.send_slowly(request))),
+            Err(error) => return Sending::Done(Some(Err(error))),
+        };
+        match instance.try_enqueue(incoming(request)) {
+            Ok(admission @ (Admission::NoRoom(_) | Admission::Enqueueing(_))) => {
+                Sending::Waiting(Box::pin(async move { Ok(receipt(instance.settle(admission).await?)) }))
+            }
+            admission => Sending::Done(Some(admission.map(receipt))),
+        }
+    }
+
+    fn subscribe<'a>(
+        &'a self,
+        server_id: &'a ServerId,
+        subscribe: Subscribe,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Subscription>>, Error>> {
+        let opened =
+            self.find(server_id).and_then(|instance| InstanceSubscription::open(instance, subscribe));
+        ready(opened.map(|opened| opened.map(|opened| Box::new(opened) as Box<dyn Subscription>)))
+    }
+
+    fn subscribe_all(&self, subscribe: SubscribeAll) -> BoxFuture<'_, Result<Box<dyn Subscription>, Error>> {
+        ready(Ok(Box::new(AllSubscription::open(Arc::clone(&self.0), subscribe)) as Box<dyn Subscription>))
+    }
+
+    fn watch(&self, from: JournalCursor) -> BoxFuture<'_, Result<Box<dyn Watch>, Error>> {
+        ready(Ok(Box::new(ChangeWatch::open(Arc::clone(&self.0), from)) as Box<dyn Watch>))
+    }
+
+    fn agent_requests<'a>(
+        &'a self,
+        server_id: &'a ServerId,
+    ) -> BoxFuture<'a, Result<Vec<AgentRequest>, Error>> {
+        ready(self.find(server_id).map(|instance| instance.lock().agent_requests.list()))
+    }
+
+    fn first_exchange<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<FirstExchange, Error>> {
+        ready(self.find(server_id).map(|instance| {
+            let state = instance.lock();
+            state.first_exchange.describe(&state.client_requests)
+        }))
+    }
+
+    fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        let Some(instance) = self.0.find(server_id) else { return ready(Ok(())) };
+        let registry = Arc::clone(&self.0);
+        // In a task of its own: it goes on to its end whether or not the caller waits.
+        let closing = tokio::spawn(async move { registry.close(&instance, CloseReason::Requested).await });
+        Box::pin(async { closing.await.map_err(|_| Error::internal("closing the instance went wrong")) })
+    }
+
+    fn shutdown(&self, how: Shutdown) -> BoxFuture<'_, Result<(), Error>> {
+        match how {
+            Shutdown::End => Box::pin(async {
+                self.0.shut_down().await;
+                Ok(())
+            }),
+            Shutdown::HandOver => {
+                ready(Err(Error::Unsupported { what: "handing agents over to another server".into() }))
+            }
+        }
+    }
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+fn target(request: &SendRequest) -> Target<'_> {
+    Target {
+        server_id: &request.server_id,
+        agent: request.agent.as_deref(),
+        is_request: request.message.is_request(),
+        key: request.key.as_ref(),
+        caller: &request.caller,
+    }
+}
+
+fn incoming(request: SendRequest) -> Incoming {
+    let SendRequest { message, delivery, key, ids, caller, .. } = request;
+    Incoming { message, delivery, key, ids, asker: caller.asker }
+}
+
+fn receipt(admission: Admission) -> Receipt {
+    let outcome = |waiter: Option<_>| match waiter {
+        Some(waiter) => Outcome::waiting(waiter),
+        None => Outcome::settled(Ok(Answer::Accepted)),
+    };
+    match admission {
+        Admission::Admitted { position, assigned_id, waiter, .. } => {
+            Receipt { position: Some(position), assigned_id, outcome: outcome(waiter) }
+        }
+        Admission::Repeated(waiter) => {
+            Receipt { position: None, assigned_id: None, outcome: outcome(waiter) }
+        }
+        Admission::Settled(settled) => {
+            Receipt { position: None, assigned_id: None, outcome: Outcome::settled(settled) }
+        }
+        Admission::NoRoom(_) | Admission::Enqueueing(_) => {
+            let error = Error::internal("the message was neither accepted nor refused");
+            Receipt { position: None, assigned_id: None, outcome: Outcome::settled(Err(error)) }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! All instances of one engine.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::changes::Changes;
+use super::shared::Shared;
+use crate::caller::Caller;
+use crate::clock::{now_ms, now_us};
+use crate::error::Error;
+use crate::idempotency::IdempotencyKey;
+use crate::instance::{self, CloseReason, Instance, Phase};
+use crate::server_id::ServerId;
+use crate::subscription::ChangeKind;
+
+/// When memory runs out, this part of the limit is freed beyond what is needed, so that the search pays off.
+const EVICTION_MARGIN_DIVISOR: usize = 32;
+
+/// Which instances there are.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    pub(crate) shared: Arc<Shared>,
+    /// Held for look-ups only, never while an instance does anything.
+    instances: RwLock<HashMap<ServerId, Arc<Instance>>>,
+    pub(super) changes: Changes,
+    /// No new instance starts below this number, so that the numbers of an id grow also when it is used again.
+    sequence_floor: AtomicU64,
+    shutting_down: AtomicBool,
+    /// Only one search for memory at a time.
+    evicting: Mutex<()>,
+}
+
+impl Registry {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Arc<Self> {
+        let registry = Arc::new(Self {
+            shared: Arc::clone(shared),
+            instances: RwLock::default(),
+            changes: Changes::default(),
+            sequence_floor: AtomicU64::new(0),
+            shutting_down: AtomicBool::new(false),
+            evicting: Mutex::default(),
+        });
+        shared.set_registry(&registry);
+        registry
+    }
+
+    pub(crate) fn find(&self, id: &ServerId) -> Option<Arc<Instance>> {
+        self.instances.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// Every instance, in order of id.
+    pub(crate) fn all(&self) -> Vec<Arc<Instance>> {
+        let mut all: Vec<_> =
+            self.instances.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        all.sort_by(|one, other| one.id.cmp(&other.id));
+        all
+    }
+
+    /// The instance that a message goes to: the one there is, or a new one.
+    pub(crate) async fn target(&self, to: &Target<'_>) -> Result<Arc<Instance>, Error> {
+        if let Some(instance) = self.find_target(to)? {
+            return Ok(instance);
+        }
+        let launcher = &self.shared.launcher;
+        let agent = to.agent.or(launcher.default_agent());
+        let agent = agent.ok_or_else(|| Error::AgentRequired { server_id: to.server_id.clone() })?;
+        let agent = launcher.resolve(agent, to.caller).await.map_err(Error::NotStarted)?;
+        self.find_or_open(to.server_id, &agent, to.caller)
+    }
+
+    /// The instance that a message goes to, if there is one. A request starts an agent that has ended.
+    pub(crate) fn find_target(&self, to: &Target<'_>) -> Result<Option<Arc<Instance>>, Error> {
+        if self.is_shutting_down() {
+            return Err(Error::ShuttingDown);
+        }
+        let Some(instance) = self.find(to.server_id) else { return Ok(None) };
+        check_agent(&instance, to.agent)?;
+        restart_if_wanted(&instance, to);
+        Ok(Some(instance))
+    }
+
+    fn find_or_open(&self, id: &ServerId, agent: &str, caller: &Caller) -> Result<Arc<Instance>, Error> {
+        let mut instances = self.instances.write().unwrap_or_else(PoisonError::into_inner);
+        if self.is_shutting_down() {
+            return Err(Error::ShuttingDown);
+        }
+        if let Some(instance) = instances.get(id) {
+            check_agent(instance, Some(agent))?;
+            return Ok(Arc::clone(instance));
+        }
+        if instances.len() >= self.shared.limits.max_instances {
+            return Err(Error::TooManyInstances { existing: instances.len() });
+        }
+        let first_sequence = now_us().max(self.sequence_floor.load(Ordering::Relaxed));
+        let (shared, created_by) = (Arc::clone(&self.shared), caller.subject.clone());
+        let instance = Instance::new(id.clone(), agent.into(), created_by, first_sequence, shared);
+        instances.insert(id.clone(), Arc::clone(&instance));
+        self.changes.note(&instance, ChangeKind::Opened, 0, &self.shared.order);
+        drop(instances);
+        instance::start(&instance);
+        self.shared.announce();
+        Ok(instance)
+    }
+
+    /// Closes an instance and removes it. Returns when its process tree is gone.
+    pub(crate) async fn close(&self, instance: &Arc<Instance>, reason: CloseReason) {
+        instance.close(reason).await;
+        self.remove(instance);
+    }
+
+    /// Takes an instance out of the registry, if it is still the one under its id.
+    pub(crate) fn remove(&self, instance: &Instance) {
+        let (next, last_position) = {
+            let state = instance.lock();
+            (state.output.next_sequence(), state.newest_position())
+        };
+        self.sequence_floor.fetch_max(next, Ordering::Relaxed);
+        let mut instances = self.instances.write().unwrap_or_else(PoisonError::into_inner);
+        if instances.get(&instance.id).is_some_and(|held| std::ptr::eq(&raw const **held, instance)) {
+            instances.remove(&instance.id);
+            self.changes.note(instance, ChangeKind::Closed, last_position, &self.shared.order);
+        }
+        drop(instances);
+        self.shared.announce();
+    }
+
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.shutting_down.load(Ordering::SeqCst)
+    }
+
+    /// Accepts nothing more, and ends all instances side by side.
+    pub(crate) async fn shut_down(&self) {
+        {
+            // Under the lock, so that no instance can be opened after this.
+            let _instances = self.instances.write().unwrap_or_else(PoisonError::into_inner);
+            self.shutting_down.store(true, Ordering::SeqCst);
+        }
+        let closing = self.all().into_iter().map(|instance| async move {
+            self.close(&instance, CloseReason::ShutDown).await;
+        });
+        futures_util::future::join_all(closing).await;
+    }
+
+    /// Evicts the oldest events of all instances until `bytes` more fit into the account, or nothing is left to evict.
+    pub(crate) fn evict_oldest(&self, bytes: usize) {
+        let Ok(_one_at_a_time) = self.evicting.try_lock() else { return };
+        let account = &self.shared.account;
+        let margin = account.limit() / EVICTION_MARGIN_DIVISOR;
+        while account.excess(bytes) > 0 {
+            let oldest = self
+                .all()
+                .into_iter()
+                .filter_map(|instance| {
+                    let age = instance.lock().oldest_evictable()?;
+                    Some((age, instance))
+                })
+                .min_by_key(|(age, _)| *age);
+            let Some((_, instance)) = oldest else { return };
+            let step = (account.excess(bytes) + margin).min(margin.max(1));
+            instance.lock().evict(step);
+        }
+    }
+
+    /// Closes idle instances, for as long as the registry lives.
+    pub(crate) fn close_idle_ones(self: &Arc<Self>) {
+        let Some(timeout) = self.shared.limits.instance_idle_timeout else { return };
+        let registry = Arc::downgrade(self);
+        let every = (timeout / 4).clamp(Duration::from_millis(50), Duration::from_secs(10));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every).await;
+                let Some(registry) = registry.upgrade() else { return };
+                for instance in registry.all() {
+                    if instance
+                        .idle_for_ms(now_ms())
+                        .is_some_and(|idle| u128::from(idle) >= timeout.as_millis())
+                    {
+                        tracing::info!(server_id = %instance.id, "closing an idle instance");
+                        let registry = Arc::clone(&registry);
+                        tokio::spawn(async move { registry.close(&instance, CloseReason::Requested).await });
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Where a message goes, and as much of the message as decides about that.
+#[derive(Debug)]
+pub(crate) struct Target<'a> {
+    pub(crate) server_id: &'a ServerId,
+    pub(crate) agent: Option<&'a str>,
+    /// Only a request starts an agent that has ended.
+    pub(crate) is_request: bool,
+    /// A repeat never does.
+    pub(crate) key: Option<&'a IdempotencyKey>,
+    pub(crate) caller: &'a Caller,
+}
+
+fn check_agent(instance: &Instance, agent: Option<&str>) -> Result<(), Error> {
+    match agent {
+        Some(agent) if !instance.shared.launcher.is_same(&instance.agent, agent) => {
+            Err(Error::AgentMismatch {
+                server_id: instance.id.clone(),
+                bound: instance.agent.to_string(),
+                named: agent.to_owned(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn restart_if_wanted(instance: &Arc<Instance>, to: &Target<'_>) {
+    let is_named = to.agent.or(instance.shared.launcher.default_agent()).is_some();
+    if !is_named || !to.is_request {
+        return;
+    }
+    let mut state = instance.lock();
+    let is_repeat = to.key.is_some_and(|key| !matches!(state.keys.recall(key), Ok(None)));
+    if matches!(state.phase, Phase::Exited(_)) && !is_repeat {
+        state.restart();
+        drop(state);
+        instance.shared.measures.agents.restarts.increment();
+        tracing::info!(server_id = %instance.id, agent = %instance.agent, "starting the agent again");
+        instance::start(instance);
+    }
+}

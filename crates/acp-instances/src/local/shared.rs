@@ -1,0 +1,80 @@
+//! What all instances of one engine have in common.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use event_log::{MemoryAccount, OrderCounter};
+use tokio::sync::watch;
+
+use super::measures::EngineMeasures;
+use super::registry::Registry;
+use crate::clock::now_us;
+use crate::launcher::Launcher;
+use crate::limits::Limits;
+
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    pub(crate) launcher: Arc<dyn Launcher>,
+    pub(crate) account: Arc<MemoryAccount>,
+    pub(crate) measures: EngineMeasures,
+    /// Numbers every event of every instance. Starts at the time, so that numbers grow over restarts.
+    pub(crate) order: Arc<OrderCounter>,
+    /// Wakes subscriptions to many instances.
+    changed: watch::Sender<()>,
+    /// The registry that the instances are in. Weak: the registry owns them, not they it.
+    registry: OnceLock<Weak<Registry>>,
+}
+
+impl Shared {
+    pub(crate) fn new(limits: Limits, launcher: Arc<dyn Launcher>) -> Arc<Self> {
+        let account = MemoryAccount::new(limits.memory_budget);
+        let order = Arc::new(OrderCounter::starting_at(now_us()));
+        Arc::new(Self {
+            limits,
+            launcher,
+            account,
+            measures: EngineMeasures::default(),
+            order,
+            changed: watch::Sender::new(()),
+            registry: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn set_registry(&self, registry: &Arc<Registry>) {
+        // Called once, when the registry is made.
+        let _ = self.registry.set(Arc::downgrade(registry));
+    }
+
+    pub(crate) fn registry(&self) -> Option<Arc<Registry>> {
+        self.registry.get().and_then(Weak::upgrade)
+    }
+
+    /// Wakes subscriptions to many instances.
+    pub(crate) fn announce(&self) {
+        if self.changed.receiver_count() > 0 {
+            self.changed.send_replace(());
+        }
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.registry().is_none_or(|registry| registry.is_shutting_down())
+    }
+
+    /// Makes room in the memory account by evicting the oldest events there are.
+    pub(crate) fn make_room(&self, bytes: usize) {
+        if self.account.excess(bytes) > 0
+            && let Some(registry) = self.registry()
+        {
+            registry.evict_oldest(bytes);
+        }
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Shared").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}

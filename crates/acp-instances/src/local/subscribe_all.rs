@@ -1,0 +1,255 @@
+//! Subscriptions to many instances, with one cursor for all of them.
+//!
+//! Every event of every instance has a number from one counter. A pull first loads that counter, then looks into each
+//! instance: everything numbered up to then is found, because numbers are drawn under the same lock that guards the
+//! log. Runs have consecutive numbers, so sorting runs sorts events.
+
+use std::sync::Arc;
+
+use event_log::{Gap, Log, Read, Reader, Run};
+use tokio::sync::watch;
+
+use super::changes::Change;
+use super::registry::Registry;
+use super::subscribe::push_retained;
+use crate::cursor::JournalCursor;
+use crate::error::Error;
+use crate::instance::{Instance, Phase, State};
+use crate::launcher::BoxFuture;
+use crate::subscription::{ChangeKind, Selection, SubscribeAll, Subscription, Update};
+
+/// How many events of one instance one pull takes at most, but for a run that has more.
+const EVENTS_PER_INSTANCE: usize = 256;
+/// How many bytes of one instance one pull takes at most, but for a run that has more.
+const BYTES_PER_INSTANCE: usize = 256 << 10;
+
+/// A subscription to many instances.
+pub(super) struct AllSubscription {
+    registry: Arc<Registry>,
+    selection: Selection,
+    with_sent: bool,
+    changed: watch::Receiver<()>,
+    /// Everything up to this position has been delivered.
+    seen: u64,
+    began_at: u64,
+    /// True when the past behind `seen` is owed, so that its loss must be reported.
+    is_owed: bool,
+    has_started: bool,
+    /// Changes up to this position are no news: the list that is delivered first has them.
+    listed_at: u64,
+    /// The instances followed. One that has left the registry stays until all of it is delivered.
+    followed: Vec<Followed>,
+}
+
+struct Followed {
+    instance: Arc<Instance>,
+    reader: Reader,
+}
+
+/// News with its place in the order. A gap comes before what happened at the same position.
+struct Placed {
+    position: u64,
+    update: Update,
+}
+
+impl Placed {
+    fn events(instance: &Instance, run: Run) -> Self {
+        Self { position: run.first().order, update: Update::Events { server_id: instance.id.clone(), run } }
+    }
+}
+
+impl AllSubscription {
+    pub(super) fn open(registry: Arc<Registry>, subscribe: SubscribeAll) -> Self {
+        let SubscribeAll { selection, with_sent, from } = subscribe;
+        let newest = registry.shared.order.newest();
+        let (seen, is_owed) = match from {
+            JournalCursor::Oldest => (0, false),
+            JournalCursor::Newest => (newest, false),
+            JournalCursor::After(position) => (position, true),
+        };
+        let changed = registry.shared.watch();
+        Self {
+            registry,
+            selection,
+            with_sent,
+            changed,
+            seen,
+            began_at: newest,
+            is_owed,
+            has_started: false,
+            listed_at: 0,
+            followed: Vec::new(),
+        }
+    }
+
+    /// The first news: the instances as they are now.
+    fn start(&mut self, updates: &mut Vec<Update>) {
+        self.has_started = true;
+        let newest = self.registry.shared.order.newest();
+        // Read before the list is made: what happens in between is reported twice rather than not at all.
+        self.listed_at = if self.is_owed { self.seen } else { newest };
+        let all = self.registry.all().into_iter().filter(|instance| self.selection.has(&instance.id));
+        updates.push(Update::Instances(all.map(|instance| instance.summary()).collect()));
+        if self.is_owed && self.seen > newest {
+            // A cursor from another server whose clock was ahead of this one's.
+            updates.push(server_gap(self.seen, 0));
+            self.seen = 0;
+        }
+    }
+
+    fn follow_new_instances(&mut self) {
+        for instance in self.registry.all() {
+            let is_followed = self.followed.iter().any(|one| Arc::ptr_eq(&one.instance, &instance));
+            if !self.selection.has(&instance.id) || is_followed {
+                continue;
+            }
+            let state = instance.lock();
+            let reader = read_logs(&state, self.with_sent, |logs| {
+                let mut reader = Reader::at_oldest(logs);
+                reader.move_to(self.seen);
+                // Evictions before a subscription that gave no cursor are no loss to it.
+                if self.is_owed { Reader::owed_from(self.seen) } else { reader }
+            });
+            drop(state);
+            self.followed.push(Followed { instance, reader });
+        }
+    }
+
+    fn pull(&mut self) -> Option<Vec<Update>> {
+        let mut updates = Vec::new();
+        if !self.has_started {
+            self.start(&mut updates);
+        }
+        loop {
+            let newest = self.registry.shared.order.newest();
+            self.follow_new_instances();
+            let (changes, some_dropped) = self.registry.changes.after(self.seen);
+            if some_dropped && self.is_owed {
+                updates.push(server_gap(self.seen, newest));
+            }
+            let mut placed = Vec::new();
+            // Where an instance has more than one pull takes, nothing behind that point is delivered yet.
+            let mut limit = newest;
+            for Followed { instance, reader } in &mut self.followed {
+                let state = instance.lock();
+                if !self.is_owed && self.seen == 0 {
+                    push_retained(&mut updates, instance, &state, 0);
+                }
+                let (runs, complete) = collect(reader, &state, self.with_sent, newest, |gap| {
+                    updates.push(Update::Gap { server_id: Some(instance.id.clone()), gap });
+                    push_retained(&mut updates, instance, &state, 0);
+                });
+                limit = limit.min(complete);
+                placed.extend(runs.into_iter().map(|run| Placed::events(instance, run)));
+            }
+            self.place_changes(&changes, &mut placed);
+            placed.retain(|one| one.position <= limit);
+            placed.sort_by_key(|one| one.position);
+            updates.extend(placed.into_iter().map(|one| one.update));
+            self.seen = self.seen.max(limit);
+            self.is_owed = true;
+            self.settle(limit);
+            // Only what this view leaves out stood before the limit when there is nothing: look on at once.
+            if !updates.is_empty() || limit == newest {
+                return (!updates.is_empty()).then_some(updates);
+            }
+        }
+    }
+
+    fn place_changes(&self, changes: &[Change], placed: &mut Vec<Placed>) {
+        for change in changes.iter().filter(|change| self.selection.has(&change.change.server_id)) {
+            let is_followed = self.followed.iter().any(|one| {
+                one.instance.id == change.change.server_id
+                    && one.instance.first_sequence == change.first_sequence
+            });
+            // A subscription from the oldest learns of the instances there are at the place where they came.
+            if change.change.position <= self.listed_at && !is_followed {
+                continue;
+            }
+            let position = change.change.position;
+            let has_unseen = change.change.kind == ChangeKind::Closed && change.last_position > self.seen;
+            if has_unseen && !is_followed {
+                // Its events went with the instance.
+                let server_id = Some(change.change.server_id.clone());
+                let gap = position_gap(self.seen, position);
+                placed.push(Placed { position, update: Update::Gap { server_id, gap } });
+            }
+            placed.push(Placed { position, update: Update::Change(change.change.clone()) });
+        }
+    }
+
+    /// Moves all readers to the limit, and lets go of instances that are gone and delivered.
+    fn settle(&mut self, limit: u64) {
+        let with_sent = self.with_sent;
+        self.followed.retain_mut(|followed| {
+            followed.reader.move_to(limit);
+            let state = followed.instance.lock();
+            let has_more = read_logs(&state, with_sent, |logs| followed.reader.has_more(logs));
+            !matches!(state.phase, Phase::Gone(_)) || has_more
+        });
+    }
+
+    fn is_over(&self) -> bool {
+        self.registry.is_shutting_down() && self.followed.is_empty()
+    }
+}
+
+impl Subscription for AllSubscription {
+    fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Update>, Error>>> {
+        Box::pin(async {
+            loop {
+                // Before the look at the logs: a change during the look ends the wait below.
+                self.changed.mark_unchanged();
+                if let Some(updates) = self.pull() {
+                    return Some(Ok(updates));
+                }
+                if self.is_over() || self.changed.changed().await.is_err() {
+                    return None;
+                }
+            }
+        })
+    }
+
+    fn began_at(&self) -> u64 {
+        self.began_at
+    }
+}
+
+/// Calls `read` with the logs that a subscription wants of an instance.
+fn read_logs<T>(state: &State, with_sent: bool, read: impl FnOnce(&[&Log]) -> T) -> T {
+    if with_sent { read(&[&state.output, &state.input]) } else { read(&[&state.output]) }
+}
+
+/// The runs of an instance up to `newest`, as many as one pull takes, and up to where they are complete.
+fn collect(
+    reader: &mut Reader,
+    state: &State,
+    with_sent: bool,
+    newest: u64,
+    mut on_gap: impl FnMut(Gap),
+) -> (Vec<Run>, u64) {
+    let (mut runs, mut count, mut bytes) = (Vec::new(), 0, 0);
+    loop {
+        match read_logs(state, with_sent, |logs| reader.read(logs, newest)) {
+            Read::Nothing => return (runs, newest),
+            Read::Gap(gap) => on_gap(gap),
+            Read::Run(run) => {
+                (count, bytes) = (count + run.len(), bytes + run.bytes());
+                let complete = run.last().order;
+                runs.push(run);
+                if count >= EVENTS_PER_INSTANCE || bytes >= BYTES_PER_INSTANCE {
+                    return (runs, complete);
+                }
+            }
+        }
+    }
+}
+
+/// A gap that belongs to no instance.
+fn server_gap(after: u64, next: u64) -> Update {
+    Update::Gap { server_id: None, gap: position_gap(after, next) }
+}
+
+const fn position_gap(after: u64, next: u64) -> Gap {
+    Gap { after_sequence: 0, next_sequence: 0, after_order: after, next_order: next }
+}

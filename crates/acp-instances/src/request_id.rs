@@ -1,0 +1,258 @@
+//! JSON-RPC request ids, compared by value.
+//!
+//! Agents decode an id and encode it again, so `"\u0041"` comes back as `"A"`, `1.0` as `1`, and 23 digits as a
+//! double. Yet `12`, `"12"` and `12345678901234567890123` are three ids, and the last one keeps all its digits.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A request id in a canonical JSON spelling: equal ids are equal text, and the text is itself valid JSON.
+///
+/// One request's id stands in several places while the request waits, so it is cheap to clone: a short id needs no
+/// allocation, a long one is shared.
+#[derive(Clone)]
+pub struct RequestId(Text);
+
+#[derive(Clone)]
+enum Text {
+    Short { length: u8, bytes: [u8; SHORT] },
+    Long(Arc<str>),
+}
+
+/// Long enough for numbers and most strings. A UUID is longer.
+const SHORT: usize = 22;
+
+impl RequestId {
+    /// Reads an id from its JSON text. `None` when it is neither a string, a number nor null.
+    #[must_use]
+    pub fn parse(json: &str) -> Option<Self> {
+        match json.as_bytes().first()? {
+            b'"' => Some(Self::canonical(&canonical_string(json)?)),
+            b'-' | b'0'..=b'9' => Some(Self::canonical(&canonical_number(json))),
+            b'n' => Some(Self::null()),
+            _ => None,
+        }
+    }
+
+    /// The null id.
+    #[must_use]
+    pub fn null() -> Self {
+        Self::canonical("null")
+    }
+
+    /// An integer.
+    #[must_use]
+    pub fn number(number: u64) -> Self {
+        Self::canonical(&number.to_string())
+    }
+
+    fn canonical(json: &str) -> Self {
+        let mut bytes = [0; SHORT];
+        match (u8::try_from(json.len()), bytes.get_mut(..json.len())) {
+            (Ok(length), Some(room)) => {
+                room.copy_from_slice(json.as_bytes());
+                Self(Text::Short { length, bytes })
+            }
+            _ => Self(Text::Long(json.into())),
+        }
+    }
+
+    /// True for the id of parse errors. A request with it cannot be told from one, so it gets no answer.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.as_bytes() == b"null"
+    }
+
+    /// The id as JSON.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        match &self.0 {
+            // It was text when it was put there.
+            Text::Short { .. } => str::from_utf8(self.as_bytes()).unwrap_or_default(),
+            Text::Long(text) => text,
+        }
+    }
+
+    /// Reads an id to its last digit, where the input is JSON text that serde has not buffered.
+    ///
+    /// # Errors
+    /// Those of the deserializer, and one for what is neither a string, a number nor null.
+    pub fn deserialize_exactly<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::parse(raw.get()).ok_or_else(|| D::Error::custom("an id is a string, a number or null"))
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Text::Short { length, bytes } => &bytes[..usize::from(*length)],
+            Text::Long(text) => text.as_bytes(),
+        }
+    }
+
+    /// The double that an agent with only doubles would send back; `None` for strings and null.
+    #[must_use]
+    pub fn as_double(&self) -> Option<f64> {
+        let text = self.as_json();
+        (!text.starts_with(['"', 'n'])).then(|| text.parse().ok())?
+    }
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
+/// The id itself, as JSON.
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // The canonical text is valid JSON.
+        let raw: &RawValue = serde_json::from_str(self.as_json()).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // By way of a value, since serde may have buffered the input. Digits beyond a double are lost here: see
+        // `deserialize_exactly`.
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Self::parse(&value.to_string()).ok_or_else(|| D::Error::custom("an id is a string, a number or null"))
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_json())
+    }
+}
+
+/// The string with no escape that it can do without. Strings without a backslash are canonical as they stand.
+fn canonical_string(json: &str) -> Option<Cow<'_, str>> {
+    if !json.contains('\\') {
+        return Some(Cow::Borrowed(json));
+    }
+    let text: String = serde_json::from_str(json).ok()?;
+    serde_json::to_string(&text).ok().map(Cow::Owned)
+}
+
+/// The number without its optional parts: `1.0`, `10e-1` and `1` are one number, digits are never rounded.
+fn canonical_number(json: &str) -> Cow<'_, str> {
+    if !json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+        return Cow::Borrowed(if json == "-0" { "0" } else { json });
+    }
+    let (sign, magnitude) = json.strip_prefix('-').map_or(("", json), |rest| ("-", rest));
+    let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    // An exponent beyond any number that exists stays as it is written.
+    let Ok(exponent) = exponent.trim_start_matches('+').parse::<i32>() else { return Cow::Borrowed(json) };
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return Cow::Borrowed("0");
+    }
+    let dropped = digits.len() - digits.trim_end_matches('0').len();
+    let shift = i64::from(exponent) + to_i64(dropped) - to_i64(fraction.len());
+    match usize::try_from(shift) {
+        Ok(zeros) if zeros <= 400 => Cow::Owned(format!("{sign}{significant}{:0<zeros$}", "")),
+        _ => Cow::Owned(format!("{sign}{significant}e{shift}")),
+    }
+}
+
+fn to_i64(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher;
+
+    use super::*;
+
+    fn id(json: &str) -> RequestId {
+        RequestId::parse(json).unwrap()
+    }
+
+    #[test]
+    fn ids_that_agents_encode_again_stay_the_same_id() {
+        assert_eq!(id(r#""\u0041""#), id(r#""A""#));
+        assert_eq!(id("1.0"), id("1"));
+        assert_eq!(id("10e-1"), id("1"));
+        assert_eq!(id("-0"), id("0"));
+        assert_eq!(id("1.50"), id("15e-1"));
+        assert_eq!(id("0.000"), id("0"));
+        assert_eq!(id("1e3"), id("1000"));
+    }
+
+    #[test]
+    fn type_and_precision_tell_ids_apart() {
+        assert_ne!(id("12"), id(r#""12""#));
+        assert_ne!(id("12345678901234567890123"), id("12345678901234567890124"));
+        assert_ne!(id("null"), id(r#""null""#));
+        assert_eq!(id("12345678901234567890123").as_json(), "12345678901234567890123");
+    }
+
+    #[test]
+    fn short_and_long_ids_are_the_same_thing() {
+        for length in [1, SHORT - 2, SHORT - 1, SHORT, 300] {
+            let json = format!("\"{}\"", "é".repeat(length / 2));
+            let (one, other) = (id(&json), id(&json));
+            assert_eq!((one.as_json(), &one), (json.as_str(), &other));
+            let hasher = std::hash::RandomState::new();
+            assert_eq!(hasher.hash_one(&one), hasher.hash_one(&other));
+        }
+        assert_eq!(size_of::<RequestId>(), 24);
+        assert!(RequestId::null().is_null() && !id("\"null\"").is_null());
+    }
+
+    #[test]
+    fn a_rounded_number_is_found_again_as_a_double() {
+        let sent = id("12345678901234567890123");
+        let back = id("1.2345678901234568e+22");
+        assert_ne!(sent, back);
+        assert_eq!(sent.as_double(), back.as_double());
+        assert_eq!(id(r#""1""#).as_double(), None);
+        assert_eq!(id("null").as_double(), None);
+    }
+
+    #[test]
+    fn only_strings_numbers_and_null_are_ids() {
+        for bad in ["true", "{}", "[1]", ""] {
+            assert!(RequestId::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn canonical_text_is_valid_json_and_keeps_the_value(whole in -1_000_000i64..1_000_000, fraction in 0u32..10_000, exponent in -20i32..20) {
+            let json = format!("{whole}.{fraction}e{exponent}");
+            let canonical = id(&json);
+            let value: f64 = serde_json::from_str(canonical.as_json()).unwrap();
+            let original: f64 = serde_json::from_str(&json).unwrap();
+            proptest::prop_assert!((value - original).abs() <= original.abs() * 1e-14);
+            proptest::prop_assert_eq!(id(canonical.as_json()), canonical);
+        }
+
+        #[test]
+        fn any_text_is_an_id_equal_to_its_escaped_self(text in ".*") {
+            let plain = serde_json::to_string(&text).unwrap();
+            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            proptest::prop_assert_eq!(id(&plain), id(&format!("\"{escaped}\"")));
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Records that arrived together, and how readers look at them.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use crate::account::{MemoryAccount, Reservation};
+use crate::batch::{Batch, RecordInfo};
+
+/// Records up to this size are copied when they are shared, so that they do not keep a whole chunk alive.
+const COPIED: usize = 4 << 10;
+
+/// The writer's name for a kind of record. Opaque to this crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag(pub u8);
+
+/// Where one record stands in its chunk. Small, since a log holds tens of thousands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// How many records of the chunk, up to and including this one, are numbered.
+    pub(crate) numbered: u32,
+    pub(crate) mark: u32,
+    pub(crate) tag: Tag,
+    pub(crate) is_numbered: bool,
+}
+
+impl Slot {
+    /// What a record costs beside its bytes, with its part of a chunk.
+    const OVERHEAD: usize = 128;
+
+    pub(crate) const fn cost(self) -> usize {
+        (self.end - self.start) as usize + Self::OVERHEAD
+    }
+
+    pub(crate) const fn span(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// Most chunks of what clients send have one record, which needs no memory of its own.
+#[derive(Debug)]
+enum Slots {
+    One(Slot),
+    Many(Box<[Slot]>),
+}
+
+/// Records that arrived together: one piece of memory, charged to the account for as long as anything holds it.
+#[derive(Debug)]
+pub struct Chunk {
+    pub(crate) bytes: Bytes,
+    slots: Slots,
+    at_ms: u64,
+    first_order: u64,
+    /// The sequence number of the last numbered record before this chunk.
+    sequence_before: u64,
+    derived: Derived,
+    _charge: Reservation,
+}
+
+/// The numbers of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChunkNumbers {
+    pub(crate) at_ms: u64,
+    pub(crate) first_order: u64,
+    pub(crate) sequence_before: u64,
+}
+
+/// What readers have made of a chunk.
+#[derive(Debug, Default)]
+struct Derived {
+    was_wanted: AtomicBool,
+    kept: OnceLock<(Form, Bytes, Reservation)>,
+}
+
+/// Names a form that readers derive from chunks, so that two kinds of reader do not confuse theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form(pub &'static str);
+
+impl Chunk {
+    pub(crate) fn new(
+        bytes: Bytes,
+        slots: Vec<Slot>,
+        numbers: ChunkNumbers,
+        account: &Arc<MemoryAccount>,
+    ) -> Self {
+        let cost = slots.iter().map(|slot| slot.cost()).sum();
+        let slots = match slots[..] {
+            [one] => Slots::One(one),
+            _ => Slots::Many(slots.into_boxed_slice()),
+        };
+        let ChunkNumbers { at_ms, first_order, sequence_before } = numbers;
+        let derived = Derived::default();
+        let charge = Reservation::unrefused(account, cost);
+        Self { bytes, slots, at_ms, first_order, sequence_before, derived, _charge: charge }
+    }
+
+    pub(crate) fn slots(&self) -> &[Slot] {
+        match &self.slots {
+            Slots::One(slot) => std::slice::from_ref(slot),
+            Slots::Many(slots) => slots,
+        }
+    }
+
+    pub(crate) const fn first_order(&self) -> u64 {
+        self.first_order
+    }
+
+    pub(crate) fn last_order(&self) -> u64 {
+        self.first_order + self.slots().len() as u64 - 1
+    }
+
+    pub(crate) const fn sequence_before(&self) -> u64 {
+        self.sequence_before
+    }
+
+    pub(crate) fn record(&self, index: usize) -> Record<'_> {
+        let slot = self.slots()[index];
+        Record {
+            order: self.first_order + index as u64,
+            sequence: self.sequence_before + u64::from(slot.numbered),
+            is_numbered: slot.is_numbered,
+            at_ms: self.at_ms,
+            tag: slot.tag,
+            mark: slot.mark,
+            bytes: &self.bytes[slot.span()],
+        }
+    }
+
+    /// The memory of a chunk that nothing else holds.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+}
+
+/// One record as readers see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Its place among the records of all logs.
+    pub order: u64,
+    /// Its sequence number, or that of the last numbered record before it.
+    pub sequence: u64,
+    /// True when the sequence number is its own.
+    pub is_numbered: bool,
+    /// When it was appended, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The kind of record.
+    pub tag: Tag,
+    /// The writer's own number.
+    pub mark: u32,
+    /// The record.
+    pub bytes: &'a [u8],
+}
+
+/// Consecutive records of one chunk, at least one. Holds on to the chunk's memory.
+#[derive(Debug, Clone)]
+pub struct Run {
+    chunk: Arc<Chunk>,
+    range: Range<usize>,
+}
+
+impl Run {
+    pub(crate) fn new(chunk: Arc<Chunk>, range: Range<usize>) -> Self {
+        debug_assert!(!range.is_empty() && range.end <= chunk.slots().len());
+        Self { chunk, range }
+    }
+
+    /// Copies records into a chunk of their own, under the numbers that they have: for records that were appended to a
+    /// log elsewhere. `None` unless there is at least one, and all have one time and consecutive numbers, as the records
+    /// of one run have.
+    #[must_use]
+    pub fn from_records(records: &[Record<'_>], account: &Arc<MemoryAccount>) -> Option<Self> {
+        let &Record { order: first_order, at_ms, sequence, is_numbered, .. } = records.first()?;
+        let sequence_before = sequence.checked_sub(u64::from(is_numbered))?;
+        let length = records.iter().map(|record| record.bytes.len()).sum();
+        let mut batch = Batch::with_capacity(length, records.len());
+        for &Record { tag, is_numbered, mark, bytes, .. } in records {
+            batch.push(RecordInfo { tag, is_numbered, mark }, bytes);
+        }
+        let numbers = ChunkNumbers { at_ms, first_order, sequence_before };
+        let chunk = Arc::new(Chunk::new(batch.bytes.freeze(), batch.slots, numbers, account));
+        let run = Self::new(chunk, 0..records.len());
+        run.records().eq(records.iter().copied()).then_some(run)
+    }
+
+    /// The records, in order.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+        self.range.clone().map(|index| self.chunk.record(index))
+    }
+
+    /// How many records there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Never true: a run has at least one record.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// The first record.
+    #[must_use]
+    pub fn first(&self) -> Record<'_> {
+        self.chunk.record(self.range.start)
+    }
+
+    /// The last record.
+    #[must_use]
+    pub fn last(&self) -> Record<'_> {
+        self.chunk.record(self.range.end - 1)
+    }
+
+    /// How many bytes the records have together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let slots = &self.chunk.slots()[self.range.clone()];
+        match (slots.first(), slots.last()) {
+            (Some(first), Some(last)) => (last.end - first.start) as usize,
+            _ => 0,
+        }
+    }
+
+    /// Some of the records. `range` counts within the run, and must not be empty.
+    #[must_use]
+    pub fn part(&self, range: Range<usize>) -> Self {
+        Self::new(Arc::clone(&self.chunk), self.range.start + range.start..self.range.start + range.end)
+    }
+
+    /// One record's bytes, to be held beyond the run. A large record shares the chunk's memory, and the chunk stays
+    /// charged for as long as the bytes are held. `index` counts within the run.
+    #[must_use]
+    pub fn share(&self, index: usize) -> Bytes {
+        share(&self.chunk, self.range.start + index)
+    }
+
+    /// A form of the whole chunk that readers derive, such as its bytes with a frame around each record. The second
+    /// reader that wants a form leaves it here for all that follow; it is charged to the account. `None` when the run
+    /// is not the whole chunk, or when the chunk keeps another form.
+    pub fn derived(
+        &self,
+        form: Form,
+        account: &Arc<MemoryAccount>,
+        derive: impl FnOnce() -> Bytes,
+    ) -> Option<Bytes> {
+        if self.range != (0..self.chunk.slots().len()) {
+            return None;
+        }
+        let Derived { was_wanted, kept } = &self.chunk.derived;
+        if let Some((kept_form, bytes, _)) = kept.get() {
+            return (*kept_form == form).then(|| bytes.clone());
+        }
+        let bytes = derive();
+        if was_wanted.swap(true, Ordering::Relaxed) {
+            let charge = Reservation::unrefused(account, bytes.len());
+            // Another reader may have been faster; its bytes are the same.
+            let _ = kept.set((form, bytes.clone(), charge));
+        }
+        Some(bytes)
+    }
+}
+
+pub(crate) fn share(chunk: &Arc<Chunk>, index: usize) -> Bytes {
+    let span = chunk.slots()[index].span();
+    if span.len() <= COPIED {
+        return Bytes::copy_from_slice(&chunk.bytes[span]);
+    }
+    Bytes::from_owner(Piece { chunk: Arc::clone(chunk), span })
+}
+
+/// A part of a chunk that holds the chunk.
+struct Piece {
+    chunk: Arc<Chunk>,
+    span: Range<usize>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.chunk.bytes[self.span.clone()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(order: u64, sequence: u64, is_numbered: bool, bytes: &[u8]) -> Record<'_> {
+        Record { order, sequence, is_numbered, at_ms: 9, tag: Tag(3), mark: 7, bytes }
+    }
+
+    #[test]
+    fn a_run_of_records_from_elsewhere_keeps_their_numbers_and_bytes() {
+        let account = MemoryAccount::new(0);
+        let records = [record(17, 5, false, b"sent"), record(18, 6, true, b""), record(19, 7, true, b"said")];
+        let run = Run::from_records(&records, &account).unwrap();
+        assert!(run.records().eq(records));
+        assert!(account.used() > 0);
+        drop(run);
+        assert_eq!(account.used(), 0);
+    }
+
+    #[test]
+    fn records_that_do_not_follow_one_another_are_no_run() {
+        let account = MemoryAccount::new(0);
+        let first = record(17, 5, true, b"a");
+        for second in [
+            record(19, 6, true, b"b"),
+            record(18, 7, true, b"b"),
+            record(18, 6, false, b"b"),
+            Record { at_ms: 10, ..record(18, 6, true, b"b") },
+        ] {
+            assert!(Run::from_records(&[first, second], &account).is_none(), "{second:?}");
+        }
+        assert!(Run::from_records(&[], &account).is_none());
+        assert!(Run::from_records(&[record(1, 0, true, b"")], &account).is_none());
+        assert_eq!(account.used(), 0);
+    }
+}

@@ -1,0 +1,201 @@
+//! The newest records of one source, bounded.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::account::MemoryAccount;
+use crate::batch::{Batch, RecordInfo};
+use crate::chunk::{Chunk, ChunkNumbers, Record, Run};
+use crate::order::OrderCounter;
+use crate::ring::{Evicted, Ring};
+
+/// Single records up to this size are copied behind one another. Memory of their own would be memory that was freed so
+/// long ago that no cache has it.
+const COPIED: usize = 4 << 10;
+/// How much memory is taken for them at a time: about as much as the log holds already, within these bounds.
+const PAGE_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=64 << 10;
+
+/// How much of the past a log holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Retention {
+    /// Most bytes, with what each record costs beside its own.
+    pub max_bytes: usize,
+    /// Most records.
+    pub max_records: usize,
+}
+
+/// The newest records of one source. The newest record is always held, whatever its size.
+#[derive(Debug)]
+pub struct Log {
+    ring: Ring,
+    first_sequence: u64,
+    next_sequence: u64,
+    order: Arc<OrderCounter>,
+    account: Arc<MemoryAccount>,
+    retention: Retention,
+    /// Where the next small single record is copied to.
+    page: BytesMut,
+}
+
+impl Log {
+    /// An empty log whose first numbered record gets `first_sequence`.
+    #[must_use]
+    pub fn new(
+        first_sequence: u64,
+        order: Arc<OrderCounter>,
+        account: Arc<MemoryAccount>,
+        retention: Retention,
+    ) -> Self {
+        let (ring, page) = (Ring::default(), BytesMut::new());
+        Self { ring, first_sequence, next_sequence: first_sequence, order, account, retention, page }
+    }
+
+    /// A batch for the next append, in memory of an evicted chunk where that fits.
+    #[must_use]
+    pub fn batch(&mut self, bytes: usize, records: usize) -> Batch {
+        match self.ring.take_spare(bytes) {
+            Some(memory) => Batch::reusing(memory, records),
+            None => Batch::with_capacity(bytes, records),
+        }
+    }
+
+    /// Appends records that arrived together, then evicts what is too much. Each evicted record is shown to `on_evict`
+    /// first. Returns the appended records; nothing when there are none.
+    pub fn append(&mut self, batch: Batch, at_ms: u64, on_evict: impl FnMut(Record<'_>)) -> Option<Run> {
+        let Batch { bytes, slots, .. } = batch;
+        let last = *slots.last()?;
+        let first_order = self.order.draw(slots.len() as u64);
+        let numbers = ChunkNumbers { at_ms, first_order, sequence_before: self.next_sequence - 1 };
+        self.next_sequence += u64::from(last.numbered);
+        let chunk = Arc::new(Chunk::new(bytes.freeze(), slots, numbers, &self.account));
+        Some(self.push(chunk, on_evict))
+    }
+
+    /// Appends one record: the first `length` of some bytes. A large one is held as it is, a small one is copied.
+    pub fn append_one(
+        &mut self,
+        info: RecordInfo,
+        bytes: &Bytes,
+        length: usize,
+        at_ms: u64,
+        on_evict: impl FnMut(Record<'_>),
+    ) -> Run {
+        let bytes = if length > COPIED { bytes.slice(..length) } else { self.copy_to_page(&bytes[..length]) };
+        let mut batch = Batch::default();
+        batch.push(info, &[]);
+        let mut slots = batch.slots;
+        slots[0].end = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let first_order = self.order.draw(1);
+        let numbers = ChunkNumbers { at_ms, first_order, sequence_before: self.next_sequence - 1 };
+        self.next_sequence += u64::from(info.is_numbered);
+        let chunk = Arc::new(Chunk::new(bytes, slots, numbers, &self.account));
+        self.push(chunk, on_evict)
+    }
+
+    fn push(&mut self, chunk: Arc<Chunk>, mut on_evict: impl FnMut(Record<'_>)) -> Run {
+        let run = Run::new(Arc::clone(&chunk), 0..chunk.slots().len());
+        self.ring.push(chunk);
+        let Retention { max_bytes, max_records } = self.retention;
+        while (self.ring.cost() > max_bytes || self.ring.len() > max_records)
+            && self.ring.evict_oldest(&mut on_evict).is_some()
+        {}
+        run
+    }
+
+    fn copy_to_page(&mut self, bytes: &[u8]) -> Bytes {
+        if self.page.capacity() < bytes.len() {
+            let usual = self.ring.cost().clamp(*PAGE_BYTES.start(), *PAGE_BYTES.end());
+            self.page = BytesMut::with_capacity(usual.max(bytes.len()));
+        }
+        self.page.extend_from_slice(bytes);
+        self.page.split().freeze()
+    }
+
+    /// Evicts records that cost at least `bytes` together, oldest first, as far as there are any. Returns their cost.
+    pub fn evict(&mut self, bytes: usize, mut on_evict: impl FnMut(Record<'_>)) -> usize {
+        let mut evicted = 0;
+        while evicted < bytes
+            && let Some(cost) = self.ring.evict_oldest(&mut on_evict)
+        {
+            evicted += cost;
+        }
+        evicted
+    }
+
+    /// The order number of the oldest record that could be evicted.
+    #[must_use]
+    pub fn oldest_evictable(&self) -> Option<u64> {
+        (self.ring.len() > 1).then(|| self.ring.oldest().map(|record| record.order)).flatten()
+    }
+
+    /// The sequence number of the first record that this log ever had or will have.
+    #[must_use]
+    pub const fn first_sequence(&self) -> u64 {
+        self.first_sequence
+    }
+
+    /// The sequence number that the next numbered record gets.
+    #[must_use]
+    pub const fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// The sequence number of the next numbered record that a reader at the oldest record receives, now or later.
+    #[must_use]
+    pub fn oldest_sequence(&self) -> u64 {
+        self.ring.first_sequence().unwrap_or(self.next_sequence)
+    }
+
+    /// The order number of the newest record; 0 when there never was one.
+    #[must_use]
+    pub fn newest_order(&self) -> u64 {
+        self.ring.newest().map_or(0, |record| record.order)
+    }
+
+    /// What the records cost together.
+    #[must_use]
+    pub const fn cost(&self) -> usize {
+        self.ring.cost()
+    }
+
+    /// How many records are held.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// True when no record is held.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.ring.len() == 0
+    }
+
+    /// True when the log never had a record.
+    #[must_use]
+    pub const fn is_new(&self) -> bool {
+        self.ring.len() == 0 && self.ring.evicted().order == 0
+    }
+
+    /// The account that the records are charged to.
+    #[must_use]
+    pub const fn account(&self) -> &Arc<MemoryAccount> {
+        &self.account
+    }
+
+    pub(crate) const fn evicted(&self) -> Evicted {
+        self.ring.evicted()
+    }
+
+    pub(crate) fn run_after(&self, order: u64) -> Option<Run> {
+        self.ring.run_after(order)
+    }
+
+    pub(crate) fn order_of_sequence(&self, sequence: u64) -> u64 {
+        self.ring.order_of_sequence(sequence)
+    }
+}
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

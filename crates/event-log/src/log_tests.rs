@@ -1,0 +1,163 @@
+use super::*;
+use crate::chunk::{Form, Tag};
+use crate::reader::{Gap, Read, Reader};
+
+fn log(max_bytes: usize, max_records: usize) -> (Log, Arc<MemoryAccount>) {
+    let account = MemoryAccount::new(1 << 20);
+    let order = Arc::new(OrderCounter::starting_at(1));
+    (Log::new(1000, order, Arc::clone(&account), Retention { max_bytes, max_records }), account)
+}
+
+fn append(log: &mut Log, bytes: &'static [u8]) {
+    log.append_one(RecordInfo::numbered(Tag(0)), &Bytes::from_static(bytes), bytes.len(), 0, |_| {});
+}
+
+fn note(log: &mut Log, bytes: &'static [u8]) {
+    log.append_one(RecordInfo::unnumbered(Tag(1)), &Bytes::from_static(bytes), bytes.len(), 0, |_| {});
+}
+
+/// Everything that a reader receives: records as text, gaps as sequence numbers.
+fn drain(reader: &mut Reader, logs: &[&Log]) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        match reader.read(logs, u64::MAX) {
+            Read::Run(run) => {
+                all.extend(run.records().map(|record| String::from_utf8_lossy(record.bytes).into_owned()));
+            }
+            Read::Gap(Gap { after_sequence, next_sequence, .. }) => {
+                all.push(format!("gap {after_sequence} {next_sequence}"));
+            }
+            Read::Nothing => return all,
+        }
+    }
+}
+
+#[test]
+fn sequence_numbers_grow_by_one_and_only_for_numbered_records() {
+    let (mut log, _) = log(1 << 20, 100);
+    append(&mut log, b"a");
+    note(&mut log, b"b");
+    append(&mut log, b"c");
+    let numbers: Vec<_> = (1..=3).map(|order| log.run_after(order - 1).unwrap().first().sequence).collect();
+    assert_eq!(numbers, [1000, 1000, 1001]);
+    assert_eq!(log.next_sequence(), 1002);
+}
+
+#[test]
+fn the_past_is_bounded_by_count_and_by_bytes_but_the_newest_always_stays() {
+    let (mut log, account) = log(1000, 3);
+    for _ in 0..10 {
+        append(&mut log, b"x");
+    }
+    assert_eq!((log.len(), log.oldest_sequence()), (3, 1007));
+    log.append_one(RecordInfo::numbered(Tag(0)), &Bytes::from(vec![b'y'; 5000]), 5000, 0, |_| {});
+    assert_eq!(log.len(), 1);
+    assert!(account.used() >= 5000);
+    drop(log);
+    assert_eq!(account.used(), 0);
+}
+
+#[test]
+fn single_records_are_held_as_they_are_on_pages_and_beside_them() {
+    let (mut log, _) = log(1 << 20, 1000);
+    let sizes = [1, 700, 0, 900, COPIED, COPIED + 1, 64 << 10, 3, 30_000];
+    let records: Vec<_> =
+        sizes.iter().zip(b'a'..).map(|(size, byte)| Bytes::from(vec![byte; *size])).collect();
+    for record in &records {
+        log.append_one(RecordInfo::unnumbered(Tag(0)), record, record.len(), 0, |_| {});
+    }
+    let mut reader = Reader::at_oldest(&[&log]);
+    let held: Vec<_> = drain(&mut reader, &[&log]).into_iter().map(Bytes::from).collect();
+    assert_eq!(held, records);
+}
+
+#[test]
+fn a_reader_resumes_right_behind_its_record() {
+    let (mut log, _) = log(1 << 20, 100);
+    append(&mut log, b"0");
+    note(&mut log, b"1");
+    append(&mut log, b"2");
+    let from = |sequence| drain(&mut Reader::after_sequence(&log, sequence).unwrap(), &[&log]);
+    assert_eq!(from(1000), ["1", "2"]);
+    assert!(from(1001).is_empty());
+    for unknown in [999, 1002] {
+        let (mut reader, gap) = Reader::after_sequence(&log, unknown).unwrap_err();
+        assert_eq!((gap.after_sequence, gap.next_sequence), (unknown, 1000));
+        assert_eq!(drain(&mut reader, &[&log]), ["0", "1", "2"]);
+    }
+}
+
+#[test]
+fn a_reader_learns_of_each_loss_once_and_of_none_that_it_was_not_owed() {
+    let (mut log, _) = log(1 << 20, 2);
+    let mut early = Reader::at_oldest(&[&log]);
+    for record in [&b"0"[..], b"1", b"2"] {
+        append(&mut log, record);
+    }
+    assert_eq!(drain(&mut early, &[&log]), ["gap 999 1001", "1", "2"]);
+    assert_eq!(drain(&mut Reader::at_oldest(&[&log]), &[&log]), ["1", "2"]);
+    note(&mut log, b"3");
+    note(&mut log, b"4");
+    assert_eq!(drain(&mut early, &[&log]), ["3", "4"]);
+    // Sequence 1002 is evicted, but the reader has it. The note behind it is not.
+    let (_, gap) = Reader::after_sequence(&log, 1001).unwrap_err();
+    assert_eq!((gap.after_sequence, gap.next_sequence), (1001, 1003));
+    assert!(Reader::after_sequence(&log, 1002).is_ok());
+}
+
+#[test]
+fn several_logs_are_read_in_one_order() {
+    let (mut first, account) = log(1 << 20, 100);
+    let retention = Retention { max_bytes: 1 << 20, max_records: 100 };
+    let mut second = Log::new(1, Arc::clone(&first.order), account, retention);
+    for number in 0..3 {
+        let mut batch = first.batch(8, 2);
+        batch.push(RecordInfo::numbered(Tag(0)), format!("{number}a").as_bytes());
+        batch.push(RecordInfo::numbered(Tag(0)), format!("{number}b").as_bytes());
+        first.append(batch, 0, |_| {});
+        append(&mut second, b"other");
+    }
+    let logs = [&first, &second];
+    let all = ["0a", "0b", "other", "1a", "1b", "other", "2a", "2b", "other"];
+    assert_eq!(drain(&mut Reader::at_oldest(&logs), &logs), all);
+    assert_eq!(drain(&mut Reader::after_order(&logs, 4, 9).unwrap(), &logs), all[4..]);
+    let (mut ahead, gap) = Reader::after_order(&logs, 50, 9).unwrap_err();
+    assert_eq!((gap.after_order, gap.next_order), (50, 1));
+    assert_eq!(drain(&mut ahead, &logs), all);
+    let mut limited = Reader::at_oldest(&logs);
+    assert!(matches!(limited.read(&logs, 2), Read::Run(run) if run.len() == 2));
+    assert!(matches!(limited.read(&logs, 2), Read::Nothing));
+}
+
+#[test]
+fn the_second_reader_of_a_chunk_leaves_what_it_derived_for_the_others() {
+    let (mut log, account) = log(1 << 20, 100);
+    append(&mut log, b"abc");
+    let run = log.run_after(0).unwrap();
+    let before = account.used();
+    let mut made = 0;
+    let mut derive = |form| {
+        run.derived(Form(form), &account, || {
+            made += 1;
+            Bytes::from_static(b"<abc>")
+        })
+    };
+    for _ in 0..5 {
+        assert_eq!(derive("angles").unwrap(), "<abc>");
+    }
+    assert_eq!(derive("other"), None);
+    assert_eq!((made, account.used() - before), (2, 5));
+    drop((run, log));
+    assert_eq!(account.used(), 0);
+}
+
+#[test]
+fn memory_stays_charged_for_as_long_as_a_reader_holds_it() {
+    let (mut log, account) = log(1 << 20, 1);
+    log.append_one(RecordInfo::numbered(Tag(0)), &Bytes::from(vec![b'x'; 100_000]), 100_000, 0, |_| {});
+    let shared = log.run_after(0).unwrap().share(0);
+    append(&mut log, b"small");
+    assert!(account.used() > 100_000);
+    drop(shared);
+    assert!(account.used() < 1000);
+}

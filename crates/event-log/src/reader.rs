@@ -1,0 +1,151 @@
+//! The one way in which records are read: a cursor that walks one or more logs.
+//!
+//! A chunk has consecutive order numbers, so chunks of different logs never interleave. A reader of several logs
+//! therefore receives whole runs in order and merges nothing.
+
+use crate::chunk::Run;
+use crate::log::Log;
+
+/// Where a reader is, in all logs that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader {
+    /// The order number of the newest record that the reader has.
+    seen: u64,
+    /// The sequence number of the newest numbered record that the reader has.
+    seen_sequence: u64,
+    /// Evictions up to this order number have been reported, or were not owed to this reader.
+    reported: u64,
+}
+
+/// What a reader receives.
+#[derive(Debug)]
+pub enum Read {
+    /// The next records.
+    Run(Run),
+    /// Records that the reader has not seen were evicted.
+    Gap(Gap),
+    /// Nothing until the logs change.
+    Nothing,
+}
+
+/// Records between two others that were evicted before a reader had them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The sequence number of the last numbered record that the reader has.
+    pub after_sequence: u64,
+    /// The sequence number of the next numbered record that there is or will be.
+    pub next_sequence: u64,
+    /// The order number of the last record that the reader has.
+    pub after_order: u64,
+    /// The order number of the next record that there is; 0 when there is none.
+    pub next_order: u64,
+}
+
+impl Reader {
+    /// Starts at the oldest records that are held. What was evicted before is no loss to this reader.
+    #[must_use]
+    pub fn at_oldest(logs: &[&Log]) -> Self {
+        let seen_sequence = logs.first().map_or(0, |log| log.oldest_sequence() - 1);
+        Self { seen: 0, seen_sequence, reported: evicted(logs) }
+    }
+
+    /// Starts behind the newest records.
+    #[must_use]
+    pub fn at_newest(logs: &[&Log]) -> Self {
+        let seen = logs.iter().map(|log| log.newest_order()).max().unwrap_or(0);
+        let seen_sequence = logs.first().map_or(0, |log| log.next_sequence() - 1);
+        Self { seen, seen_sequence, reported: evicted(logs).max(seen) }
+    }
+
+    /// Starts behind an order number. Everything that is evicted behind it is a loss to this reader.
+    #[must_use]
+    pub const fn owed_from(order: u64) -> Self {
+        Self { seen: order, seen_sequence: 0, reported: 0 }
+    }
+
+    /// Starts behind a record of one log, named by its sequence number. `Err` with the gap when records behind it were
+    /// evicted, or when the number is none of this log; the reader beside it goes on with what is held.
+    pub fn after_sequence(log: &Log, sequence: u64) -> Result<Self, (Self, Gap)> {
+        let is_known = (log.first_sequence()..log.next_sequence()).contains(&sequence);
+        if is_known && !log.evicted().is_after(sequence) {
+            let seen = log.order_of_sequence(sequence);
+            return Ok(Self { seen, seen_sequence: sequence, reported: seen });
+        }
+        let mut reader = Self::at_oldest(&[log]);
+        reader.seen_sequence = sequence;
+        let gap = reader.gap(&[log], 0);
+        reader.seen_sequence = gap.next_sequence - 1;
+        Err((reader, gap))
+    }
+
+    /// Starts behind a record named by its order number, where `newest` is the newest number drawn so far. `Err` with
+    /// the gap when records behind it were evicted, or when the number was never drawn.
+    pub fn after_order(logs: &[&Log], order: u64, newest: u64) -> Result<Self, (Self, Gap)> {
+        let seen_sequence = logs.first().map_or(0, |log| log.next_sequence() - 1);
+        let mut reader = Self { seen: order, seen_sequence, reported: evicted(logs) };
+        if order > newest {
+            let gap = Gap { after_order: order, ..Self { seen: 0, ..reader }.gap(logs, 0) };
+            reader.seen = 0;
+            return Err((reader, gap));
+        }
+        if evicted(logs) > order {
+            return Err((reader, reader.gap(logs, order)));
+        }
+        Ok(reader)
+    }
+
+    /// The next records with order numbers up to `limit`, or what was lost. Always pass the same logs.
+    pub fn read(&mut self, logs: &[&Log], limit: u64) -> Read {
+        let evicted = evicted(logs);
+        if evicted > self.reported.max(self.seen) {
+            let gap = self.gap(logs, self.seen);
+            self.reported = evicted;
+            self.seen_sequence = gap.next_sequence - 1;
+            return Read::Gap(gap);
+        }
+        let next = logs.iter().filter_map(|log| log.run_after(self.seen)).min_by_key(|run| run.first().order);
+        match next.filter(|run| run.first().order <= limit) {
+            Some(run) => {
+                let last = run.last();
+                self.seen = last.order;
+                if last.sequence > self.seen_sequence {
+                    self.seen_sequence = last.sequence;
+                }
+                Read::Run(run)
+            }
+            None => Read::Nothing,
+        }
+    }
+
+    /// True when records behind the reader's place are held.
+    #[must_use]
+    pub fn has_more(&self, logs: &[&Log]) -> bool {
+        logs.iter().any(|log| log.newest_order() > self.seen)
+    }
+
+    /// The order number of the newest record that the reader has.
+    #[must_use]
+    pub const fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Moves the reader to an order number: on, past records that it does not want, or back, to receive some again.
+    pub const fn move_to(&mut self, order: u64) {
+        self.seen = order;
+    }
+
+    fn gap(&self, logs: &[&Log], from: u64) -> Gap {
+        let next = logs.iter().filter_map(|log| log.run_after(from)).map(|run| run.first().order).min();
+        Gap {
+            after_sequence: self.seen_sequence,
+            next_sequence: logs.first().map_or(0, |log| log.oldest_sequence()),
+            after_order: self.seen,
+            next_order: next.unwrap_or(0),
+        }
+    }
+}
+
+/// The newest record of any log that was evicted.
+fn evicted(logs: &[&Log]) -> u64 {
+    logs.iter().map(|log| log.evicted().order).max().unwrap_or(0)
+}

@@ -1,0 +1,155 @@
+//! A bounded run of records that evicts from the front.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+
+use crate::chunk::{Chunk, Record, Run};
+
+/// Chunks of these sizes leave their memory to the chunks that follow. In a flood one chunk arrives for each that is
+/// evicted, and fresh memory from the system costs more than everything that is done with it.
+const SPARE_BYTES: std::ops::RangeInclusive<usize> = 4 << 10..=256 << 10;
+
+/// The newest record that was evicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Evicted {
+    /// Its order number; 0 when nothing was evicted.
+    pub(crate) order: u64,
+    /// Its sequence number, or that of the last numbered record before it.
+    pub(crate) sequence: u64,
+    /// True when the sequence number was its own.
+    pub(crate) is_numbered: bool,
+}
+
+impl Evicted {
+    /// True when a reader that has seen everything up to `sequence` has not seen what was evicted.
+    pub(crate) const fn is_after(self, sequence: u64) -> bool {
+        self.order != 0 && (self.sequence > sequence || (self.sequence == sequence && !self.is_numbered))
+    }
+}
+
+/// Chunks in order.
+#[derive(Debug, Default)]
+pub(crate) struct Ring {
+    chunks: VecDeque<Arc<Chunk>>,
+    /// How many records of the first chunk are evicted.
+    evicted_of_first: usize,
+    len: usize,
+    cost: usize,
+    evicted: Evicted,
+    /// Memory of an evicted chunk that no reader holds any more.
+    spare: Option<BytesMut>,
+}
+
+impl Ring {
+    pub(crate) fn push(&mut self, chunk: Arc<Chunk>) {
+        self.len += chunk.slots().len();
+        self.cost += chunk.slots().iter().map(|slot| slot.cost()).sum::<usize>();
+        self.chunks.push_back(chunk);
+    }
+
+    /// Evicts the oldest record, but never the newest. Returns what the record cost.
+    pub(crate) fn evict_oldest(&mut self, on_evict: &mut impl FnMut(Record<'_>)) -> Option<usize> {
+        if self.len <= 1 {
+            return None;
+        }
+        let chunk = self.chunks.front()?;
+        let record = chunk.record(self.evicted_of_first);
+        self.evicted =
+            Evicted { order: record.order, sequence: record.sequence, is_numbered: record.is_numbered };
+        on_evict(record);
+        let cost = chunk.slots()[self.evicted_of_first].cost();
+        self.len -= 1;
+        self.cost -= cost;
+        self.evicted_of_first += 1;
+        if self.evicted_of_first == chunk.slots().len() {
+            self.evicted_of_first = 0;
+            let chunk = self.chunks.pop_front();
+            self.keep_memory(chunk);
+        }
+        Some(cost)
+    }
+
+    fn keep_memory(&mut self, chunk: Option<Arc<Chunk>>) {
+        // A small chunk is not worth the look at whether something else holds it.
+        let chunk = chunk.filter(|chunk| chunk.bytes.len() >= *SPARE_BYTES.start());
+        let memory = chunk.and_then(Arc::into_inner).and_then(|chunk| chunk.into_bytes().try_into_mut().ok());
+        if let Some(mut memory) = memory
+            && memory.capacity() <= *SPARE_BYTES.end()
+        {
+            memory.clear();
+            self.spare = Some(memory);
+        }
+    }
+
+    /// Memory for the next chunk, if there is some that fits. What is much larger than needed would be held, unused, for
+    /// as long as the chunk.
+    pub(crate) fn take_spare(&mut self, bytes: usize) -> Option<BytesMut> {
+        self.spare.take_if(|spare| (bytes..=bytes * 2).contains(&spare.capacity()))
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What the records cost together.
+    pub(crate) const fn cost(&self) -> usize {
+        self.cost
+    }
+
+    pub(crate) const fn evicted(&self) -> Evicted {
+        self.evicted
+    }
+
+    pub(crate) fn oldest(&self) -> Option<Record<'_>> {
+        self.chunks.front().map(|chunk| chunk.record(self.evicted_of_first))
+    }
+
+    pub(crate) fn newest(&self) -> Option<Record<'_>> {
+        self.chunks.back().map(|chunk| chunk.record(chunk.slots().len() - 1))
+    }
+
+    /// The records of the first chunk that has some behind an order number.
+    pub(crate) fn run_after(&self, order: u64) -> Option<Run> {
+        let index = self.chunks.partition_point(|chunk| chunk.last_order() <= order);
+        let chunk = self.chunks.get(index)?;
+        let seen = (order + 1).saturating_sub(chunk.first_order());
+        let evicted = if index == 0 { self.evicted_of_first } else { 0 };
+        let start = usize::try_from(seen).unwrap_or(usize::MAX).max(evicted);
+        Some(Run::new(Arc::clone(chunk), start..chunk.slots().len()))
+    }
+
+    /// The order number of the newest record that a reader has seen who has seen everything up to `sequence`. Only held
+    /// and evicted records count.
+    pub(crate) fn order_of_sequence(&self, sequence: u64) -> u64 {
+        let index = self.chunks.partition_point(|chunk| chunk.sequence_before() < sequence);
+        let Some(chunk) = index.checked_sub(1).and_then(|index| self.chunks.get(index)) else {
+            return self.evicted.order;
+        };
+        let is_seen = |index: &usize| {
+            let record = chunk.record(*index);
+            record.sequence < sequence || (record.sequence == sequence && record.is_numbered)
+        };
+        let seen = (0..chunk.slots().len()).take_while(is_seen).count();
+        (chunk.first_order() + seen as u64).saturating_sub(1).max(self.evicted.order)
+    }
+
+    /// The sequence number of the first numbered record that is held.
+    pub(crate) fn first_sequence(&self) -> Option<u64> {
+        let mut evicted = self.evicted_of_first;
+        for chunk in &self.chunks {
+            for index in std::mem::take(&mut evicted)..chunk.slots().len() {
+                let record = chunk.record(index);
+                if record.is_numbered {
+                    return Some(record.sequence);
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "ring_tests.rs"]
+mod tests;

@@ -1,0 +1,46 @@
+//! A route that is served in front of the router, for the one kind of request that comes thousands of times a second.
+//!
+//! Hyper reads the request either way, and [`Edge`](crate::Edge) does for it what it does for every request. Only the
+//! router's path lookup, extension map and boxed services are left out.
+
+use bytes::Bytes;
+use http::Response;
+use http::request::Parts;
+use hyper::body::Incoming;
+
+use crate::Problem;
+
+/// Serves one hot route without the router's maps and boxes. The router has the same route and calls the same functions.
+pub trait DirectRoute: std::fmt::Debug + Send + Sync + 'static {
+    /// True when this route serves the request.
+    fn serves(&self, head: &Parts) -> bool;
+
+    /// Answers a request that it serves.
+    ///
+    /// An answer may take an hour. The head keeps the connection's read buffer alive, so drop it before the first long
+    /// wait.
+    fn call(
+        &self,
+        head: Parts,
+        body: Incoming,
+    ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static;
+}
+
+/// The direct route of an edge that has none. It has no values, so it can never be called.
+#[derive(Debug, Clone, Copy)]
+pub enum RouterOnly {}
+
+impl DirectRoute for RouterOnly {
+    fn serves(&self, _head: &Parts) -> bool {
+        match *self {}
+    }
+
+    fn call(
+        &self,
+        _head: Parts,
+        _body: Incoming,
+    ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static {
+        let never = *self;
+        async move { match never {} }
+    }
+}

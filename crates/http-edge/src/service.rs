@@ -1,0 +1,74 @@
+//! The service that hyper calls for every request of one connection.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::future::ready;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::IntoResponse;
+use futures_util::FutureExt;
+use http::request::Parts;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use tokio::sync::oneshot;
+use tower::Service;
+
+use crate::answer_body::AnswerBody;
+use crate::direct_route::DirectRoute;
+use crate::edge::{Edge, InFlight};
+
+/// The edge as one connection sees it.
+pub(crate) struct EdgeService<D: DirectRoute> {
+    edge: Arc<Edge<D>>,
+    /// Dropped when the first request is here, which wakes the receiver.
+    first_request: Cell<Option<oneshot::Sender<()>>>,
+}
+
+impl<D: DirectRoute> EdgeService<D> {
+    /// The service, and a receiver that is ready as soon as hyper has read the head of the first request.
+    pub(crate) fn new(edge: Arc<Edge<D>>) -> (Self, oneshot::Receiver<()>) {
+        let (sender, first_request) = oneshot::channel();
+        (Self { edge, first_request: Cell::new(Some(sender)) }, first_request)
+    }
+
+    /// The answer that needs no route: a refusal, or that to a CORS preflight.
+    fn answer_without_route(&self, head: &Parts) -> Option<Response<Body>> {
+        match self.edge.exposure.admit(head) {
+            Err(problem) => Some(problem.into_response()),
+            Ok(()) => self.edge.exposure.preflight(head),
+        }
+    }
+}
+
+impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for EdgeService<D> {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    // Boxed, so that a connection holds the memory of this future only while a request is being answered.
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send + 'static>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        drop(self.first_request.take());
+        let (head, body) = request.into_parts();
+        let in_flight = InFlight::new(&self.edge, &head);
+        if let Some(response) = self.answer_without_route(&head) {
+            return Box::pin(ready(Ok(in_flight.finish(response.map(AnswerBody::Routed)))));
+        }
+        // `map` instead of an async block, which would hold the inner future twice: as captured and as awaited.
+        if let Some(route) = self.edge.direct_route.as_ref().filter(|route| route.serves(&head)) {
+            let answer = route.call(head, body);
+            return Box::pin(answer.map(|answer| {
+                Ok(in_flight.finish(match answer {
+                    Ok(response) => response.map(AnswerBody::Whole),
+                    Err(problem) => problem.into_response().map(AnswerBody::Routed),
+                }))
+            }));
+        }
+        let answer = self.edge.router.clone().call(Request::from_parts(head, Body::new(body)));
+        Box::pin(answer.map(|answer| match answer {
+            Ok(response) => Ok(in_flight.finish(response.map(AnswerBody::Routed))),
+            Err(never) => match never {},
+        }))
+    }
+}

@@ -1,0 +1,90 @@
+//! For tests: a client that sends text as it is given and reads whole answers.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+
+/// Long enough for anything that a test waits for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Client(BufReader<TcpStream>);
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// Sorted, without the date.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Client {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    pub(crate) async fn send(&mut self, text: &str) {
+        self.0.get_mut().write_all(text.as_bytes()).await.unwrap();
+    }
+
+    pub(crate) async fn answer(&mut self) -> Answer {
+        tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("an answer comes")
+    }
+
+    async fn read_answer(&mut self) -> Answer {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(self.0.read_line(&mut head).await.unwrap() > 0, "the connection ended in {head:?}");
+        }
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut headers: Vec<_> = head
+            .lines()
+            .filter_map(|line| line.split_once(": "))
+            .filter(|(name, _)| *name != "date")
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        headers.sort();
+        let mut answer = Answer { status, headers, body: String::new() };
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).await.unwrap();
+        answer.body = String::from_utf8(body).unwrap();
+        answer
+    }
+
+    pub(crate) async fn ask(&mut self, text: &str) -> Answer {
+        self.send(text).await;
+        self.answer().await
+    }
+
+    /// Waits until the server closes the connection, which must not send anything before.
+    pub(crate) async fn wait_for_end(&mut self) {
+        let read = tokio::time::timeout(PATIENCE, self.0.read(&mut [0])).await.expect("the connection ends");
+        assert!(matches!(read, Ok(0) | Err(_)), "the server sent something");
+    }
+}
+
+/// A POST with headers, each with its line end.
+pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}")
+}
+
+/// Polls until something is so.
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let polling = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, polling).await.unwrap_or_else(|_| panic!("{what}"));
+}

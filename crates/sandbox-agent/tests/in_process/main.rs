@@ -1,0 +1,117 @@
+//! A prompt without `--url` runs its agent in its own process, and listens on no TCP socket.
+//!
+//! This program has two roles. Run by the test runner, it is the tests. Run by a test, which sets [`REPORT`], it is the
+//! product with an engine that reports how many TCP sockets its process listens on whenever a message is sent. Only the
+//! process itself can count them: it hides from all other processes of its user.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
+
+mod observed;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, ExitCode, Stdio};
+
+use tempfile::TempDir;
+
+use self::observed::REPORT;
+
+const TESTS: [(&str, fn()); 2] = [
+    ("a_prompt_without_a_url_listens_on_nothing", a_prompt_without_a_url_listens_on_nothing),
+    (
+        "a_server_with_the_same_engine_listens_on_one_socket",
+        a_server_with_the_same_engine_listens_on_one_socket,
+    ),
+];
+
+fn main() -> ExitCode {
+    // The supervisor has no environment that would tell it its role.
+    process_supervisor::become_supervisor_if_asked();
+    if std::env::var_os(REPORT).is_some() {
+        return sandbox_agent::main_with(observed::observe);
+    }
+    // What libtest understands, as far as cargo and nextest need it.
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(*filter));
+    for (name, test) in TESTS.into_iter().filter(|(name, _)| !has("--ignored") && is_wanted(name)) {
+        if has("--list") {
+            println!("{name}: test");
+        } else {
+            test();
+            println!("test {name} ... ok");
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Where one run of the product keeps its files and its report.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        std::fs::write(place.0.path().join("registry.json"), r#"{"version":"1","agents":[]}"#).unwrap();
+        place
+    }
+
+    /// This program as the product.
+    fn product(&self) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        for (name, _) in std::env::vars_os() {
+            // Settings of the developer who runs the tests must not change them.
+            if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
+                command.env_remove(name);
+            }
+        }
+        let folder = self.0.path();
+        let registry = format!("file://{}", folder.join("registry.json").display());
+        command.current_dir(folder).env("HOME", folder).env(REPORT, folder.join("report"));
+        command.env("XDG_CONFIG_HOME", folder.join("config")).env("XDG_DATA_HOME", folder.join("data"));
+        command.env("XDG_CACHE_HOME", folder.join("cache")).env("SANDBOX_AGENT_ACP_REGISTRY_URL", registry);
+        command
+    }
+
+    /// How many sockets the product listened on, once per message that was sent.
+    fn report(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.0.path().join("report")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+fn a_prompt_without_a_url_listens_on_nothing() {
+    let place = Place::new();
+    let ended = place.product().args(["prompt", "mock", "echo hello"]).stdin(Stdio::null()).output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!((ended.status.code(), &ended.stdout[..]), (Some(0), &b"hello\n"[..]), "{errors}");
+    assert_eq!(place.report(), ["0", "0", "0"], "initialize, session/new, session/prompt");
+}
+
+/// Shows that a listening socket is counted, and that the server too uses the engine that it was given.
+fn a_server_with_the_same_engine_listens_on_one_socket() {
+    let place = Place::new();
+    let mut command = place.product();
+    command.args(["server", "--port", "0", "--stop-with-stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut server = command.spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    let address = first.trim_end().rsplit('/').next().unwrap();
+
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
+    let length = body.len();
+    let mut connection = TcpStream::connect(address).unwrap();
+    write!(
+        connection,
+        "POST /v1/acp/x?agent=mock HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+
+    drop(server.stdin.take());
+    assert!(server.wait().unwrap().success());
+    assert_eq!(place.report(), ["1"]);
+}

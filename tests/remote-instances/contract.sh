@@ -1,0 +1,13 @@
+#!/bin/sh
+# Runs the contract suite against the product with its engine behind a channel. Arguments go to nextest.
+set -eu
+cd "$(dirname "$0")/../.."
+target=${CARGO_TARGET_DIR:-$PWD/target}
+cargo build -p remote-instances -p fault-agent
+# The suite takes the product and the agent that misbehaves from one folder, by name.
+folder=$target/remote-instances
+mkdir -p "$folder"
+ln -sf "$target/debug/remote-server" "$folder/sandbox-agent"
+ln -sf "$target/debug/fault-agent" "$folder/fault-agent"
+export SANDBOX_AGENT_PACKAGED="$folder"
+exec sh scripts/nextest.sh run -p sandbox-agent --test contract "$@"

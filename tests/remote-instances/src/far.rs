@@ -1,0 +1,128 @@
+//! The far side: owns the engine and executes what the near side asks for.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use acp_instances::{Error, Instances, Message, Receipt, SendRequest, Subscription, Watch, Watched};
+use event_log::Reservation;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::command::{Command, Frame, Reply, WireReceipt, WireSend, WireSubscription};
+use crate::streams::feed;
+use crate::wire::{copy_exchange, copy_settled};
+
+/// How many items of a stream may be on their way. The engine is asked for the next only when there is room, so a slow
+/// reader holds up its own task alone, and what the log evicts meanwhile is reported to it as a gap.
+const STREAM_ITEMS: usize = 1;
+
+/// The end of the channel that owns the engine.
+#[derive(Debug)]
+pub struct FarSide {
+    commands: mpsc::Receiver<Command>,
+}
+
+impl FarSide {
+    pub(crate) const fn new(commands: mpsc::Receiver<Command>) -> Self {
+        Self { commands }
+    }
+
+    /// Executes commands, each in a task of its own, until the near side is gone. When this future is dropped, all of
+    /// those tasks end with it.
+    pub async fn serve(mut self, engine: Arc<dyn Instances>) {
+        let mut tasks = JoinSet::new();
+        loop {
+            tokio::select! {
+                command = self.commands.recv() => match command {
+                    Some(command) => drop(tasks.spawn(execute(Arc::clone(&engine), command))),
+                    None => break,
+                },
+                Some(_finished) = tasks.join_next() => {}
+            }
+        }
+        // What was accepted runs to its end; streams have ended with their readers.
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+async fn execute(engine: Arc<dyn Instances>, command: Command) {
+    match command {
+        Command::Create(spec, reply) => answer(reply, engine.create(spec)).await,
+        Command::Get(id, reply) => answer(reply, engine.get(&id)).await,
+        Command::List(page, reply) => answer(reply, engine.list(page)).await,
+        Command::Send(request, reply) => send(&*engine, request, reply).await,
+        Command::Subscribe(id, how, reply) => match engine.subscribe(&id, how).await {
+            Ok(Some(subscription)) => {
+                follow(subscription, |opened| reply.send(Ok(Some(opened))).is_ok()).await;
+            }
+            Ok(None) => drop(reply.send(Ok(None))),
+            Err(error) => drop(reply.send(Err(error))),
+        },
+        Command::SubscribeAll(how, reply) => match engine.subscribe_all(how).await {
+            Ok(subscription) => follow(subscription, |opened| reply.send(Ok(opened)).is_ok()).await,
+            Err(error) => drop(reply.send(Err(error))),
+        },
+        Command::Watch(from, reply) => match engine.watch(from).await {
+            Ok(opened) => watch(opened, reply).await,
+            Err(error) => drop(reply.send(Err(error))),
+        },
+        Command::AgentRequests(id, reply) => answer(reply, engine.agent_requests(&id)).await,
+        Command::FirstExchange(id, reply) => {
+            answer(reply, async { engine.first_exchange(&id).await.map(copy_exchange) }).await;
+        }
+        Command::Close(id, reply) => answer(reply, engine.close(&id)).await,
+        Command::Shutdown(how, reply) => answer(reply, engine.shutdown(how)).await,
+    }
+}
+
+async fn answer<T>(reply: Reply<T>, result: impl Future<Output = Result<T, Error>> + Send) {
+    // A caller that does not wait for the answer has dropped its end.
+    let _ = reply.send(result.await);
+}
+
+/// Sends a message of this side's own memory, and stays until it is settled or its caller has gone.
+async fn send(engine: &dyn Instances, request: WireSend, reply: Reply<WireReceipt>) {
+    let sent = match received(engine, request) {
+        Ok(request) => engine.send(request).await,
+        Err(error) => Err(error),
+    };
+    let Receipt { position, assigned_id, outcome } = match sent {
+        Ok(receipt) => receipt,
+        Err(error) => return drop(reply.send(Err(error))),
+    };
+    let (mut settled, receiver) = oneshot::channel();
+    if reply.send(Ok(WireReceipt { position, assigned_id, outcome: receiver })).is_err() {
+        return;
+    }
+    tokio::select! {
+        result = outcome => drop(settled.send(copy_settled(result))),
+        // Dropping the outcome tells the engine that no caller waits for it.
+        () = settled.closed() => {}
+    }
+}
+
+/// The request with a message that is charged to the engine's own account.
+fn received(engine: &dyn Instances, request: WireSend) -> Result<SendRequest, Error> {
+    let WireSend { server_id, agent, message, delivery, key, ids, caller } = request;
+    let mut memory = Reservation::empty(engine.memory());
+    engine.reserve(&mut memory, message.capacity())?;
+    let message = Message::parse(message, memory)
+        .map_err(|_| Error::internal("a message that was read on one side cannot be read on the other"))?;
+    Ok(SendRequest { server_id, agent, message, delivery, key, ids, caller })
+}
+
+/// Hands a subscription over, and feeds it until it or its reader is gone.
+async fn follow(subscription: Box<dyn Subscription>, hand_over: impl FnOnce(WireSubscription) -> bool) {
+    let (sender, frames) = mpsc::channel(STREAM_ITEMS);
+    if hand_over(WireSubscription { began_at: subscription.began_at(), frames }) {
+        feed(subscription, sender).await;
+    }
+}
+
+/// Hands a watch over, and feeds it until it or its reader is gone.
+async fn watch(watch: Box<dyn Watch>, reply: Reply<mpsc::Receiver<Frame<Watched>>>) {
+    let (sender, frames) = mpsc::channel(STREAM_ITEMS);
+    if reply.send(Ok(frames)).is_ok() {
+        feed(watch, sender).await;
+    }
+}

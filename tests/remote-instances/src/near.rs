@@ -1,0 +1,141 @@
+//! The near side: what a door holds.
+
+use std::sync::Arc;
+
+use acp_instances::{
+    AgentRequest, BoxFuture, CreateSpec, Error, FirstExchange, Instances, JournalCursor, Listing, Outcome,
+    Page, Receipt, SendRequest, Sending, ServerId, Settled, Shutdown, Subscribe, SubscribeAll, Subscription,
+    Summary, Watch,
+};
+use event_log::{MemoryAccount, Reservation};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::command::{Command, Reply, WireReceipt, WireSend, unavailable};
+use crate::far::FarSide;
+use crate::streams::{RemoteSubscription, RemoteWatch};
+
+/// How many commands may be on their way.
+const COMMANDS: usize = 64;
+
+/// Instances that another task owns. Every call fails with [`Error::Unavailable`] once that task is gone.
+#[derive(Debug)]
+pub struct RemoteInstances {
+    commands: mpsc::Sender<Command>,
+    /// For what is held on this side: bodies that are being read, and events that a door has not written yet.
+    account: Arc<MemoryAccount>,
+}
+
+impl RemoteInstances {
+    /// Both ends of a channel. The near side may hold as much as `memory`.
+    #[must_use]
+    pub fn pair(memory: usize) -> (Self, FarSide) {
+        let (commands, receiver) = mpsc::channel(COMMANDS);
+        (Self { commands, account: MemoryAccount::new(memory) }, FarSide::new(receiver))
+    }
+
+    /// The same engine, reached over a channel. Must be called inside a tokio runtime.
+    #[must_use]
+    pub fn over_channel(engine: Arc<dyn Instances>) -> Arc<dyn Instances> {
+        let (near, far) = Self::pair(engine.memory().limit());
+        tokio::spawn(far.serve(engine));
+        Arc::new(near)
+    }
+
+    async fn call<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(command(reply)).await.map_err(|_| unavailable())?;
+        answer.await.map_err(|_| unavailable())?
+    }
+}
+
+impl Instances for RemoteInstances {
+    fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.account
+    }
+
+    /// There is nothing to evict on this side: the log is on the other.
+    fn reserve(&self, held: &mut Reservation, bytes: usize) -> Result<(), Error> {
+        if held.grow(bytes) { Ok(()) } else { Err(Error::OutOfMemory) }
+    }
+
+    fn create(&self, spec: CreateSpec) -> BoxFuture<'_, Result<Summary, Error>> {
+        Box::pin(self.call(|reply| Command::Create(spec, reply)))
+    }
+
+    fn get<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<Summary, Error>> {
+        Box::pin(self.call(|reply| Command::Get(server_id.clone(), reply)))
+    }
+
+    fn list(&self, page: Page) -> BoxFuture<'_, Result<Listing, Error>> {
+        Box::pin(self.call(|reply| Command::List(page, reply)))
+    }
+
+    fn send(&self, request: SendRequest) -> Sending<'_> {
+        Sending::Waiting(Box::pin(async move {
+            let request = WireSend::copy(request);
+            // The copy is charged here until the far side has charged it and reports so with a receipt.
+            let _crossing = Reservation::unrefused(&self.account, request.message.capacity());
+            let sent = self.call(|reply| Command::Send(request, reply)).await?;
+            let WireReceipt { position, assigned_id, outcome } = sent;
+            Ok(Receipt { position, assigned_id, outcome: relay(outcome) })
+        }))
+    }
+
+    fn subscribe<'a>(
+        &'a self,
+        server_id: &'a ServerId,
+        subscribe: Subscribe,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Subscription>>, Error>> {
+        Box::pin(async move {
+            let opened = self.call(|reply| Command::Subscribe(server_id.clone(), subscribe, reply)).await?;
+            Ok(opened.map(|opened| RemoteSubscription::boxed(opened, &self.account)))
+        })
+    }
+
+    fn subscribe_all(&self, subscribe: SubscribeAll) -> BoxFuture<'_, Result<Box<dyn Subscription>, Error>> {
+        Box::pin(async move {
+            let opened = self.call(|reply| Command::SubscribeAll(subscribe, reply)).await?;
+            Ok(RemoteSubscription::boxed(opened, &self.account))
+        })
+    }
+
+    fn watch(&self, from: JournalCursor) -> BoxFuture<'_, Result<Box<dyn Watch>, Error>> {
+        Box::pin(async move { self.call(|reply| Command::Watch(from, reply)).await.map(RemoteWatch::boxed) })
+    }
+
+    fn agent_requests<'a>(
+        &'a self,
+        server_id: &'a ServerId,
+    ) -> BoxFuture<'a, Result<Vec<AgentRequest>, Error>> {
+        Box::pin(self.call(|reply| Command::AgentRequests(server_id.clone(), reply)))
+    }
+
+    fn first_exchange<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<FirstExchange, Error>> {
+        Box::pin(self.call(|reply| Command::FirstExchange(server_id.clone(), reply)))
+    }
+
+    fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.call(|reply| Command::Close(server_id.clone(), reply)))
+    }
+
+    fn shutdown(&self, how: Shutdown) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(self.call(move |reply| Command::Shutdown(how, reply)))
+    }
+}
+
+/// The outcome as a door waits for it. The task stands between the two because an [`Outcome`] takes a sender that is gone
+/// for a mistake of the server, where here it means that the far side is unavailable.
+fn relay(far: oneshot::Receiver<Settled>) -> Outcome {
+    let (mut near, outcome) = oneshot::channel();
+    tokio::spawn(async move {
+        tokio::select! {
+            settled = far => {
+                // A caller that left in the meantime has dropped its end.
+                let _ = near.send(settled.unwrap_or_else(|_| Err(unavailable())));
+            }
+            // Dropping the receiver tells the far side that no caller waits.
+            () = near.closed() => {}
+        }
+    });
+    Outcome::waiting(outcome)
+}

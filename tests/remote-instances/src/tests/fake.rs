@@ -1,0 +1,143 @@
+//! An engine of the tests' own: it records what it is asked, and the test decides how that ends.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use acp_instances::{
+    AgentRequest, BoxFuture, CreateSpec, Error, FirstExchange, Instances, JournalCursor, Listing, Outcome,
+    Page, Receipt, RequestId, SendRequest, Sending, ServerId, Settled, Shutdown, Subscribe, SubscribeAll,
+    Subscription, Summary, Update, Watch,
+};
+use event_log::{MemoryAccount, Reservation};
+use tokio::sync::oneshot;
+
+#[derive(Debug)]
+pub(super) struct Fake {
+    account: Arc<MemoryAccount>,
+    /// What was sent, with the sender that settles it.
+    pub(super) sent: Mutex<Vec<(SendRequest, oneshot::Sender<Settled>)>>,
+    /// What every subscription reports, one item at a time.
+    pub(super) news: Mutex<Vec<Vec<Update>>>,
+    /// How often subscriptions were asked for news.
+    pub(super) pulls: Arc<AtomicUsize>,
+    /// Subscriptions hold one more each.
+    pub(super) readers: Arc<()>,
+}
+
+impl Fake {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            account: MemoryAccount::new(1 << 20),
+            sent: Mutex::default(),
+            news: Mutex::default(),
+            pulls: Arc::default(),
+            readers: Arc::default(),
+        })
+    }
+
+    pub(super) fn take_sent(&self) -> (SendRequest, oneshot::Sender<Settled>) {
+        self.sent.lock().unwrap().remove(0)
+    }
+
+    pub(super) fn readers(&self) -> usize {
+        Arc::strong_count(&self.readers) - 1
+    }
+
+    fn subscription(&self) -> Box<dyn Subscription> {
+        let mut news = self.news.lock().unwrap().clone();
+        news.reverse();
+        Box::new(FakeSubscription {
+            news,
+            pulls: Arc::clone(&self.pulls),
+            _reader: Arc::clone(&self.readers),
+        })
+    }
+}
+
+struct FakeSubscription {
+    news: Vec<Vec<Update>>,
+    pulls: Arc<AtomicUsize>,
+    _reader: Arc<()>,
+}
+
+impl Subscription for FakeSubscription {
+    fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Update>, Error>>> {
+        self.pulls.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::ready(self.news.pop().map(Ok)))
+    }
+
+    fn began_at(&self) -> u64 {
+        41
+    }
+}
+
+/// What the fake answers to everything that the tests only pass through.
+pub(super) fn unsupported() -> Error {
+    Error::Unsupported { what: "this".into() }
+}
+
+fn refuse<'a, T: Send + 'a>() -> BoxFuture<'a, Result<T, Error>> {
+    Box::pin(std::future::ready(Err(unsupported())))
+}
+
+impl Instances for Fake {
+    fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.account
+    }
+
+    fn reserve(&self, held: &mut Reservation, bytes: usize) -> Result<(), Error> {
+        if held.grow(bytes) { Ok(()) } else { Err(Error::OutOfMemory) }
+    }
+
+    fn create(&self, _: CreateSpec) -> BoxFuture<'_, Result<Summary, Error>> {
+        refuse()
+    }
+
+    fn get<'a>(&'a self, _: &'a ServerId) -> BoxFuture<'a, Result<Summary, Error>> {
+        refuse()
+    }
+
+    fn list(&self, _: Page) -> BoxFuture<'_, Result<Listing, Error>> {
+        refuse()
+    }
+
+    fn send(&self, request: SendRequest) -> Sending<'_> {
+        let (sender, receiver) = oneshot::channel();
+        self.sent.lock().unwrap().push((request, sender));
+        let assigned_id = Some(RequestId::number(5));
+        let outcome = Outcome::waiting(receiver);
+        Sending::Done(Some(Ok(Receipt { position: Some(17), assigned_id, outcome })))
+    }
+
+    fn subscribe<'a>(
+        &'a self,
+        _: &'a ServerId,
+        _: Subscribe,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Subscription>>, Error>> {
+        Box::pin(async { Ok(Some(self.subscription())) })
+    }
+
+    fn subscribe_all(&self, _: SubscribeAll) -> BoxFuture<'_, Result<Box<dyn Subscription>, Error>> {
+        Box::pin(async { Ok(self.subscription()) })
+    }
+
+    fn watch(&self, _: JournalCursor) -> BoxFuture<'_, Result<Box<dyn Watch>, Error>> {
+        refuse()
+    }
+
+    fn agent_requests<'a>(&'a self, _: &'a ServerId) -> BoxFuture<'a, Result<Vec<AgentRequest>, Error>> {
+        refuse()
+    }
+
+    fn first_exchange<'a>(&'a self, _: &'a ServerId) -> BoxFuture<'a, Result<FirstExchange, Error>> {
+        refuse()
+    }
+
+    fn close<'a>(&'a self, _: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        refuse()
+    }
+
+    fn shutdown(&self, _: Shutdown) -> BoxFuture<'_, Result<(), Error>> {
+        refuse()
+    }
+}
