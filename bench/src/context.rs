@@ -20,8 +20,6 @@ pub(crate) enum Side {
 
 impl Side {
     pub(crate) const ALL: [Self; 4] = [Self::Limit, Self::Peer, Self::Ours, Self::Glibc];
-    /// Those that are a server with agents behind it.
-    pub(crate) const SERVERS: [Self; 3] = [Self::Peer, Self::Ours, Self::Glibc];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -42,8 +40,10 @@ impl Side {
 pub(crate) struct Programs {
     pub(crate) ours: PathBuf,
     pub(crate) glibc: PathBuf,
-    pub(crate) peer: PathBuf,
-    pub(crate) nginx: PathBuf,
+    /// Not every machine has it.
+    pub(crate) peer: Option<PathBuf>,
+    /// Not every machine has it.
+    pub(crate) nginx: Option<PathBuf>,
 }
 
 /// One run of the benchmark.
@@ -64,6 +64,17 @@ impl Context {
         std::fs::create_dir_all(&scratch)?;
         let scratch = scratch.canonicalize()?;
         Ok(Self { programs, scratch, rounds, stretch: Duration::from_secs(2) })
+    }
+
+    /// The sides that can be measured here: all but a peer that is not installed.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = Side> {
+        let has_peer = self.programs.peer.is_some();
+        Side::ALL.into_iter().filter(move |side| has_peer || *side != Side::Peer)
+    }
+
+    /// Those of them that are a server with agents behind it.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = Side> {
+        self.sides().filter(|side| *side != Side::Limit)
     }
 
     /// An empty folder in the scratch folder.

@@ -13,7 +13,7 @@ const ROUNDS: usize = 5;
 /// No measurement takes longer than this; one that does has found something that hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// `[--rounds N] [NAME...]`: everything, or what is named. Only a whole run writes the page.
+/// `[--rounds N] [NAME...]`: everything, or what is named. Only a whole run against everything writes the page.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (mut rounds, mut names) = (ROUNDS, Vec::new());
     let mut words = arguments.iter();
@@ -49,13 +49,13 @@ async fn measure_all(context: &Context, names: &[&str]) -> Result<()> {
             Err(_elapsed) => return Err(format!("{} takes too long", measurement.name).into()),
         }
     }
-    if names.is_empty() {
+    if names.is_empty() && context.programs.peer.is_some() && context.programs.nginx.is_some() {
         write_page(&Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md"), &rows, context.rounds)?;
     }
     Ok(())
 }
 
-/// Where `bench/setup.sh` and the Makefile put things; a variable says otherwise.
+/// Where `bench/setup.sh` and the Makefile put things, or where a variable points.
 fn programs(target: &Path) -> Result<Programs> {
     let find = |variable: &str, usual: PathBuf| -> Result<PathBuf> {
         let path = std::env::var_os(variable).map_or(usual, PathBuf::from);
@@ -63,6 +63,10 @@ fn programs(target: &Path) -> Result<Programs> {
         found.map_err(|error| {
             format!("{}: {error}; `make bench` brings it, or set {variable}", path.display()).into()
         })
+    };
+    let find_if_any = |variable: &str, usual: PathBuf| {
+        let found = find(variable, usual);
+        found.inspect_err(|error| eprintln!("bench: measured without {error}")).ok()
     };
     let architecture = std::env::consts::ARCH;
     let npm_architecture = if architecture == "aarch64" { "arm64" } else { "x64" };
@@ -74,7 +78,7 @@ fn programs(target: &Path) -> Result<Programs> {
             target.join(format!("{architecture}-unknown-linux-musl/dist/sandbox-agent")),
         )?,
         glibc: find("BENCH_GLIBC", target.join("release/sandbox-agent"))?,
-        peer: find("BENCH_PEER", target.join(peer))?,
-        nginx: find("BENCH_NGINX", PathBuf::from("/usr/sbin/nginx"))?,
+        peer: find_if_any("BENCH_PEER", target.join(peer)),
+        nginx: find_if_any("BENCH_NGINX", PathBuf::from("/usr/sbin/nginx")),
     })
 }

@@ -76,7 +76,8 @@ impl Server {
                 let slot = data.join("sandbox-agent/bin/agent_processes");
                 std::fs::create_dir_all(&slot)?;
                 symlink(std::env::current_exe()?, slot.join(PEER_AGENT))?;
-                let mut command = Command::new(&context.programs.peer);
+                let mut command =
+                    Command::new(context.programs.peer.as_ref().ok_or("the peer is not installed")?);
                 command.args(["server", "--no-token", "--no-telemetry", "--port", &port]);
                 command.env("XDG_DATA_HOME", &data).env("HOME", &data).current_dir(&data);
                 (command, None, "mock", "/v1/health")
@@ -118,7 +119,7 @@ impl Server {
         let file = folder.join("nginx.conf");
         std::fs::write(&file, configuration)?;
         std::fs::write(folder.join("healthz"), "ok")?;
-        let mut command = Command::new(&context.programs.nginx);
+        let mut command = Command::new(context.programs.nginx.as_ref().ok_or("nginx is not installed")?);
         // Root's nginx drops to another user, who need not be able to read this folder.
         if rustix::process::geteuid().is_root() {
             command.args(["-g", "user root;"]);

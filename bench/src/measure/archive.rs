@@ -17,7 +17,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let archive = context.scratch.join("files.tar");
     std::fs::write(&archive, pack()?)?;
     let mut servers = Vec::new();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         servers.push((side, Server::start(side, context).await?));
     }
     let mut samples = Samples::default();

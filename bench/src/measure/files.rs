@@ -17,14 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let file = context.scratch.join("gigabyte");
     write_file(&file)?;
-    let nginx = Server::nginx(context).await?;
+    let nginx = Server::nginx(context).await;
     let mut servers = Vec::new();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         servers.push((side, Server::start(side, context).await?));
     }
     let (mut down, mut up) = (Samples::default(), Samples::default());
     for _ in 0..context.rounds {
-        down.push(Side::Limit, download(&nginx, "/gigabyte").await);
+        match &nginx {
+            Ok(nginx) => down.push(Side::Limit, download(nginx, "/gigabyte").await),
+            Err(error) => down.push(Side::Limit, Err(error.to_string().into())),
+        }
         for (side, server) in servers.iter().filter(|(side, _)| !down.has_failed(*side)).collect::<Vec<_>>() {
             down.push(*side, download(server, &format!("/v1/fs/file?path={}", file.display())).await);
         }

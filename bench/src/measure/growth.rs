@@ -26,7 +26,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     );
     let mut memory =
         Plot::new("Memory of the server over its instances", number, ("resident memory", Unit::Bytes));
-    for side in Side::ALL {
+    for side in context.sides() {
         // A side that fails has a line that ends.
         if let Err(error) = over_instances(side, context, &mut throughputs, &mut memory).await {
             eprintln!("growth over instances, {}: {error}", side.name());
@@ -40,7 +40,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
         Plot::new("Messages a second, 8 at once, over their size", size, ("messages a second", Unit::Count));
     let mut memory =
         Plot::new("Memory of the server over the size of messages", size, ("resident memory", Unit::Bytes));
-    for side in Side::ALL {
+    for side in context.sides() {
         if let Err(error) = over_sizes(side, context, &mut throughputs, &mut memory).await {
             eprintln!("growth over sizes, {}: {error}", side.name());
         }

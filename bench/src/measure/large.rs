@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::context::{Context, Side};
+use crate::context::Context;
 use crate::http::{Connection, post};
 use crate::report::{Goal, Row, Samples};
 use crate::servers::Server;
@@ -16,7 +16,7 @@ const BOUND_MB: f64 = 67.1 + 20.0;
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut samples = Samples::default();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         let server = Server::start(side, context).await?;
         samples.push(side, peak(&server).await);
     }

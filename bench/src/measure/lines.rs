@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         let server = Server::start(side, context).await?;
         server.open("bench").await?;
         servers.push((side, server));

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut samples = Samples::default();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         let ratio = measure_side(side, context).await;
         if let Ok((one, crowd)) = &ratio {
             samples.note(side, format!("p99 {one:.0} us with one, {crowd:.0} us with all"));

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let limit = Server::start(Side::Limit, context).await?;
     let mut servers = Vec::new();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         servers.push((side, Server::start(side, context).await?));
     }
     let mut samples = Samples::default();

@@ -17,7 +17,7 @@ const ONE_AFTER_THE_OTHER: u64 = 5000;
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
-    for side in Side::ALL {
+    for side in context.sides() {
         let server = Server::start(side, context).await?;
         if side != Side::Limit {
             server.open("bench").await?;

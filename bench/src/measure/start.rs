@@ -15,14 +15,14 @@ const DELAY_MS: &str = "10";
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let (mut up, mut first) = (Samples::default(), Samples::default());
     let mut servers = Vec::new();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         let server = Server::start_with(side, context, &[(agent::DELAY, DELAY_MS)]).await?;
         // What only the first instance of a server pays for is not what is asked here.
         server.open("warm").await?;
         servers.push((side, server));
     }
     for round in 0..context.rounds {
-        for side in Side::ALL {
+        for side in context.sides() {
             up.push(side, until_healthy(side, context).await);
         }
         first.push(Side::Limit, bare_spawn());

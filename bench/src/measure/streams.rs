@@ -17,7 +17,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
-    for side in Side::SERVERS {
+    for side in context.servers() {
         let server = Server::start(side, context).await?;
         server.open("bench").await?;
         servers.push((side, server));
@@ -36,7 +36,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
                 samples.push(*side, streamed.map(|streamed| streamed.rate));
             }
         }
-        for side in Side::SERVERS {
+        for side in context.servers() {
             let lost = lost[side.index()];
             samples.note(side, lost.to_string());
             if lost.missing > 0 {

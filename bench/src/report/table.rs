@@ -45,6 +45,8 @@ impl Row {
         let mut text = match self.goal {
             Goal::AtMost(_) => plain(Spread::of(values), self.unit),
             _ if side == Side::Limit => plain(Spread::of(values), self.unit),
+            // There is nothing to compare with when the limit could not be measured.
+            _ if self.samples.has_failed(Side::Limit) => plain(Spread::of(values), self.unit),
             _ => Spread::of(&self.samples.ratios(side)).to_string(),
         };
         if let Some(note) = self.samples.noted(side) {
@@ -63,6 +65,9 @@ impl Row {
     }
 
     fn verdict(&self) -> &'static str {
+        if self.samples.has_failed(Side::Limit) {
+            return "not measured";
+        }
         let reached = match self.goal {
             _ if !self.samples.is_complete(Side::Ours) => false,
             Goal::RatioAtLeast(ratio) | Goal::RatioAtLeastWithoutLoss(ratio) => {
