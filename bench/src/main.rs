@@ -6,6 +6,7 @@
 
 mod agent;
 mod context;
+mod direct;
 mod http;
 mod limits;
 mod measure;

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::streams::attach;
 use crate::context::{Context, Side};
+use crate::direct::Direct;
 use crate::http::{Connection, post};
 use crate::report::{Goal, Row, Samples, percentile};
 use crate::servers::Server;
@@ -42,36 +43,6 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
             firsts,
         ),
     ])
-}
-
-/// The agent's pipes, in the hands of this runtime as a client's would be.
-struct Direct {
-    child: tokio::process::Child,
-    stdin: tokio::process::ChildStdin,
-    stdout: tokio::process::ChildStdout,
-}
-
-impl Direct {
-    fn start() -> Result<Self> {
-        let mut command = tokio::process::Command::new(std::env::current_exe()?);
-        command.arg("agent").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-        let mut child = command.kill_on_drop(true).spawn()?;
-        let (stdin, stdout) =
-            (child.stdin.take().ok_or("no stdin")?, child.stdout.take().ok_or("no stdout")?);
-        Ok(Self { child, stdin, stdout })
-    }
-
-    async fn ask(&mut self, id: usize, method: &str) -> Result<()> {
-        let mut line = agent::request(id as u64, method);
-        line.push('\n');
-        Ok(self.stdin.write_all(line.as_bytes()).await?)
-    }
-
-    async fn end(mut self) -> Result<()> {
-        drop(self.stdin);
-        self.child.wait().await?;
-        Ok(())
-    }
 }
 
 async fn direct_delay() -> Result<f64> {

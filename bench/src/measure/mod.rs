@@ -1,6 +1,7 @@
 //! The measurements, one file a subject. Each returns the rows it makes.
 
 mod archive;
+mod busy;
 mod files;
 mod growth;
 mod idle;
@@ -29,8 +30,9 @@ pub(crate) struct Measurement {
 }
 
 /// All of them, in the order of the table.
-pub(crate) const ALL: [Measurement; 11] = [
+pub(crate) const ALL: [Measurement; 12] = [
     Measurement { name: "requests", measure: |context| Box::pin(requests::measure(context)) },
+    Measurement { name: "busy", measure: |context| Box::pin(busy::measure(context)) },
     Measurement { name: "streams", measure: |context| Box::pin(streams::measure(context)) },
     Measurement { name: "lines", measure: |context| Box::pin(lines::measure(context)) },
     Measurement { name: "reconnect", measure: |context| Box::pin(reconnect::measure(context)) },
