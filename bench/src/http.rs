@@ -10,13 +10,15 @@ use crate::servers::Target;
 pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
+    /// How much of the buffer belongs to the response that was read last.
+    used: usize,
 }
 
 impl Connection {
     pub(crate) async fn open(address: &str) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: Vec::with_capacity(64 << 10) })
+        Ok(Self { stream, buffer: Vec::with_capacity(64 << 10), used: 0 })
     }
 
     /// Sends a request and reads the whole response; its body, when the status is 2xx.
@@ -30,36 +32,35 @@ impl Connection {
         Ok(self.stream.write_all(bytes).await?)
     }
 
+    /// The same without a copy of the body.
+    pub(crate) async fn send_in_place(&mut self, request: &[u8]) -> Result<&[u8]> {
+        self.stream.write_all(request).await?;
+        self.receive_in_place().await
+    }
+
     /// Reads a whole response.
     pub(crate) async fn receive(&mut self) -> Result<Vec<u8>> {
-        let head = loop {
-            if let Some(head) = Head::parse(&self.buffer) {
-                break head;
-            }
-            self.read_more().await?;
-        };
+        Ok(self.receive_in_place().await?.to_vec())
+    }
+
+    async fn receive_in_place(&mut self) -> Result<&[u8]> {
+        let head = self.receive_head().await?;
         let end = head.body + head.length;
         self.buffer.reserve(end.saturating_sub(self.buffer.len()));
         while self.buffer.len() < end {
             self.read_more().await?;
         }
-        let body = self.buffer[head.body..end].to_vec();
-        self.buffer.drain(..end);
+        self.used = end;
         if !(200..300).contains(&head.status) {
             return Err(format!("answered {}", head.status).into());
         }
-        Ok(body)
+        Ok(&self.buffer[head.body..end])
     }
 
     /// Sends a request, reads its response and forgets the body; how long that was.
     pub(crate) async fn download(&mut self, request: &[u8]) -> Result<usize> {
         self.stream.write_all(request).await?;
-        let head = loop {
-            if let Some(head) = Head::parse(&self.buffer) {
-                break head;
-            }
-            self.read_more().await?;
-        };
+        let head = self.receive_head().await?;
         if !(200..300).contains(&head.status) {
             return Err(format!("answered {}", head.status).into());
         }
@@ -79,6 +80,16 @@ impl Connection {
     pub(crate) async fn into_stream(mut self, request: &[u8]) -> Result<TcpStream> {
         self.stream.write_all(request).await?;
         Ok(self.stream)
+    }
+
+    async fn receive_head(&mut self) -> Result<Head> {
+        self.buffer.drain(..std::mem::take(&mut self.used));
+        loop {
+            if let Some(head) = Head::parse(&self.buffer) {
+                return Ok(head);
+            }
+            self.read_more().await?;
+        }
     }
 
     async fn read_more(&mut self) -> Result<()> {
@@ -113,9 +124,14 @@ impl Head {
 
 /// A POST of a JSON body.
 pub(crate) fn post(server: &Target, path: &str, body: &str) -> Vec<u8> {
+    post_with(server, path, "", body)
+}
+
+/// The same with some headers of its own.
+pub(crate) fn post_with(server: &Target, path: &str, headers: &str, body: &str) -> Vec<u8> {
     let authorization = authorization(server);
     format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{authorization}content-length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}{authorization}content-length: {}\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()

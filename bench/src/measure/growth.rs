@@ -1,15 +1,15 @@
 //! How cost grows: throughput and memory over the number of instances and over the size of messages, as plots.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::idle::open_range;
+use super::mirror::mirror;
 use super::requests::{path_of, throughput};
 use crate::context::{Context, Side};
-use crate::http::{Connection, post};
 use crate::report::{Plot, Row, Unit};
 use crate::servers::Server;
-use crate::{Result, agent, process};
+use crate::{Result, process};
 
 const INSTANCES: [usize; 7] = [1, 3, 10, 30, 100, 300, 1000];
 const SIZES: [usize; 6] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -84,41 +84,9 @@ async fn over_sizes(side: Side, context: &Context, throughputs: &mut Plot, memor
                 "/v1/acp/bench".to_owned()
             }
         };
-        let rate = mirror(&server, &path, size).await?;
+        let rate = mirror(&server, &path, size, AT_ONCE, STRETCH).await?;
         throughputs.add(side, size as f64, rate);
         memory.add(side, size as f64, process::peak_kb(server.pid())? as f64 * 1024.0);
     }
     Ok(())
-}
-
-/// Messages of one size, there and back.
-#[allow(clippy::cast_precision_loss)]
-async fn mirror(server: &Server, path: &str, size: usize) -> Result<f64> {
-    let text = "x".repeat(size.saturating_sub(80).max(1));
-    let started = Instant::now();
-    let until = started + STRETCH;
-    let mut tasks = Vec::new();
-    for task in 0..AT_ONCE as u64 {
-        let mut connection = Connection::open(&server.address).await?;
-        // The id stays the same on a connection: its answer has come before it is used again.
-        let id = 1_000_000 + task;
-        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"mirror","params":{{"text":"{text}"}}}}"#);
-        let request = post(server, path, &body);
-        tasks.push(tokio::spawn(async move {
-            let mut count = 0_u64;
-            while count == 0 || Instant::now() < until {
-                let answer = connection.send(&request).await?;
-                if agent::number_after(&answer[..answer.len().min(100)], r#""id":"#) != Some(id) {
-                    return Err("an answer to another request came".into());
-                }
-                count += 1;
-            }
-            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(count)
-        }));
-    }
-    let mut total = 0;
-    for task in tasks {
-        total += tokio::time::timeout(Duration::from_secs(30), task).await???;
-    }
-    Ok(total as f64 / started.elapsed().as_secs_f64())
 }

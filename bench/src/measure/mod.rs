@@ -8,6 +8,7 @@ mod idle;
 mod large;
 mod lines;
 mod many;
+mod mirror;
 mod reconnect;
 mod requests;
 mod start;
@@ -30,9 +31,10 @@ pub(crate) struct Measurement {
 }
 
 /// All of them, in the order of the table.
-pub(crate) const ALL: [Measurement; 12] = [
+pub(crate) const ALL: [Measurement; 13] = [
     Measurement { name: "requests", measure: |context| Box::pin(requests::measure(context)) },
     Measurement { name: "busy", measure: |context| Box::pin(busy::measure(context)) },
+    Measurement { name: "mirror", measure: |context| Box::pin(mirror::measure(context)) },
     Measurement { name: "streams", measure: |context| Box::pin(streams::measure(context)) },
     Measurement { name: "lines", measure: |context| Box::pin(lines::measure(context)) },
     Measurement { name: "reconnect", measure: |context| Box::pin(reconnect::measure(context)) },
