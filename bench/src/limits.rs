@@ -2,17 +2,24 @@
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path};
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
+use tokio::sync::Notify;
 
 use crate::{Result, agent};
 
+/// Event ids are microseconds since 1970: 16 digits.
+const FIRST_EVENT: u64 = 1_700_000_000_000_000;
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// Answers every POST at once with a body like the agent's, or with its own body, and GETs with so many bytes.
+/// Answers every POST at once: with a body like the agent's, with the body that came, or with 202 and an event on a
+/// stream. Answers GETs with as many bytes as they name.
 pub(crate) fn serve_http() -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
@@ -24,11 +31,61 @@ pub(crate) fn serve_http() -> Result<()> {
             .route("/", post(answer))
             .route("/mirror", post(mirror))
             .route("/bytes/{count}", get(bytes))
+            .route("/events", get(follow).post(take))
             .route("/healthz", get(async || "ok"))
-            .layer(DefaultBodyLimit::disable());
+            .layer(DefaultBodyLimit::disable())
+            .with_state(Arc::new(Events::default()));
         axum::serve(listener, routes).await?;
         Ok(())
     })
+}
+
+/// Events on their way to the one reader of the stream.
+#[derive(Default)]
+struct Events {
+    frames: Mutex<Frames>,
+    more: Notify,
+}
+
+#[derive(Default)]
+struct Frames {
+    bytes: Vec<u8>,
+    /// How many there were so far.
+    count: u64,
+}
+
+/// Takes a request and writes an event like the agent's answer, in a frame as long as a server's.
+async fn take(State(events): State<Arc<Events>>, body: Bytes) -> StatusCode {
+    let Some(id) = agent::number_after(&body, r#""id":"#) else { return StatusCode::BAD_REQUEST };
+    {
+        let mut frames = events.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = FIRST_EVENT + frames.count;
+        frames.count += 1;
+        // Writing to memory cannot fail.
+        let _ = write!(
+            frames.bytes,
+            "event: message\nid: {number}\ndata: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n\n"
+        );
+    }
+    events.more.notify_one();
+    StatusCode::ACCEPTED
+}
+
+/// The stream: whatever waits, as one chunk.
+async fn follow(State(events): State<Arc<Events>>) -> impl IntoResponse {
+    let stream = futures_util::stream::unfold(events, |events| async {
+        loop {
+            let waiting = {
+                let mut frames = events.frames.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut frames.bytes)
+            };
+            if !waiting.is_empty() {
+                return Some((Ok::<_, std::convert::Infallible>(Bytes::from(waiting)), events));
+            }
+            events.more.notified().await;
+        }
+    });
+    ([("content-type", "text/event-stream")], Body::from_stream(stream))
 }
 
 /// Waits for as many connections as told, starts the agent's stream, and writes the same event bytes to each.
@@ -47,7 +104,7 @@ pub(crate) fn serve_stream(arguments: &[String]) -> Result<()> {
     writeln!(stdin, "{}", agent::request(1, &format!("stream:{milliseconds}")))?;
     let mut output = BufReader::with_capacity(256 << 10, stdout);
     let (mut read, mut partial, mut frames) = (vec![0; 256 << 10], Vec::new(), Vec::new());
-    let mut number = 1_700_000_000_000_000_u64;
+    let mut number = FIRST_EVENT;
     loop {
         let count = output.read(&mut read)?;
         if count == 0 {

@@ -11,6 +11,7 @@ mod many;
 mod mirror;
 mod reconnect;
 mod requests;
+mod sdk;
 mod start;
 mod streams;
 
@@ -31,8 +32,9 @@ pub(crate) struct Measurement {
 }
 
 /// All of them, in the order of the table.
-pub(crate) const ALL: [Measurement; 13] = [
+pub(crate) const ALL: [Measurement; 14] = [
     Measurement { name: "requests", measure: |context| Box::pin(requests::measure(context)) },
+    Measurement { name: "sdk", measure: |context| Box::pin(sdk::measure(context)) },
     Measurement { name: "busy", measure: |context| Box::pin(busy::measure(context)) },
     Measurement { name: "mirror", measure: |context| Box::pin(mirror::measure(context)) },
     Measurement { name: "streams", measure: |context| Box::pin(streams::measure(context)) },

@@ -115,9 +115,14 @@ async fn limit(readers: usize, time: Duration) -> Result<Streamed> {
     finish(tasks, started).await
 }
 
-/// Opens a stream of what comes from now on, and waits until it is open.
+/// Opens an instance's stream of what comes from now on, and waits until it is open.
 pub(crate) async fn attach(server: &Server, instance: &str) -> Result<TcpStream> {
-    let request = get_stream(server, &format!("/v1/acp/{instance}?replay=none"));
+    attach_to(server, &format!("/v1/acp/{instance}?replay=none")).await
+}
+
+/// The same for a stream at any path.
+pub(crate) async fn attach_to(server: &Server, path: &str) -> Result<TcpStream> {
+    let request = get_stream(server, path);
     let mut stream = Connection::open(&server.address).await?.into_stream(&request).await?;
     // Whatever the server says first, it says once the reader counts; a server without `replay` says more.
     let mut scratch = vec![0; 64 << 10];
