@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type InstanceState, parseEndpoint, placeOf } from "./endpoint.ts";
+import { type InstanceState, parseEndpoint, startPosition } from "./endpoint.ts";
 
 const endpoint = parseEndpoint("http://host/base/v1/acp/my.id~1?agent=mock&key=1#x");
 const state = (changes: Partial<InstanceState> = {}): InstanceState => ({
@@ -24,7 +24,7 @@ describe("an endpoint URL", () => {
 describe("where to begin", () => {
   test("is the very first message of an instance that is not there yet", () => {
     for (const replay of ["open", "all", "none"] as const) {
-      expect(placeOf(endpoint, "absent", replay, undefined)).toMatchObject({
+      expect(startPosition(endpoint, "absent", replay, undefined)).toMatchObject({
         isRunning: false,
         lastEventId: undefined,
         past: 0,
@@ -34,19 +34,23 @@ describe("where to begin", () => {
   });
 
   test("is behind the newest message, or in front of the oldest open request", () => {
-    expect(placeOf(endpoint, state(), "open", undefined)).toMatchObject({ lastEventId: "90", past: 90 });
+    expect(startPosition(endpoint, state(), "open", undefined)).toMatchObject({ lastEventId: "90", past: 90 });
     const open = state({ awaiting: new Set([40, 70]) });
-    expect(placeOf(endpoint, open, "open", undefined)).toMatchObject({ lastEventId: "39", past: 90 });
-    expect(placeOf(endpoint, open, "none", undefined)).toMatchObject({ lastEventId: "90", past: 90 });
-    expect(placeOf(endpoint, open, "all", undefined)).toMatchObject({ lastEventId: undefined, past: 0, known: 90 });
-    expect(placeOf(endpoint, open, "open", "60")).toMatchObject({ lastEventId: "39", past: 60 });
-    expect(placeOf(endpoint, open, "open", "30")).toMatchObject({ lastEventId: "30", past: 30 });
+    expect(startPosition(endpoint, open, "open", undefined)).toMatchObject({ lastEventId: "39", past: 90 });
+    expect(startPosition(endpoint, open, "none", undefined)).toMatchObject({ lastEventId: "90", past: 90 });
+    expect(startPosition(endpoint, open, "all", undefined)).toMatchObject({
+      lastEventId: undefined,
+      past: 0,
+      known: 90,
+    });
+    expect(startPosition(endpoint, open, "open", "60")).toMatchObject({ lastEventId: "39", past: 60 });
+    expect(startPosition(endpoint, open, "open", "30")).toMatchObject({ lastEventId: "30", past: 30 });
   });
 
   test("is now where the server does not tell what there is", () => {
-    const now = placeOf(endpoint, "unknown", "open", undefined);
+    const now = startPosition(endpoint, "unknown", "open", undefined);
     expect(now).toMatchObject({ isRunning: true, url: "http://host/base/v1/acp/my.id~1?key=1&replay=none" });
-    expect(placeOf(endpoint, "unknown", "open", "30")).toMatchObject({ url: endpoint.url, lastEventId: "30" });
-    expect(placeOf(endpoint, "unknown", "all", undefined).url).toBe(endpoint.url);
+    expect(startPosition(endpoint, "unknown", "open", "30")).toMatchObject({ url: endpoint.url, lastEventId: "30" });
+    expect(startPosition(endpoint, "unknown", "all", undefined).url).toBe(endpoint.url);
   });
 });

@@ -1,8 +1,8 @@
 /** The addresses that follow from one endpoint URL, and what the server's list says about it. */
 
-import { httpErrorOf, parseObject } from "./errors.ts";
 import { numberOf } from "./follow.ts";
-import type { Http } from "./http.ts";
+import { type Http, httpErrorOf } from "./http.ts";
+import { parseObject } from "./json.ts";
 
 /** One endpoint. */
 export interface Endpoint {
@@ -91,7 +91,7 @@ interface ListedServer {
 export type Replay = "open" | "all" | "none";
 
 /** Where a client begins to listen. */
-export interface Place {
+export interface StartPosition {
   /** Whether there is a stream already; if not, the first POST makes one. */
   readonly isRunning: boolean;
   /** The URL of the stream. */
@@ -103,41 +103,41 @@ export interface Place {
   readonly known: number;
   readonly open: ReadonlySet<number>;
   /** When the instance was made, in microseconds since 1970; infinite when it is not made yet. */
-  readonly bornUs: number;
+  readonly createdUs: number;
 }
 
 /** Decides where to begin. `resume` is a cursor of an earlier connection. */
-export function placeOf(
+export function startPosition(
   endpoint: Endpoint,
   state: InstanceState | "absent" | "unknown",
   replay: Replay,
   resume: string | undefined,
-): Place {
+): StartPosition {
   const cursor = numberOf(resume);
-  const nothing = {
+  const fresh = {
     url: endpoint.url,
     lastEventId: resume,
     past: cursor,
     known: 0,
     open: new Set<number>(),
-    bornUs: Number.POSITIVE_INFINITY,
+    createdUs: Number.POSITIVE_INFINITY,
   };
-  if (state === "absent") return { ...nothing, isRunning: false };
+  if (state === "absent") return { ...fresh, isRunning: false };
   if (state === "unknown") {
     const fromNow = replay !== "all" && !resume;
-    return { ...nothing, isRunning: true, url: fromNow ? withQuery(endpoint.url, "replay", "none") : endpoint.url };
+    return { ...fresh, isRunning: true, url: fromNow ? withQuery(endpoint.url, "replay", "none") : endpoint.url };
   }
   const open = replay === "none" ? new Set<number>() : state.awaiting;
   const past = resume ? cursor : replay === "all" ? 0 : state.lastEvent;
   // To see an open request again, the reader starts in front of it and leaves out what is past.
   const start = Math.min(past, ...[...open].map((event) => event - 1));
   return {
-    ...nothing,
+    ...fresh,
     isRunning: state.isRunning,
     lastEventId: start > 0 ? String(start) : undefined,
     past,
     known: state.lastEvent,
     open,
-    bornUs: state.createdAtMs * 1000,
+    createdUs: state.createdAtMs * 1000,
   };
 }

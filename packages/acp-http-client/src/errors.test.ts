@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { AcpExitError, AcpHttpError, httpErrorOf, transportErrorOf } from "./errors.ts";
+import { AcpExitError, AcpHttpError, transportErrorOf } from "./errors.ts";
+import { httpErrorOf } from "./http.ts";
 
 const response = (body: string, headers: Record<string, string> = {}): Response =>
   new Response(body, { status: 503, headers });
@@ -39,8 +40,8 @@ describe("the error behind a rejection", () => {
   });
 
   test("tells how an agent ended", () => {
-    expect(new AcpExitError({ signal: "SIGKILL" }).message).toBe("the agent has ended (SIGKILL)");
-    expect(new AcpExitError({ code: 0 }).message).toBe("the agent has ended (code 0)");
-    expect(new AcpExitError({}).message).toBe("the agent has ended (unknown)");
+    expect(new AcpExitError({ signal: "SIGKILL" }).message).toBe("the agent exited (SIGKILL)");
+    expect(new AcpExitError({ code: 0 }).message).toBe("the agent exited (code 0)");
+    expect(new AcpExitError({}).message).toBe("the agent exited (unknown)");
   });
 });

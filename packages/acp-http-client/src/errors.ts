@@ -96,7 +96,7 @@ export class AcpExitError extends AcpTransportError {
   /** @param exit - How it ended, as far as that is known. */
   constructor(exit: AcpExit) {
     const how = exit.error ?? exit.signal ?? (exit.code === undefined ? "unknown" : `code ${exit.code}`);
-    super("exited", exit.problem?.detail ?? `the agent has ended (${how})`);
+    super("exited", exit.problem?.detail ?? `the agent exited (${how})`);
     this.exit = exit;
   }
 }
@@ -111,26 +111,4 @@ export function transportErrorOf(error: unknown): AcpTransportError | undefined 
   if (error instanceof AcpTransportError) return error;
   const data = error instanceof Error && "data" in error ? error.data : undefined;
   return data instanceof AcpTransportError ? data : undefined;
-}
-
-/** Reads the error out of an answer that is not a success. */
-export async function httpErrorOf(response: Response): Promise<AcpHttpError> {
-  const text = await response.text().catch(() => "");
-  const retryAfter = Number(response.headers.get("retry-after") ?? 0);
-  return new AcpHttpError(response.status, parseProblem(text), text, retryAfter > 0 ? retryAfter * 1000 : 0);
-}
-
-function parseProblem(text: string): AcpProblem | undefined {
-  const value = parseObject(text);
-  return value && ("type" in value || "title" in value) ? value : undefined;
-}
-
-/** A JSON object out of text that may be anything. */
-export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { transportErrorOf } from "./errors.ts";
-import { type Mischief, type Seen, startProxy, type TestProxy } from "./testing/proxy.ts";
+import { type Fault, type SeenRequest, startProxy, type TestProxy } from "./testing/proxy.ts";
 import { seeded } from "./testing/random.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
@@ -18,13 +18,13 @@ afterEach(async () => {
 });
 
 /** Cuts, delays and buffers event streams, and swallows answers to POSTs, as the seed decides. */
-function misbehave(seed: number, cuts: number, meanBytes: number): { cuts: number } {
+function injectFaults(seed: number, cuts: number, meanBytes: number): { cuts: number } {
   const random = seeded(seed);
   const done = { cuts: 0 };
-  proxy.plan = ({ method, headers }): Mischief => {
-    if (method === "POST") return random() < 0.3 ? { swallowAnswer: true } : {};
+  proxy.plan = ({ method, headers }): Fault => {
+    if (method === "POST") return random() < 0.3 ? { dropResponse: true } : {};
     if (headers.accept !== "text/event-stream") return {};
-    const manner: Mischief = random() < 0.2 ? { delayMs: 1 } : random() < 0.2 ? { bufferMs: 5 } : {};
+    const manner: Fault = random() < 0.2 ? { delayMs: 1 } : random() < 0.2 ? { bufferMs: 5 } : {};
     if (done.cuts >= cuts) return manner;
     done.cuts += 1;
     return { ...manner, cutAfter: 1 + Math.floor(random() * 2 * meanBytes) };
@@ -33,16 +33,16 @@ function misbehave(seed: number, cuts: number, meanBytes: number): { cuts: numbe
 }
 
 const chunks = (count: number): string[] => Array.from({ length: count }, (_, index) => `chunk ${index + 1} `);
-const starts = (said: string[]): string[] => said.map((text) => /^chunk \d+ /.exec(text)?.[0] ?? text);
+const starts = (texts: string[]): string[] => texts.map((text) => /^chunk \d+ /.exec(text)?.[0] ?? text);
 
 describe("a turn over a bad network", () => {
   test("of 10,000 events with 100 random cuts brings every event once and in order", { timeout: 60_000 }, async () => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 50 } });
     const sessionId = await openSession(acp);
-    const done = misbehave(20261115, 100, 15_000);
+    const done = injectFaults(20261115, 100, 15_000);
     proxy.cutStreams();
     expect((await prompt(acp, sessionId, "stream 10000")).stopReason).toBe("end_turn");
-    expect(starts(acp.said)).toEqual(chunks(10_000));
+    expect(starts(acp.texts)).toEqual(chunks(10_000));
     expect(done.cuts).toBe(100);
     expect(acp.events.filter(({ type }) => type === "cut").length).toBeGreaterThanOrEqual(100);
     expect(acp.events.filter(({ type }) => type === "gap")).toEqual([]);
@@ -50,12 +50,12 @@ describe("a turn over a bad network", () => {
   });
 
   test.each([1, 2, 3, 4, 5])("cut into small pieces brings every event once and in order (seed %i)", async (seed) => {
-    misbehave(seed, 40, 3_000);
+    injectFaults(seed, 40, 3_000);
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 2, maxMs: 20 } });
     const sessionId = await openSession(acp);
     for (const text of ["stream 300", "noise", "stream 200 200"]) await prompt(acp, sessionId, text);
     const unparsed = acp.events.filter(({ type }) => type === "unparsed").length;
-    expect(starts(acp.said).filter((text) => text.startsWith("chunk"))).toEqual([...chunks(300), ...chunks(200)]);
+    expect(starts(acp.texts).filter((text) => text.startsWith("chunk"))).toEqual([...chunks(300), ...chunks(200)]);
 
     proxy.plan = () => ({});
     const calm = connect(endpoint(server.url));
@@ -67,11 +67,11 @@ describe("a turn over a bad network", () => {
   });
 
   test("keeps messages of several megabytes whole", async () => {
-    misbehave(9, 10, 400_000);
+    injectFaults(9, 10, 400_000);
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 50 } });
     const sessionId = await openSession(acp);
     await prompt(acp, sessionId, "big 3000000");
-    expect(acp.said.map((text) => text.length)).toEqual([3_000_000]);
+    expect(acp.texts.map((text) => text.length)).toEqual([3_000_000]);
     await acp.close();
   });
 });
@@ -81,10 +81,10 @@ describe("a POST whose answer is lost", () => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
     const sessionId = await openSession(acp);
     let lost = 0;
-    proxy.plan = ({ method }) => (method === "POST" && ++lost <= 3 ? { swallowAnswer: true } : {});
+    proxy.plan = ({ method }) => (method === "POST" && ++lost <= 3 ? { dropResponse: true } : {});
     await prompt(acp, sessionId, "echo once");
-    expect(acp.said).toEqual(["once"]);
-    const prompts = (): Seen[] => proxy.seen.filter(({ body }) => body.includes("echo once"));
+    expect(acp.texts).toEqual(["once"]);
+    const prompts = (): SeenRequest[] => proxy.seen.filter(({ body }) => body.includes("echo once"));
     // The agent's answer comes on the stream, maybe before the POST got through.
     await until("the POST got through", () => prompts().length === 4);
     expect(new Set(prompts().map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
@@ -93,7 +93,7 @@ describe("a POST whose answer is lost", () => {
 
   test("starts the agent once, also when it is the first", async () => {
     let lost = 0;
-    proxy.plan = ({ method }) => (method === "POST" && ++lost <= 2 ? { swallowAnswer: true } : {});
+    proxy.plan = ({ method }) => (method === "POST" && ++lost <= 2 ? { dropResponse: true } : {});
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
     const sessionId = await openSession(acp);
     expect(sessionId).toBe("mock-session-1");
@@ -111,7 +111,7 @@ describe("a POST whose answer is lost", () => {
     let left = 2;
     proxy.plan = ({ method }) => (method === "POST" && left-- > 0 ? { answer } : {});
     await prompt(acp, sessionId, "echo again");
-    expect(acp.said).toEqual(["again"]);
+    expect(acp.texts).toEqual(["again"]);
     await acp.close();
   });
 
@@ -155,7 +155,7 @@ describe("a connection that says nothing", () => {
     const acp = connect(endpoint(proxy.url), { silenceMs: 200 });
     await openSession(acp);
     const cut = acp.events.find(({ type }) => type === "cut");
-    expect(cut).toMatchObject({ error: { message: "nothing came for 200 ms" } });
+    expect(cut).toMatchObject({ error: { message: "no data for 200 ms" } });
     await acp.close();
   });
 });

@@ -3,10 +3,10 @@
  * what the events mean is for others, but for `gap` and `exit`, which decide where to go on and whether to.
  */
 
-import { type AcpHttpError, AcpTransportError, httpErrorOf } from "./errors.ts";
-import type { Http } from "./http.ts";
-import { createPatience, follower, type RetryOptions } from "./retry.ts";
-import { createSseParser, type SseEvent } from "./sse.ts";
+import { type AcpHttpError, AcpTransportError } from "./errors.ts";
+import { type Http, httpErrorOf } from "./http.ts";
+import { createBackoff, linkedController, type RetryOptions, TRANSIENT } from "./retry.ts";
+import { readEvents, type SseEvent } from "./sse.ts";
 
 /** Without a byte for this long, a connection counts as cut. Servers of this transport send one every 15 s. */
 const SILENCE_MS = 45_000;
@@ -24,11 +24,11 @@ export interface FollowOptions {
   readonly silenceMs: number | undefined;
   readonly signal: AbortSignal;
   /** Where events without a number are replayed with those around them, a repeat of them is recognised by count. */
-  readonly repeatsUnnumbered: boolean;
+  readonly replaysUnnumbered: boolean;
   /** Whether the stream is over when it ends behind an `exit`. */
   readonly endsAtExit: boolean;
   /** Asked when there is no stream (404, 204): whether to try again. Waits until that makes sense. */
-  absent?(): Promise<boolean>;
+  onMissing?(): Promise<boolean>;
   onOpen?(): void;
   onCut?(error: unknown): void;
 }
@@ -49,8 +49,8 @@ export type NumberedEvent = SseEvent & { readonly number: number };
  * @throws AcpTransportError when there is no such stream, or it cannot be reached for too long.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEvent[], void, void> {
-  const { http, signal, endsAtExit } = options;
-  const patience = createPatience(options.retry, signal);
+  const { http, signal, endsAtExit, silenceMs = SILENCE_MS } = options;
+  const backoff = createBackoff(options.retry, signal);
   let lastEventId = options.lastEventId;
   let seen = numberOf(lastEventId);
   // How many events without a number came behind the newest one with a number.
@@ -70,7 +70,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
         repeats.left -= 1;
         return false;
       }
-      if (options.repeatsUnnumbered) unnumbered += 1;
+      if (options.replaysUnnumbered) unnumbered += 1;
       return true;
     }
     if (event.number <= seen) return false;
@@ -82,17 +82,16 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
   };
 
   for (;;) {
-    const { control: cut, letGo } = follower(signal);
+    const { controller: cut, detach } = linkedController(signal);
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     let openedAt = Number.POSITIVE_INFINITY;
-    const listen = (): void => {
+    const armWatchdog = (): void => {
       clearTimeout(watchdog);
-      const silence = options.silenceMs ?? SILENCE_MS;
-      watchdog = setTimeout(() => cut.abort(new Error(`nothing came for ${silence} ms`)), silence);
+      watchdog = setTimeout(() => cut.abort(new Error(`no data for ${silenceMs} ms`)), silenceMs);
     };
     try {
       signal.throwIfAborted();
-      listen();
+      armWatchdog();
       const response = await http(options.url(), {
         method: "GET",
         headers: { Accept: "text/event-stream", ...(lastEventId && { "Last-Event-ID": lastEventId }) },
@@ -100,41 +99,39 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
       });
       if (response.status === 204 || response.status === 404) {
         clearTimeout(watchdog);
-        if (await options.absent?.()) continue;
+        if (await options.onMissing?.()) continue;
         if (response.status === 204) return;
       }
       if (response.status !== 200) throw await httpErrorOf(response);
       if (!response.body || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
-        throw new AcpTransportError("refused", `${options.url()} does not answer with an event stream`);
+        throw new AcpTransportError("refused", `${options.url()} is not an event stream`);
       }
       openedAt = Date.now();
-      patience.reached();
+      backoff.reached();
       options.onOpen?.();
-      const [parse, decoder, reader] = [createSseParser(), new TextDecoder(), response.body.getReader()];
       const repeats = { left: unnumbered };
-      for (;;) {
-        listen();
-        const { done, value } = await reader.read();
+      for await (const batch of readEvents(response.body)) {
         clearTimeout(watchdog);
-        if (done) break;
-        const events = parse(decoder.decode(value, { stream: true }))
+        const events = batch
           .map((event) => ({ ...event, number: numberOf(event.id) }))
           .filter((event) => isNew(event, repeats));
-        if (events.length === 0) continue;
-        patience.reset();
-        yield events;
+        if (events[0]) {
+          backoff.reset();
+          yield events;
+        }
+        armWatchdog();
       }
       if (exited && endsAtExit) return;
-      throw new Error("the stream ended");
+      throw new Error("stream ended");
     } catch (error) {
       signal.throwIfAborted();
       if (isFinal(error)) throw error;
-      if (Date.now() - openedAt > GOOD_CONNECTION_MS) patience.reset();
+      if (Date.now() - openedAt > GOOD_CONNECTION_MS) backoff.reset();
       options.onCut?.(error);
-      await patience.wait(error);
+      await backoff.wait(error);
     } finally {
       clearTimeout(watchdog);
-      letGo();
+      detach();
       cut.abort();
     }
   }
@@ -145,7 +142,7 @@ function isFinal(error: unknown): boolean {
   if (!(error instanceof AcpTransportError)) return false;
   const { status = 400 } = error as Partial<AcpHttpError>;
   // 409 is an instance on its way out: soon there is none, or a new one.
-  return status < 500 && ![408, 409, 425, 429].includes(status);
+  return status < 500 && status !== 409 && !TRANSIENT.includes(status);
 }
 
 /** The number in `17` or `j17`. */

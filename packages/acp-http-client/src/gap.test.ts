@@ -66,7 +66,7 @@ describe("messages that are gone", () => {
     const other = connect(url.replace(proxy.url, server.url));
     await prompt(other, await openSession(other), "stream 100");
     comeBack();
-    await until("it hears on", () => away.said.some((text) => !text.startsWith("chunk")));
+    await until("it hears on", () => away.texts.some((text) => !text.startsWith("chunk")));
     expect(gaps()).toHaveLength(1);
     await until("the turn was asked for again", async () => (await posts("forever")).sent === 2);
     await away.connection.agent.notify("session/cancel", { sessionId });
@@ -98,7 +98,7 @@ describe("messages that are gone", () => {
     comeBack();
     // The client that was away has no handler, so the SDK declines in its name.
     expect((await turn).stopReason).toBe("end_turn");
-    expect(other.said.at(-1)).toContain("not given: the client answered with an error");
+    expect(other.texts.at(-1)).toContain("not given: the client answered with an error");
     await other.detach();
   });
 });

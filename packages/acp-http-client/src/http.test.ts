@@ -16,7 +16,7 @@ describe("the token", () => {
   test("is sent with everything", async () => {
     const acp = connect(endpoint(server.url), { token: "secret" });
     await prompt(acp, await openSession(acp), "echo hello");
-    expect(acp.said).toEqual(["hello"]);
+    expect(acp.texts).toEqual(["hello"]);
     await acp.close();
   });
 

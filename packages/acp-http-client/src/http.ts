@@ -1,9 +1,12 @@
-/** Requests with the caller's token, headers and `fetch`. Decides nothing about what an answer means. */
+/** HTTP requests with the caller's token, headers and `fetch`. Does not interpret the response, except for a 401. */
 
-/** A token, or where to get one. After a 401 the function is asked once more, with the token that was refused. */
+import { AcpHttpError } from "./errors.ts";
+import { parseObject } from "./json.ts";
+
+/** A token, or a function that returns one. After a 401 the function is called once more, with the rejected token. */
 export type TokenSource = string | ((refused: string | undefined) => string | Promise<string>);
 
-/** How requests are made. */
+/** Settings that apply to every request. */
 export interface HttpOptions {
   /** Sent as `Authorization: Bearer`. */
   readonly token?: TokenSource | undefined;
@@ -15,43 +18,69 @@ export interface HttpOptions {
 
 /** One request. */
 export interface HttpRequest {
-  readonly method: "GET" | "POST" | "DELETE";
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-  readonly signal: AbortSignal;
+  /** The request method. */
+  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+  /** Headers of this request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The body. A stream can be sent once only, so such a request is not repeated after a 401. */
+  readonly body?: BodyInit | undefined;
+  /** Aborts the request. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Makes requests. */
-export type Http = (url: string, request: HttpRequest) => Promise<Response>;
+/** Sends a request. */
+export type Http = (url: string | URL, request: HttpRequest) => Promise<Response>;
 
-/** Binds options to requests. */
+/** Makes a function that sends requests with these settings. */
 export function createHttp({ token, headers, fetch: custom }: HttpOptions): Http {
-  // Called as a plain function: browsers refuse a `fetch` that is a method of something else.
+  // Called as a plain function: browsers reject a `fetch` that is called as a method of another object.
   const send: typeof fetch = (input, init) => (custom ?? globalThis.fetch)(input, init);
-  let current: string | undefined;
-  let asking: Promise<string> | undefined;
-
-  const bearer = async (refused?: string): Promise<string | undefined> => {
-    if (typeof token !== "function") return token;
-    if (current !== undefined && current !== refused) return current;
-    // Many requests may be refused at once; one question is enough for all of them.
-    asking ??= Promise.resolve(token(refused)).finally(() => {
-      asking = undefined;
-    });
-    current = await asking;
-    return current;
-  };
+  const source = token && sharedToken(token);
+  const bearer = typeof source === "function" ? source : () => source;
 
   return async (url, request) => {
+    const isStream = request.body instanceof ReadableStream;
     const attempt = (secret: string | undefined): Promise<Response> =>
       send(url, {
         ...request,
         headers: { ...headers, ...request.headers, ...(secret && { Authorization: `Bearer ${secret}` }) },
-      });
-    const secret = await bearer();
+        ...(isStream && { duplex: "half" }),
+      } as RequestInit);
+    const secret = await bearer(undefined);
     const response = await attempt(secret);
-    if (response.status !== 401 || typeof token !== "function") return response;
+    if (response.status !== 401 || typeof token !== "function" || isStream) return response;
     await response.body?.cancel();
     return attempt(await bearer(secret));
   };
+}
+
+/** A token source that remembers the token, and calls the original function once for all concurrent callers. */
+export function sharedToken(source: TokenSource): TokenSource {
+  if (typeof source !== "function") return source;
+  let current: string | undefined;
+  let pending: Promise<string> | undefined;
+  return async (refused) => {
+    if (current !== undefined && current !== refused) return current;
+    pending ??= Promise.resolve(source(refused)).finally(() => {
+      pending = undefined;
+    });
+    current = await pending;
+    return current;
+  };
+}
+
+/** The response; throws its error unless it is a success. */
+export async function expectOk(response: Response): Promise<Response> {
+  if (!response.ok) throw await httpErrorOf(response);
+  return response;
+}
+
+/** Reads the error from a response that is not a success. */
+export async function httpErrorOf(response: Response): Promise<AcpHttpError> {
+  const text = await response.text().catch(() => "");
+  const value = parseObject(text);
+  const problem = value && ("type" in value || "title" in value) ? value : undefined;
+  // Zero for a missing header, and for a date.
+  const retryAfterMs = Number(response.headers.get("retry-after")) * 1000 || 0;
+  return new AcpHttpError(response.status, problem, text, retryAfterMs);
 }

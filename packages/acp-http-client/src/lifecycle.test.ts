@@ -68,7 +68,7 @@ describe("when the agent ends", () => {
     const second = connect(url);
     const sessionId = await openSession(second);
     await prompt(second, sessionId, "echo reborn");
-    expect(second.said).toEqual(["reborn"]);
+    expect(second.texts).toEqual(["reborn"]);
     expect(second.events.filter(({ type }) => type === "exit" || type === "gap")).toEqual([]);
     await second.close();
   });
@@ -83,7 +83,7 @@ describe("when the agent ends", () => {
     const second = connect(url, { replay: "all" });
     const sessionId = await openSession(second);
     await prompt(second, sessionId, "echo after");
-    expect(second.said).toEqual(["before", "I am about to crash.", "after"]);
+    expect(second.texts).toEqual(["before", "I am about to crash.", "after"]);
     expect(second.events.filter(({ type }) => type === "exit")).toHaveLength(1);
     await second.close();
   });
@@ -94,7 +94,7 @@ describe("when the server goes away", () => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 10, maxMs: 100 } });
     const sessionId = await openSession(acp);
     const turn = failure(prompt(acp, sessionId, "forever"));
-    await until("the turn runs", () => acp.said.length > 2);
+    await until("the turn runs", () => acp.texts.length > 2);
     await server.kill();
     server = await startServer({ port: server.port });
     const error = await turn;
@@ -108,7 +108,7 @@ describe("when the server goes away", () => {
     const acp = connect(endpoint(server.url));
     const sessionId = await openSession(acp);
     const turn = failure(prompt(acp, sessionId, "forever"));
-    await until("the turn runs", () => acp.said.length > 2);
+    await until("the turn runs", () => acp.texts.length > 2);
     await server.stop();
     expect(await turn).toMatchObject({ code: "server_stopping", status: 503 });
     expect(await acp.transport.ended).toMatchObject({ reason: "exited" });
@@ -119,7 +119,7 @@ describe("when the server goes away", () => {
     const acp = connect(url, { retry: { minMs: 300, maxMs: 300 } });
     const sessionId = await openSession(acp);
     const turn = failure(prompt(acp, sessionId, "forever"));
-    await until("the turn runs", () => acp.said.length > 2);
+    await until("the turn runs", () => acp.texts.length > 2);
     await server.kill();
     proxy.plan = () => ({ drop: true });
     server = await startServer({ port: server.port });
@@ -128,7 +128,7 @@ describe("when the server goes away", () => {
     proxy.plan = () => ({});
     expect(await turn).toMatchObject({ reason: "lost" });
     expect(acp.events).toContainEqual(expect.objectContaining({ type: "gap" }));
-    expect(other.said).toEqual([]);
+    expect(other.texts).toEqual([]);
     await other.close();
   });
 
@@ -186,7 +186,7 @@ describe("the two ways to end", () => {
     await first.detach();
     expect(await turn).toMatchObject({ reason: "detached" });
     const second = connect(url, { lastEventId: first.transport.lastEventId });
-    await until("the turn goes on", () => second.said.length > 3);
+    await until("the turn goes on", () => second.texts.length > 3);
     await prompt(second, "mock-session-1", "echo too early").catch(() => undefined);
     expect(second.events.filter(({ type }) => type === "gap")).toEqual([]);
     await second.close();

@@ -1,23 +1,24 @@
 /**
  * Getting letters to the server, each exactly once: requests and notifications one behind the other, answers side by
- * side. A letter keeps its key, so a repeat is safe whatever became of the first try; the question is only whether a
+ * side. A outgoing keeps its key, so a repeat is safe whatever became of the first try; the question is only whether a
  * repeat can help.
  */
 
-import { type AcpHttpError, httpErrorOf } from "./errors.ts";
-import type { Http } from "./http.ts";
-import type { Letter } from "./ledger.ts";
-import { persist, type RetryOptions } from "./retry.ts";
+import type { AcpHttpError } from "./errors.ts";
+import { expectOk, type Http } from "./http.ts";
+import type { Outgoing } from "./request-ids.ts";
+import { type RetryOptions, TRANSIENT, withRetry } from "./retry.ts";
 
 /** How many answers are on their way at once. */
-const PARALLEL_ANSWERS = 16;
+const PARALLEL_RESPONSES = 16;
 
-/** How one letter is sent. */
+/** How one outgoing is sent. */
 export interface PostOptions {
   readonly http: Http;
-  /** Where to; asked at every try, since the first letter that is taken changes it. */
+  /** Where to; asked at every try, since the first outgoing that is taken changes it. */
   url(): string;
-  readonly prefer: string;
+  /** Default: `respond-async`. */
+  readonly prefer?: string | undefined;
   /** Nothing was taken yet, so an instance that is just closing may be followed by one of ours. */
   isFirst(): boolean;
   readonly retry: RetryOptions;
@@ -25,67 +26,71 @@ export interface PostOptions {
 }
 
 /**
- * Sends a letter until the server has taken it.
+ * Sends a outgoing until the server has taken it.
  *
  * @returns The answer's body: empty unless the server had the agent's answer at hand.
  * @throws AcpTransportError when it was refused, or could not be delivered for too long.
  */
-export async function post(letter: Letter, options: PostOptions): Promise<string> {
+export async function post(outgoing: Outgoing, options: PostOptions): Promise<string> {
   const attempt = async (signal: AbortSignal): Promise<string> => {
     const response = await options.http(options.url(), {
       method: "POST",
       headers: {
         "Content-Type": "application/json",
-        Prefer: options.prefer,
-        "Idempotency-Key": letter.key,
+        Prefer: options.prefer ?? "respond-async",
+        "Idempotency-Key": outgoing.key,
       },
-      body: letter.body,
+      body: outgoing.body,
       signal,
     });
-    if (!response.ok) throw await httpErrorOf(response);
-    return response.text();
+    return (await expectOk(response)).text();
   };
-  const body = await persist(options.retry, options.signal, attempt, (error) => !mayPass(error, options.isFirst()));
-  letter.accepted = true;
+  const body = await withRetry(
+    options.retry,
+    options.signal,
+    attempt,
+    (error) => !isTransient(error, options.isFirst()),
+  );
+  outgoing.accepted = true;
   return body;
 }
 
 /**
- * Whether the same letter may be taken later. A 502 with a problem document speaks of the agent and stands; one
+ * Whether the same outgoing may be taken later. A 502 with a problem document speaks of the agent and stands; one
  * without comes from a gateway that did not reach the server.
  */
-function mayPass({ status, code, problem }: AcpHttpError, isFirst: boolean): boolean {
+function isTransient({ status, code, problem }: AcpHttpError, isFirst: boolean): boolean {
   if (code === "server_stopping" || code === "instance_closing") return isFirst;
   if (status === 502 || status === 504) return problem === undefined;
-  return [408, 425, 429, 503].includes(status);
+  return TRANSIENT.includes(status);
 }
 
 /** Letters on their way. */
 export interface Outbox {
-  /** Sends a letter in its turn. */
-  put(letter: Letter): void;
+  /** Sends a outgoing in its turn. */
+  send(outgoing: Outgoing): void;
   /** Resolves when nothing is on its way. */
   idle(): Promise<unknown>;
 }
 
 /** Makes an outbox. `send` never rejects. */
-export function createOutbox(send: (letter: Letter) => Promise<void>): Outbox {
+export function createOutbox(post: (outgoing: Outgoing) => Promise<void>): Outbox {
   let ordered = Promise.resolve();
-  const answers = Array.from({ length: PARALLEL_ANSWERS }, () => ({ last: Promise.resolve(), waiting: 0 }));
+  const slots = Array.from({ length: PARALLEL_RESPONSES }, () => ({ last: Promise.resolve(), pending: 0 }));
   return {
-    put(letter) {
-      if (letter.kind !== "answer") {
-        ordered = ordered.then(() => send(letter));
+    send(outgoing) {
+      if (outgoing.kind !== "response") {
+        ordered = ordered.then(() => post(outgoing));
         return;
       }
-      const lane = answers.reduce((least, other) => (other.waiting < least.waiting ? other : least));
-      lane.waiting += 1;
-      lane.last = lane.last
-        .then(() => send(letter))
+      const slot = slots.reduce((least, other) => (other.pending < least.pending ? other : least));
+      slot.pending += 1;
+      slot.last = slot.last
+        .then(() => post(outgoing))
         .finally(() => {
-          lane.waiting -= 1;
+          slot.pending -= 1;
         });
     },
-    idle: () => Promise.all([ordered, ...answers.map(({ last }) => last)]),
+    idle: () => Promise.all([ordered, ...slots.map(({ last }) => last)]),
   };
 }

@@ -18,8 +18,8 @@ interface Connected {
   readonly client: AcpHttpClient;
   readonly path: string;
   readonly sessionId: string;
-  /** What the agent said, as one text. */
-  said(): string;
+  /** What the agent texts, as one text. */
+  text(): string;
 }
 
 async function connect(answer = "allow-once"): Promise<Connected> {
@@ -44,10 +44,10 @@ async function connect(answer = "allow-once"): Promise<Connected> {
   onTestFinished(() => client.disconnect());
   await client.initialize();
   const { sessionId } = await client.newSession({ cwd: "/tmp", mcpServers: [] });
-  return { client, path, sessionId, said: () => words.join("") };
+  return { client, path, sessionId, text: () => words.join("") };
 }
 
-const text = (words: string) => [{ type: "text" as const, text: words }];
+const blocks = (words: string) => [{ type: "text" as const, text: words }];
 
 async function listed(): Promise<string[]> {
   const response = await fetch(`${server.url}/v1/acp`, { headers: { Authorization: `Bearer ${TOKEN}` } });
@@ -56,26 +56,26 @@ async function listed(): Promise<string[]> {
 
 describe("the published acp-http-client@0.4.2, with its path set", () => {
   test("connects, opens a session and hears a turn word by word", async () => {
-    const { client, sessionId, said } = await connect();
-    const { stopReason } = await client.prompt({ sessionId, prompt: text("stream 50 8") });
+    const { client, sessionId, text } = await connect();
+    const { stopReason } = await client.prompt({ sessionId, prompt: blocks("stream 50 8") });
     expect(stopReason).toBe("end_turn");
-    await until("everything to be heard", () => said().length >= 50 * 8);
+    await until("everything to be heard", () => text().length >= 50 * 8);
   });
 
   test.each(["allow-once", "reject-once"])("answers a permission with %s", async (option) => {
-    const { client, sessionId, said } = await connect(option);
-    expect((await client.prompt({ sessionId, prompt: text("permission") })).stopReason).toBe("end_turn");
-    await until("the agent to say how it was answered", () => said().includes(option));
+    const { client, sessionId, text } = await connect(option);
+    expect((await client.prompt({ sessionId, prompt: blocks("permission") })).stopReason).toBe("end_turn");
+    await until("the agent to say how it was answered", () => text().includes(option));
   });
 
   test("cancels a turn and gives the next prompt", async () => {
-    const { client, sessionId, said } = await connect();
-    const turn = client.prompt({ sessionId, prompt: text("forever") });
-    await until("the turn to be on", () => said().length > 0);
+    const { client, sessionId, text } = await connect();
+    const turn = client.prompt({ sessionId, prompt: blocks("forever") });
+    await until("the turn to be on", () => text().length > 0);
     await client.cancel({ sessionId });
     expect((await turn).stopReason).toBe("cancelled");
-    await client.prompt({ sessionId, prompt: text("echo once more") });
-    await until("the next answer", () => said().includes("once more"));
+    await client.prompt({ sessionId, prompt: blocks("echo once more") });
+    await until("the next answer", () => text().includes("once more"));
   });
 
   test("sets a mode and an option", async () => {

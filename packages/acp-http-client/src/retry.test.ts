@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { AcpHttpError, AcpTransportError } from "./errors.ts";
-import { createPatience, persist } from "./retry.ts";
+import { createBackoff, NEVER, withRetry } from "./retry.ts";
 
-const NEVER = new AbortController().signal;
 const cut = new Error("cut");
 
 /** How long some waits in a row are to take, with chance at one end of what it can do. Nothing is waited for. */
@@ -13,9 +12,9 @@ async function waits(count: number, chance: number, error: unknown = cut): Promi
     asked.push(ms);
     queueMicrotask(run);
   }) as typeof setTimeout);
-  const patience = createPatience({ minMs: 8, maxMs: 64 }, NEVER);
+  const backoff = createBackoff({ minMs: 8, maxMs: 64 }, NEVER);
   try {
-    for (let index = 0; index < count; index += 1) await patience.wait(error);
+    for (let index = 0; index < count; index += 1) await backoff.wait(error);
   } finally {
     vi.restoreAllMocks();
   }
@@ -34,11 +33,11 @@ describe("waiting between tries", () => {
 
   test("begins anew behind a success, and ends at once with the signal", async () => {
     const stop = new AbortController();
-    const patience = createPatience({ minMs: 1, giveUpMs: 50_000 }, stop.signal);
-    for (let index = 0; index < 8; index += 1) await patience.wait(cut);
-    patience.reset();
+    const backoff = createBackoff({ minMs: 1, giveUpMs: 50_000 }, stop.signal);
+    for (let index = 0; index < 8; index += 1) await backoff.wait(cut);
+    backoff.reset();
     const began = performance.now();
-    const waiting = patience.wait(new AcpHttpError(503, undefined, "", 30_000));
+    const waiting = backoff.wait(new AcpHttpError(503, undefined, "", 30_000));
     stop.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     expect(performance.now() - began).toBeLessThan(10_000);
@@ -48,7 +47,7 @@ describe("waiting between tries", () => {
 describe("trying until it works", () => {
   test("gives up after so long, with what it failed of", async () => {
     let tries = 0;
-    const failing = persist(
+    const failing = withRetry(
       { minMs: 1, maxMs: 5, giveUpMs: 60 },
       NEVER,
       async () => {
@@ -65,7 +64,7 @@ describe("trying until it works", () => {
 
   test("does not repeat what stands", async () => {
     let tries = 0;
-    const refused = persist(
+    const refused = withRetry(
       {},
       NEVER,
       async () => {

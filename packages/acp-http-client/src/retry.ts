@@ -13,7 +13,7 @@ export interface RetryOptions {
 }
 
 /** Keeps count of failures in a row. */
-export interface Patience {
+export interface Backoff {
   /** The server was there, which is no success yet but not an absence either. */
   reached(): void;
   /** Something worked. */
@@ -23,7 +23,7 @@ export interface Patience {
 }
 
 /** Starts with no failure. */
-export function createPatience(options: RetryOptions, signal: AbortSignal): Patience {
+export function createBackoff(options: RetryOptions, signal: AbortSignal): Backoff {
   const { minMs = 50, maxMs = 10_000, giveUpMs = 120_000 } = options;
   let failures = 0;
   let since: number | undefined;
@@ -52,7 +52,7 @@ export function createPatience(options: RetryOptions, signal: AbortSignal): Pati
 export function asTransportError(error: unknown): AcpTransportError {
   if (error instanceof AcpTransportError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new AcpTransportError("unreachable", `the server cannot be reached: ${message}`, { cause: error });
+  return new AcpTransportError("unreachable", `server unreachable: ${message}`, { cause: error });
 }
 
 /** Waits, or throws the signal's reason. */
@@ -72,42 +72,48 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** A controller that is aborted with the signal, until it is let go. */
-export function follower(signal: AbortSignal): { readonly control: AbortController; letGo(): void } {
-  const control = new AbortController();
-  const stop = (): void => control.abort(signal.reason);
+export function linkedController(signal: AbortSignal): { readonly controller: AbortController; detach(): void } {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(signal.reason);
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
-  return { control, letGo: () => signal.removeEventListener("abort", stop) };
+  return { controller, detach: () => signal.removeEventListener("abort", stop) };
 }
 
-/** How long one try may take. */
-const TRY_MS = 60_000;
+/** Statuses after which the same request may succeed later. */
+export const TRANSIENT: readonly number[] = [408, 425, 429, 503];
+
+/** A signal that is never aborted. */
+export const NEVER = new AbortController().signal;
+
+/** How long one attempt may take. */
+const ATTEMPT_MS = 60_000;
 
 /**
  * Tries until it works.
  *
  * @throws What the signal was aborted with, what stands, or AcpTransportError when it is time to give up.
  */
-export async function persist<T>(
+export async function withRetry<T>(
   options: RetryOptions,
   signal: AbortSignal,
   attempt: (signal: AbortSignal) => Promise<T>,
-  stands: (error: AcpHttpError) => boolean,
+  isFinal: (error: AcpHttpError) => boolean,
 ): Promise<T> {
-  const patience = createPatience(options, signal);
+  const backoff = createBackoff(options, signal);
   for (;;) {
-    const { control, letGo } = follower(signal);
-    const timer = setTimeout(() => control.abort(new Error(`no answer within ${TRY_MS} ms`)), TRY_MS);
+    const { controller, detach } = linkedController(signal);
+    const timer = setTimeout(() => controller.abort(new Error(`no response within ${ATTEMPT_MS} ms`)), ATTEMPT_MS);
     try {
       signal.throwIfAborted();
-      return await attempt(control.signal);
+      return await attempt(controller.signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof AcpHttpError && stands(error)) throw error;
-      await patience.wait(error);
+      if (error instanceof AcpHttpError && isFinal(error)) throw error;
+      await backoff.wait(error);
     } finally {
       clearTimeout(timer);
-      letGo();
+      detach();
     }
   }
 }

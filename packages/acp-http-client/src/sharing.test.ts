@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** Questions and permissions that are answered when the test says so. */
-function collecting(): { open: (() => void)[]; aborted: number; prepare: (app: ClientApp) => ClientApp } {
+function holdRequests(): { open: (() => void)[]; aborted: number; prepare: (app: ClientApp) => ClientApp } {
   const held = { open: [] as (() => void)[], aborted: 0, prepare: (app: ClientApp) => app };
   const hold = <Answer>(signal: AbortSignal, answer: Answer): Promise<Answer> => {
     signal.addEventListener("abort", () => {
@@ -58,16 +58,16 @@ describe("two clients on one id", () => {
     };
     await Promise.all([work(one, sessions[0], "one"), work(other, sessions[1], "other")]);
     const all = ["one", "other"].flatMap((who) => turns.map((turn) => `${who} ${turn}`)).sort();
-    await until("both heard all", () => one.said.length === 40 && other.said.length === 40);
-    expect([...one.said].sort()).toEqual(all);
-    expect(other.said).toEqual(one.said);
+    await until("both heard all", () => one.texts.length === 40 && other.texts.length === 40);
+    expect([...one.texts].sort()).toEqual(all);
+    expect(other.texts).toEqual(one.texts);
     await other.detach();
     await one.close();
   });
 
   test("a question that one of them answers is withdrawn from the other and answered once", async () => {
     const url = endpoint(proxy.url);
-    const [first, second] = [collecting(), collecting()];
+    const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     const other = connect(url, {}, second.prepare);
@@ -75,7 +75,7 @@ describe("two clients on one id", () => {
     await until("both are asked", () => first.open.length === 1 && second.open.length === 1);
     second.open[0]?.();
     await turn;
-    expect(one.said).toEqual(["Permission granted with allow-once."]);
+    expect(one.texts).toEqual(["Permission granted with allow-once."]);
     await until("the other one is told", () => first.aborted === 1);
     expect(one.events).toContainEqual(expect.objectContaining({ type: "answered" }));
     const before = proxy.seen.length;
@@ -93,15 +93,15 @@ describe("many questions at once", () => {
     "1,000 %s are answered in random order",
     { timeout: 60_000 },
     async (what) => {
-      const held = collecting();
+      const held = holdRequests();
       const acp = connect(endpoint(server.url), {}, held.prepare);
       const sessionId = await openSession(acp);
       const turn = prompt(acp, sessionId, `${what} 1000`);
       await until("all are asked", () => held.open.length === 1000, 30_000);
       for (const answer of shuffled(held.open, seeded(7))) answer();
       expect((await turn).stopReason).toBe("end_turn");
-      expect(acp.said.at(-1)).toBe(`All 1000 ${what} are answered.`);
-      const answered = acp.said.filter((text) => /granted with allow-once|answered: option-a/.test(text));
+      expect(acp.texts.at(-1)).toBe(`All 1000 ${what} are answered.`);
+      const answered = acp.texts.filter((text) => /granted with allow-once|answered: option-a/.test(text));
       expect(answered).toHaveLength(1000);
       expect(acp.events.filter(({ type }) => type === "undelivered")).toEqual([]);
       await acp.close();
@@ -112,7 +112,7 @@ describe("many questions at once", () => {
 describe("a client that comes later", () => {
   test("gets the open question and what is new, but none of the past", async () => {
     const url = endpoint(server.url);
-    const [first, second] = [collecting(), collecting()];
+    const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     await prompt(one, sessionId, "echo past");
@@ -127,8 +127,8 @@ describe("a client that comes later", () => {
     await until("the later one is asked", () => second.open.length === 1);
     second.open[0]?.();
     await turn;
-    await until("it hears the answer", () => other.said.length > 0);
-    expect(other.said).toEqual(["Permission granted with allow-once."]);
+    await until("it hears the answer", () => other.texts.length > 0);
+    expect(other.texts).toEqual(["Permission granted with allow-once."]);
     expect(second.open).toHaveLength(1);
     expect(other.events.filter(({ type }) => type === "gap")).toEqual([]);
     await other.detach();
@@ -147,15 +147,15 @@ describe("a client that comes later", () => {
     const other = connect(url, { replay });
     await until("it is there", () => other.events.some(({ type }) => type === "open"));
     await prompt(one, sessionId, "echo new");
-    await until("it hears", () => other.said.includes("new"));
-    expect(other.said).toEqual(heard);
+    await until("it hears", () => other.texts.includes("new"));
+    expect(other.texts).toEqual(heard);
     await other.detach();
     await one.close();
   });
 
   test("with all of the past is not asked what was answered long ago", async () => {
     const url = endpoint(server.url);
-    const [first, second] = [collecting(), collecting()];
+    const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     const turn = prompt(one, sessionId, "permissions 20");
@@ -163,7 +163,7 @@ describe("a client that comes later", () => {
     for (const answer of first.open) answer();
     await turn;
     const other = connect(url, { replay: "all" }, second.prepare);
-    await until("it hears the past", () => other.said.length === 21);
+    await until("it hears the past", () => other.texts.length === 21);
     expect(second.open).toEqual([]);
     await other.detach();
     await one.close();
@@ -171,7 +171,7 @@ describe("a client that comes later", () => {
 
   test("goes on where it left off and is asked again what is still open", async () => {
     const url = endpoint(server.url);
-    const [first, second] = [collecting(), collecting()];
+    const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     await prompt(one, sessionId, "echo past");
@@ -181,8 +181,8 @@ describe("a client that comes later", () => {
     const other = connect(url, { lastEventId: one.transport.lastEventId }, second.prepare);
     await until("it is asked again", () => second.open.length === 1);
     second.open[0]?.();
-    await until("it hears", () => other.said.length === 1);
-    expect(other.said).toEqual(["Permission granted with allow-once."]);
+    await until("it hears", () => other.texts.length === 1);
+    expect(other.texts).toEqual(["Permission granted with allow-once."]);
     await other.close();
   });
 
@@ -194,8 +194,8 @@ describe("a client that comes later", () => {
     await prompt(one, sessionId, "echo past");
     const other = connect(url);
     await prompt(other, sessionId, "echo new");
-    expect(other.said).toEqual(["new"]);
-    await until("the first one hears it too", () => one.said.length === 2);
+    expect(other.texts).toEqual(["new"]);
+    await until("the first one hears it too", () => one.texts.length === 2);
     proxy.plan = () => ({});
     await other.detach();
     await one.close();

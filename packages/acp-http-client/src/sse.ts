@@ -67,3 +67,15 @@ export function createSseParser(): SseParser {
     return events;
   };
 }
+
+/** Reads the events of a response body. Yields one batch per chunk of bytes, empty when the chunk completed no event. */
+export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent[], void, void> {
+  const [parse, decoder, reader] = [createSseParser(), new TextDecoder(), body.getReader()];
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      yield parse(decoder.decode(part.value, { stream: true }));
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+}

@@ -108,12 +108,12 @@ describe("watching many instances", () => {
     let cuts = 0;
     proxy.plan = () => (cuts++ < 10 ? { cutAfter: 700 } : {});
     const watch = collect((options) => watchAcpServers(`${proxy.url}/v1/acp`, { ...options, view: "journal" }));
-    const said = (): WatchedEvent[] =>
+    const updates = (): WatchedEvent[] =>
       watch.events.filter((event) => event.serverId === "after" && methodOf(event) === "session/update");
     await until("it is told what there is", () => watch.events[0]?.type === "instances");
     const after = connect(`${server.url}/v1/acp/after?agent=mock`);
     await prompt(after, await openSession(after), "stream 20");
-    await until("it hears all", () => said().length >= 20);
+    await until("it hears all", () => updates().length >= 20);
     await after.close();
     await until("it sees the end", () => watch.events.some(({ type }) => type === "closed"));
     await watch.stop();
@@ -121,7 +121,7 @@ describe("watching many instances", () => {
     expect(watch.events.findLast(({ type }) => type === "opened")).toMatchObject({ serverId: "after" });
     const numbered = watch.events.filter(({ id }) => id !== undefined).map(({ id }) => Number(id?.slice(1)));
     expect(numbered).toEqual([...new Set(numbered)].sort((one, other) => one - other));
-    expect(said()[0]).toMatchObject({ type: "message", event: expect.any(Number), atMs: expect.any(Number) });
+    expect(updates()[0]).toMatchObject({ type: "message", event: expect.any(Number), atMs: expect.any(Number) });
     expect(watch.events.some(({ type, serverId }) => type === "sent" && serverId === "after")).toBe(true);
     await before.close();
   });

@@ -5,7 +5,7 @@ import { parseEndpoint, withQuery } from "./endpoint.ts";
 import type { AcpExit, AcpProblem } from "./errors.ts";
 import { follow, type NumberedEvent } from "./follow.ts";
 import { createHttp, type HttpOptions } from "./http.ts";
-import type { RetryOptions } from "./retry.ts";
+import { NEVER, type RetryOptions } from "./retry.ts";
 
 /** Options of {@link watchAcp}. */
 export interface WatchOptions extends HttpOptions {
@@ -101,7 +101,7 @@ async function* watch(
   options: WatchOptions,
   scope: "one" | "many",
 ): AsyncGenerator<WatchedEvent, void, void> {
-  const { view = "messages", replay = "all", signal = new AbortController().signal } = options;
+  const { view = "messages", replay = "all", signal = NEVER } = options;
   const viewed = view === "journal" ? withQuery(base, "view", view) : base;
   const address = replay === "none" ? withQuery(viewed, "replay", replay) : viewed;
   const batches = follow({
@@ -111,7 +111,7 @@ async function* watch(
     retry: options.retry ?? {},
     silenceMs: options.silenceMs,
     signal,
-    repeatsUnnumbered: scope === "one" && view === "messages",
+    replaysUnnumbered: scope === "one" && view === "messages",
     endsAtExit: scope === "one",
   });
   try {

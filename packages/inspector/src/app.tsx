@@ -1,11 +1,11 @@
 /** The page: a screen to connect, then the workbench. */
 
+import { AcpHttpError } from "acp-http-client";
 import { useCallback, useEffect, useState } from "react";
 import { openJournal } from "./journal/store.ts";
 import { createActing } from "./server/acting.ts";
 import { createApi } from "./server/api.ts";
-import { createHttp } from "./server/http.ts";
-import { ServerProblem, sentenceOf } from "./server/problem.ts";
+import { createHttp, errorMessage } from "./server/http.ts";
 import { initialTarget, keepTarget, readFragment, type Target } from "./server/target.ts";
 import { Bench } from "./view/bench.tsx";
 import { Connect } from "./view/connect.tsx";
@@ -77,6 +77,6 @@ async function open(target: Target): Promise<Workbench> {
 }
 
 function explained(error: unknown, { token }: Target): string | undefined {
-  if (!(error instanceof ServerProblem) || error.status !== 401) return sentenceOf(error);
+  if (!(error instanceof AcpHttpError) || error.status !== 401) return errorMessage(error);
   return token ? "The server refused this token. Check it and try again." : "This server needs a token.";
 }

@@ -67,6 +67,7 @@ it("every block of TypeScript in the documentation is right", async () => {
         "sandbox-agent/postgres": source("sandbox-agent/src/store/postgres.ts"),
         "sandbox-agent/indexeddb": source("sandbox-agent/src/store/indexeddb.ts"),
         "acp-http-client": source("acp-http-client/src/index.ts"),
+        "acp-http-client/internal": source("acp-http-client/src/internal.ts"),
         "acp-http-client/sdk": source("acp-http-client/src/sdk.ts"),
       },
     },

@@ -1,5 +1,7 @@
 /** Everything that a call can fail with. Each has a `code` for programs and a message that says what to do. */
 
+import type { AcpHttpError, AcpProblem } from "acp-http-client";
+
 /** Base of every error of this package. */
 export class SandboxAgentError extends Error {
   /** What kind of error it is, for programs. */
@@ -104,33 +106,20 @@ export class NotFoundError extends SandboxAgentError {
   }
 }
 
-/** A problem document (RFC 9457). */
-export interface Problem {
-  /** Names the kind of problem. */
-  readonly type?: string;
-  /** The kind of problem in a few words. */
-  readonly title?: string;
-  /** The HTTP status. */
-  readonly status?: number;
-  /** What happened and what to do about it. */
-  readonly detail?: string;
-  /** Whatever else this kind of problem carries. */
-  readonly [extra: string]: unknown;
-}
+/** A problem document (RFC 9457): what the server sends with an error. */
+export type Problem = AcpProblem;
 
-/** The server answered with something other than a success. */
+/** The server answered with an error status. */
 export class HttpError extends SandboxAgentError {
   /** The HTTP status. */
   readonly status: number;
-  /** The problem document, when there was one. */
+  /** The problem document; `undefined` when the body was something else. */
   readonly problem: Problem | undefined;
 
   /** @internal */
-  constructor(status: number, problem: Problem | undefined, text = "", options?: ErrorOptions) {
-    const code = /[^:/#]+$/.exec(problem?.type ?? "")?.[0] ?? `http_${status}`;
-    const detail = problem?.detail ?? problem?.title ?? text.slice(0, 200);
-    super(code, `${status} ${code}${detail && `: ${detail}`}`, options);
-    this.status = status;
-    this.problem = problem;
+  constructor(cause: AcpHttpError) {
+    super(cause.code, cause.message, { cause });
+    this.status = cause.status;
+    this.problem = cause.problem;
   }
 }

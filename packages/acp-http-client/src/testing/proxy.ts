@@ -5,11 +5,11 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** What to do to one request. */
-export interface Mischief {
+export interface Fault {
   /** Hang up before the server hears of it. */
   readonly drop?: true;
   /** Let the server do it, then hang up instead of passing its answer on. */
-  readonly swallowAnswer?: true;
+  readonly dropResponse?: true;
   /** Answer in the server's place. */
   readonly answer?: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
   /** Hang up after so many bytes of the answer's body. */
@@ -25,7 +25,7 @@ export interface Mischief {
 }
 
 /** What the proxy saw of one request. */
-export interface Seen {
+export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -36,9 +36,9 @@ export interface Seen {
 export interface TestProxy {
   readonly url: string;
   /** Everything that came, in order. */
-  readonly seen: Seen[];
+  readonly seen: SeenRequest[];
   /** Decides about each request; change it at any time. */
-  plan: (seen: Seen) => Mischief;
+  plan: (seen: SeenRequest) => Fault;
   /** Where requests go; change it when the server moves. */
   upstream: string;
   /** Hangs up on every event stream there is. */
@@ -82,48 +82,53 @@ export async function startProxy(upstream: string): Promise<TestProxy> {
 async function handle(proxy: TestProxy, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const body = await readAll(incoming);
   const path = incoming.url ?? "/";
-  const seen: Seen = { method: incoming.method ?? "GET", path, headers: incoming.headers, body: body.toString() };
+  const seen: SeenRequest = {
+    method: incoming.method ?? "GET",
+    path,
+    headers: incoming.headers,
+    body: body.toString(),
+  };
   proxy.seen.push(seen);
-  const mischief = proxy.plan(seen);
-  if (mischief.drop) {
+  const fault = proxy.plan(seen);
+  if (fault.drop) {
     outgoing.destroy();
     return;
   }
-  if (mischief.answer) {
-    const { status, headers = {}, body: text = "" } = mischief.answer;
+  if (fault.answer) {
+    const { status, headers = {}, body: text = "" } = fault.answer;
     outgoing.writeHead(status, headers).end(text);
     return;
   }
   const answer = await forward(proxy.upstream + path, incoming, body, outgoing);
-  if (mischief.swallowAnswer) {
+  if (fault.dropResponse) {
     await readAll(answer);
     outgoing.destroy();
     return;
   }
   outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
   outgoing.flushHeaders();
-  await pass(answer, outgoing, mischief);
+  await pass(answer, outgoing, fault);
 }
 
-async function pass(answer: IncomingMessage, outgoing: ServerResponse, mischief: Mischief): Promise<void> {
+async function pass(answer: IncomingMessage, outgoing: ServerResponse, fault: Fault): Promise<void> {
   let passed = 0;
   let held: Buffer[] = [];
   const flush = (): void => {
     if (held.length > 0) outgoing.write(Buffer.concat(held));
     held = [];
   };
-  const timer = mischief.bufferMs === undefined ? undefined : setInterval(flush, mischief.bufferMs);
+  const timer = fault.bufferMs === undefined ? undefined : setInterval(flush, fault.bufferMs);
   try {
     for await (const piece of answer as AsyncIterable<Buffer>) {
-      if (mischief.delayMs !== undefined) await delay(mischief.delayMs);
-      const room = Math.min(mischief.cutAfter ?? Infinity, mischief.freezeAfter ?? Infinity) - passed;
+      if (fault.delayMs !== undefined) await delay(fault.delayMs);
+      const room = Math.min(fault.cutAfter ?? Infinity, fault.freezeAfter ?? Infinity) - passed;
       held.push(piece.subarray(0, Math.max(0, Math.min(piece.length, room))));
       passed += piece.length;
       if (timer === undefined) flush();
-      if (passed >= (mischief.cutAfter ?? Infinity)) break;
+      if (passed >= (fault.cutAfter ?? Infinity)) break;
     }
     flush();
-    if (mischief.cutAtEnd || passed >= (mischief.cutAfter ?? Infinity)) await hangUp(outgoing);
+    if (fault.cutAtEnd || passed >= (fault.cutAfter ?? Infinity)) await closeAfterFlush(outgoing);
     else outgoing.end();
   } catch {
     outgoing.destroy();
@@ -133,7 +138,7 @@ async function pass(answer: IncomingMessage, outgoing: ServerResponse, mischief:
 }
 
 /** What was written leaves first. */
-async function hangUp(outgoing: ServerResponse): Promise<void> {
+async function closeAfterFlush(outgoing: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => outgoing.write("", () => resolve()));
   outgoing.destroy();
 }

@@ -7,7 +7,7 @@ import type { AcpHttpOptions, AcpStreamEvent } from "../options.ts";
 /** A client that has said hello. */
 export interface TestClient extends AcpHttpClient<ClientConnection> {
   /** The text chunks of the agent, in the order they came. */
-  readonly said: string[];
+  readonly texts: string[];
   /** What happened beside the messages. */
   readonly events: AcpStreamEvent[];
 }
@@ -18,17 +18,17 @@ export function connect(
   options: AcpHttpOptions = {},
   prepare: (app: ClientApp) => ClientApp = (app) => app,
 ): TestClient {
-  const said: string[] = [];
+  const texts: string[] = [];
   const events: AcpStreamEvent[] = [];
   const app = client().onNotification(methods.client.session.update, ({ params: { update } }) => {
     if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text")
-      said.push(update.content.text);
+      texts.push(update.content.text);
   });
   const onEvent = (event: AcpStreamEvent): void => {
     events.push(event);
     options.onEvent?.(event);
   };
-  return { ...connectAcp(url, { ...options, onEvent }, prepare(app)), said, events };
+  return { ...connectAcp(url, { ...options, onEvent }, prepare(app)), texts, events };
 }
 
 /** Says hello and opens a session. */

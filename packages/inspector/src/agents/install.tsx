@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import type { AgentInfo } from "../server/api.ts";
-import { sentenceOf } from "../server/problem.ts";
+import { errorMessage } from "../server/http.ts";
 import { useWorkbench } from "../view/context.ts";
 import { isUnderWay } from "./use-agents.ts";
 
@@ -16,7 +16,7 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
     setError(undefined);
     api
       .install(agent.id)
-      .catch((failure: unknown) => setError(sentenceOf(failure)))
+      .catch((failure: unknown) => setError(errorMessage(failure)))
       .finally(onChange);
     // The server says how far it is; the first look is due when it has begun.
     setTimeout(onChange, 300);

@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from "react";
 import type { AgentInfo } from "../server/api.ts";
-import { sentenceOf } from "../server/problem.ts";
+import { errorMessage } from "../server/http.ts";
 import { useWorkbench } from "../view/context.ts";
 
 /** How often an install is looked at. */
@@ -27,7 +27,7 @@ export function useAgents(): AgentList {
         setAgents(found);
         setError(undefined);
       },
-      (failure: unknown) => setError(sentenceOf(failure)),
+      (failure: unknown) => setError(errorMessage(failure)),
     );
   }, [api]);
 

@@ -1,9 +1,9 @@
 /** A permission with the agent's own options. */
 
+import { objectOf } from "acp-http-client/internal";
 import { readPermission } from "sandbox-agent/convert";
 import { ToolDetails } from "../conversation/tool.tsx";
 import { newSession, withTool } from "../journal/session.ts";
-import { objectOf } from "../json.ts";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
 import { Digit } from "./digit.tsx";

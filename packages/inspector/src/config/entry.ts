@@ -1,6 +1,6 @@
 /** Entries of the configuration as forms have them, and back: pure. What a form does not know is kept as it was. */
 
-import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 
 /** A field of a form. */
 export interface FieldSpec {

@@ -1,7 +1,7 @@
 /** One entry of the configuration, to fill in. */
 
+import { textOf } from "acp-http-client/internal";
 import { type FormEvent, useId, useState } from "react";
-import { textOf } from "../json.ts";
 import type { ConfigKind } from "../server/api.ts";
 import { useTask } from "../view/task.ts";
 import { editedPart, type FieldSpec, fieldsOf, readValue, shownValue, typesOf, withPart } from "./entry.ts";

@@ -1,8 +1,8 @@
 /** Pieces of content: text, images, sounds, files. */
 
+import { objectOf, textOf } from "acp-http-client/internal";
 import { lazy, Suspense, useState } from "react";
 import type { ContentBlock } from "../journal/types.ts";
-import { objectOf, textOf } from "../json.ts";
 import { Code } from "../text/code.tsx";
 import { Json } from "../text/json.tsx";
 import { Long } from "../text/long.tsx";

@@ -1,7 +1,7 @@
 /** The commands that what was typed may become. Chosen with the arrows from the field that is typed in. */
 
-import type { JsonObject } from "../json.ts";
-import { textOf } from "../json.ts";
+import type { JsonObject } from "acp-http-client/internal";
+import { textOf } from "acp-http-client/internal";
 
 interface Props {
   readonly id: string;

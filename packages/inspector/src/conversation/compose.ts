@@ -1,6 +1,6 @@
 /** Parts of a message: pure. */
 
-import { type JsonObject, textOf } from "../json.ts";
+import { type JsonObject, textOf } from "acp-http-client/internal";
 
 /** How many commands are offered at once. */
 const OFFERED = 8;

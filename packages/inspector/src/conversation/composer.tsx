@@ -1,9 +1,10 @@
 /** Where the user writes: text, slash commands, files that are picked or dropped; and the button that stops a turn. */
 
+import { AcpTransportError } from "acp-http-client";
+import { type JsonObject, randomHex } from "acp-http-client/internal";
 import { type DragEvent, type FormEvent, type KeyboardEvent, useId, useRef, useState } from "react";
-import { freshId } from "../id.ts";
 import type { InstanceState, SessionState } from "../journal/types.ts";
-import type { JsonObject } from "../json.ts";
+
 import { useWorkbench } from "../view/context.ts";
 import { ClipIcon, FileIcon } from "../view/icons.tsx";
 import { useTask } from "../view/task.ts";
@@ -42,7 +43,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   const attach = (files: Iterable<File>): void =>
     upload.run(async () => {
       for (const file of files) {
-        const path = uploadPath(session.cwd ?? workspace, freshId(4), file.name);
+        const path = uploadPath(session.cwd ?? workspace, randomHex(4), file.name);
         await api.write(path, file);
         const { name, type, size } = file;
         setAttached((before) => [...before, { path, name, type, size }]);
@@ -179,5 +180,5 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
 
 /** What the agent itself answered is a line of the conversation already. */
 function unshown(error: unknown): void {
-  if (error instanceof Error && error.name === "ServerProblem") throw error;
+  if (error instanceof AcpTransportError) throw error;
 }

@@ -3,8 +3,8 @@
  * too much for one frame. Rows that have not changed are the same objects, so that what shows them can tell.
  */
 
+import { textOf } from "acp-http-client/internal";
 import type { ContentBlock, Item, SpeechItem } from "../journal/types.ts";
-import { textOf } from "../json.ts";
 import { type Split, splitMarkdown } from "./split.ts";
 
 /** A row of the conversation. */

@@ -1,8 +1,8 @@
 /** The agent's own list of sessions, to go on with an earlier one. Asks the agent, since the user asked for it. */
 
+import { objectOf, textOf } from "acp-http-client/internal";
 import { useEffect, useRef } from "react";
 import type { InstanceState } from "../journal/types.ts";
-import { objectOf, textOf } from "../json.ts";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
 

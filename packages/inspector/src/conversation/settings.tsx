@@ -1,7 +1,7 @@
 /** Mode, model and whatever else the agent lets one choose. */
 
+import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import type { SessionState } from "../journal/types.ts";
-import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
 

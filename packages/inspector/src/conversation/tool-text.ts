@@ -1,6 +1,6 @@
 /** What went into a tool and came out of it, where that is a command and a text, as it is with most agents. Pure. */
 
-import { type JsonObject, objectOf, textOf } from "../json.ts";
+import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 
 /** The command in what a tool was given. */
 export function commandOf(rawInput: unknown): string | undefined {

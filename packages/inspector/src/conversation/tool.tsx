@@ -1,8 +1,8 @@
 /** A tool call: what it is, how far it is, what went in and what came out. */
 
+import { objectOf, textOf } from "acp-http-client/internal";
 import { lazy, Suspense } from "react";
 import type { InstanceState, ToolItem } from "../journal/types.ts";
-import { objectOf, textOf } from "../json.ts";
 import { Code } from "../text/code.tsx";
 import { Json } from "../text/json.tsx";
 import { Long } from "../text/long.tsx";

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "react";
 import type { FileEntry } from "../server/api.ts";
-import { sentenceOf } from "../server/problem.ts";
+import { errorMessage } from "../server/http.ts";
 import { sizeText } from "../text/size.ts";
 import { useWorkbench } from "../view/context.ts";
 import { FileIcon, FolderIcon, LinkIcon } from "../view/icons.tsx";
@@ -34,7 +34,7 @@ export function Tree(props: Props): React.ReactNode {
         setEntries(found);
         setError(undefined);
       },
-      (failure: unknown) => isCurrent && setError(sentenceOf(failure)),
+      (failure: unknown) => isCurrent && setError(errorMessage(failure)),
     );
     return () => {
       isCurrent = false;

@@ -1,6 +1,6 @@
 /** Requests of the agent: which wait for a person, and what became of them. Pure. */
 
-import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import { type JournalEvent, keyOf } from "./event.ts";
 import { withItem, withSession, withTool } from "./session.ts";
 import { withServed } from "./terminals.ts";

@@ -1,7 +1,7 @@
 /** One line of an instance's journal, and what kind of envelope is in it. Knows JSON-RPC, and no method. */
 
 import type { WatchedEvent } from "acp-http-client";
-import { isObject, type JsonObject, textOf } from "../json.ts";
+import { isObject, type JsonObject, textOf } from "acp-http-client/internal";
 
 /** What a line can be. */
 export type JournalType = "message" | "sent" | "answered" | "failed" | "unparsed" | "exit" | "gap";

@@ -1,7 +1,7 @@
 /** What one event of the stream of all instances does to what the page knows. Reads no clock and sends nothing. */
 
 import type { WatchedEvent } from "acp-http-client";
-import { isObject, objectOf, textOf } from "../json.ts";
+import { isObject, objectOf, textOf } from "acp-http-client/internal";
 import { envelopeOf, errorText, type JournalEvent, keyOf, kindOf, lineOf } from "./event.ts";
 import { exitText, newInstance, reduce } from "./instance.ts";
 import { createPairs, type Pairs } from "./pairs.ts";

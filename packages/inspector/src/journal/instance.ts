@@ -4,7 +4,7 @@
  */
 
 import type { AcpExit } from "acp-http-client";
-import { type JsonObject, objectOf, textOf } from "../json.ts";
+import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 import { withAnswer, withRequest, withWithdrawal } from "./asks.ts";
 import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 import { withClientRequest, withResponse } from "./requests.ts";

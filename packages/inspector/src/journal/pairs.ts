@@ -1,6 +1,6 @@
 /** Which answer belongs to which request, and how long it took. Grows with the journal it is told of. */
 
-import { objectOf } from "../json.ts";
+import { objectOf } from "acp-http-client/internal";
 import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 
 /** The other half of a pair. */

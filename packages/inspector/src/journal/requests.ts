@@ -1,6 +1,6 @@
 /** Requests to the agent, by this page or by any other client, and what their answers mean. Pure. */
 
-import { isObject, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import { errorText, type JournalEvent, keyOf } from "./event.ts";
 import { withItem, withMode, withOption, withSession, withSettings } from "./session.ts";
 import type { ContentBlock, InstanceState, PendingRequest, SessionState } from "./types.ts";

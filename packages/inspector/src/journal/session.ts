@@ -1,6 +1,6 @@
 /** What an update does to a session. Pure; the order of the journal is the only clock. */
 
-import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
+import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "acp-http-client/internal";
 import { toldTerminal } from "./terminals.ts";
 import type { ContentBlock, InstanceState, Item, SessionState, SpeechItem, ToolItem, ToolStatus } from "./types.ts";
 

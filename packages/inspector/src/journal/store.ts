@@ -4,7 +4,7 @@
  */
 
 import { AcpHttpError, type WatchedEvent, watchAcpServers } from "acp-http-client";
-import { sentenceOf } from "../server/problem.ts";
+import { errorMessage } from "../server/http.ts";
 import type { Target } from "../server/target.ts";
 import { keyOf } from "./event.ts";
 import { takeIn, type Waiting, type Watched } from "./fold.ts";
@@ -105,7 +105,7 @@ export function openJournal({ base, token }: Target): JournalStore {
   };
   watching().catch((error: unknown) => {
     const isRefused = error instanceof AcpHttpError && (error.status === 401 || error.status === 403);
-    publish({ link: { state: "over", reason: sentenceOf(error), isRefused } });
+    publish({ link: { state: "over", reason: errorMessage(error), isRefused } });
   });
 
   return {

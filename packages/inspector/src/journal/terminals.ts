@@ -3,7 +3,7 @@
  * their answers; some agents have terminals of their own, and tell of them beside their tool calls (`_meta`). Pure.
  */
 
-import { type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import { type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import type { InstanceState, PendingRequest, TerminalState } from "./types.ts";
 
 const NEW: TerminalState = { command: "", output: "", exit: undefined };

@@ -1,7 +1,7 @@
 /** What the journal of an instance amounts to. Everything shown but the raw lines is one of these. */
 
 import type { AcpExit } from "acp-http-client";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "acp-http-client/internal";
 
 /** A piece of content as the protocol has it. */
 export type ContentBlock = JsonObject & { readonly type?: unknown };

@@ -1,8 +1,8 @@
 /** A line of the journal in a row: pure. */
 
+import { isObject, objectOf, textOf } from "acp-http-client/internal";
 import { envelopeOf, type JournalEvent, kindOf } from "../journal/event.ts";
 import type { Pairs } from "../journal/pairs.ts";
-import { isObject, objectOf, textOf } from "../json.ts";
 
 export const DIRECTIONS = {
   all: "Both directions",

@@ -3,11 +3,10 @@
  * comes of it is seen in the journal, like what other clients do, so no second stream is needed.
  */
 
-import { freshId } from "../id.ts";
+import { AcpHttpError } from "acp-http-client";
+import { isObject, objectOf, randomHex, textOf } from "acp-http-client/internal";
 import type { JournalStore } from "../journal/store.ts";
-import { isObject, objectOf, textOf } from "../json.ts";
 import type { Http } from "./http.ts";
-import { ServerProblem } from "./problem.ts";
 
 /** What the user can do to instances. */
 export interface Acting {
@@ -62,14 +61,14 @@ export function createActing(http: Http, journal: JournalStore): Acting {
     await http(`v1/acp/${encodeURIComponent(serverId)}`, {
       method: "POST",
       query: { agent },
-      headers: { Prefer: "respond-async", "Idempotency-Key": freshId() },
+      headers: { Prefer: "respond-async", "Idempotency-Key": randomHex(16) },
       json: { jsonrpc: "2.0", ...envelope },
     });
   };
 
   const request: Acting["request"] = async (serverId, method, params, agent) => {
     // Unique, since other clients talk to the same agent.
-    const id = `inspector-${freshId()}`;
+    const id = `inspector-${randomHex(16)}`;
     const { answer, forget } = journal.answerTo(serverId, id);
     try {
       await post(serverId, { id, method, params }, agent);
@@ -91,7 +90,7 @@ export function createActing(http: Http, journal: JournalStore): Acting {
     try {
       await post(serverId, envelope);
     } catch (error) {
-      if (!(error instanceof ServerProblem) || error.code !== "already_answered") throw error;
+      if (!(error instanceof AcpHttpError) || error.code !== "already_answered") throw error;
     }
   };
 
@@ -103,7 +102,7 @@ export function createActing(http: Http, journal: JournalStore): Acting {
     decline: (serverId, id) =>
       answerWith(serverId, { id, error: { code: METHOD_NOT_FOUND, message: "declined by the user" } }),
     async start(agent, session) {
-      const serverId = `${agent.replace(/[^A-Za-z0-9._~-]/g, "-")}-${freshId(4)}`;
+      const serverId = `${agent.replace(/[^A-Za-z0-9._~-]/g, "-")}-${randomHex(4)}`;
       const initialized = objectOf(await request(serverId, "initialize", CAPABILITIES, agent));
       try {
         return { serverId, sessionId: await newSession(serverId, session) };

@@ -3,8 +3,8 @@
  * looked at, since the screen to connect needs none of it.
  */
 
+import { type JsonObject, numberOf, textOf } from "acp-http-client/internal";
 import type { FileEntry, AgentInfo as ListedAgent, SkillsConfig, StoredMcpServer } from "sandbox-agent";
-import { type JsonObject, numberOf, textOf } from "../json.ts";
 import type { Target } from "./target.ts";
 
 export type { FileEntry } from "sandbox-agent";

@@ -1,6 +1,7 @@
-/** Bare calls to the server that is looked at: whether it is there, and what is sent to agents. */
+/** HTTP calls to the server that the page inspects: its health, and the messages that are sent to agents. */
 
-import { problemOf, ServerProblem } from "./problem.ts";
+import { AcpTransportError } from "acp-http-client";
+import * as transport from "acp-http-client/internal";
 import type { Target } from "./target.ts";
 
 /** One call. */
@@ -11,27 +12,31 @@ export interface Call {
   readonly json?: unknown;
 }
 
-/** Makes calls. Anything but a success is thrown as a {@link ServerProblem}. */
+/** Makes a call. Throws `AcpHttpError` for an error status, and `AcpTransportError` when there is no response. */
 export type Http = (path: string, call?: Call) => Promise<Response>;
 
-/** Binds calls to a server. */
+/** Makes calls to a server. */
 export function createHttp({ base, token }: Target): Http {
+  const send = transport.createHttp({ token });
   return async (path, { method = "GET", query = {}, headers = {}, json } = {}) => {
     const url = new URL(path, base);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
-    const response = await fetch(url, {
+    const response = await send(url, {
       method,
-      headers: {
-        ...(json !== undefined && { "Content-Type": "application/json" }),
-        ...headers,
-        ...(token && { Authorization: `Bearer ${token}` }),
-      },
-      ...(json !== undefined && { body: JSON.stringify(json) }),
-    }).catch(() => {
+      headers: { ...(json !== undefined && { "Content-Type": "application/json" }), ...headers },
+      body: json === undefined ? undefined : JSON.stringify(json),
+    }).catch((cause: unknown) => {
       const hint = "is it running, and does it allow this page (--cors-allow-origin)?";
-      throw new ServerProblem(0, "unreachable", `no answer from ${base}: ${hint}`);
+      throw new AcpTransportError("unreachable", `no answer from ${base}: ${hint}`, { cause });
     });
-    if (!response.ok) throw problemOf(response.status, await response.text().catch(() => ""));
+    if (!response.ok) throw await transport.httpErrorOf(response);
     return response;
   };
+}
+
+/** A sentence about an error: the detail of the server's problem document, otherwise the error's own message. */
+export function errorMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { detail } = transport.objectOf("problem" in error ? error.problem : undefined);
+  return transport.textOf(detail) ?? error.message;
 }

@@ -1,6 +1,6 @@
 /** The limits of a server, as it tells them: names to numbers, whatever they are. Pure. */
 
-import { objectOf } from "../json.ts";
+import { objectOf } from "acp-http-client/internal";
 import { durationText } from "../text/duration.ts";
 
 /** What to say for each limit. */

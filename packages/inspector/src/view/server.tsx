@@ -1,7 +1,7 @@
 /** How the server is. */
 
+import type { JsonObject } from "acp-http-client/internal";
 import { useCallback, useEffect, useState } from "react";
-import type { JsonObject } from "../json.ts";
 import { durationText } from "../text/duration.ts";
 import { Json } from "../text/json.tsx";
 import { useSnapshot, useWorkbench } from "./context.ts";

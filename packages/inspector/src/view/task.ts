@@ -1,7 +1,7 @@
 /** Something the user has started: whether it is under way, and what went wrong. */
 
 import { useCallback, useState } from "react";
-import { sentenceOf } from "../server/problem.ts";
+import { errorMessage } from "../server/http.ts";
 
 export interface Task {
   readonly isBusy: boolean;
@@ -16,7 +16,7 @@ export function useTask(): Task {
     setState(({ busy }) => ({ busy: busy + 1, error: undefined }));
     work().then(
       () => setState((now) => ({ ...now, busy: now.busy - 1 })),
-      (error: unknown) => setState((now) => ({ busy: now.busy - 1, error: sentenceOf(error) })),
+      (error: unknown) => setState((now) => ({ busy: now.busy - 1, error: errorMessage(error) })),
     );
   }, []);
   const clear = useCallback(() => setState((now) => ({ ...now, error: undefined })), []);

@@ -1,9 +1,9 @@
 /** The sandbox's files. Paths are absolute, or relative to the server's workspace. */
 
-import { arrived, type Http, jsonOf } from "../http.ts";
+import { readEvents } from "acp-http-client/internal";
+import { type Http, jsonOf, withTypedErrors } from "../http.ts";
 import { textOf } from "../json.ts";
 import type { QueryOf, Schema, ServerPath } from "./document.ts";
-import { sseEvents } from "./sse.ts";
 import { type PackedFile, tarOf } from "./tar.ts";
 
 /** What kind of thing is at a path. */
@@ -134,10 +134,10 @@ export function createFiles(http: Http): Files {
       return entries;
     },
     async read(path, { signal } = {}) {
-      return new Uint8Array(await arrived((await get(path, signal)).arrayBuffer(), signal));
+      return new Uint8Array(await withTypedErrors((await get(path, signal)).arrayBuffer(), signal));
     },
     async readText(path, { signal } = {}) {
-      return arrived((await get(path, signal)).text(), signal);
+      return withTypedErrors((await get(path, signal)).text(), signal);
     },
     async open(path, { signal } = {}) {
       const response = await get(path, signal);
@@ -184,8 +184,20 @@ export function createFiles(http: Http): Files {
         headers: { Accept: "text/event-stream" },
         signal,
       });
-      for await (const { type, data } of sseEvents(response, signal)) {
-        if (CHANGES.includes(type)) yield { type, ...(JSON.parse(data) as object) } as FileChange;
+      if (!response.body) return;
+      const batches = readEvents(response.body);
+      try {
+        for (;;) {
+          const { done, value } = await withTypedErrors(batches.next(), signal);
+          if (done) return;
+          for (const { type, data } of value) {
+            if (CHANGES.includes(type)) yield { type, ...(JSON.parse(data) as object) } as FileChange;
+          }
+        }
+      } catch (error) {
+        if (!signal?.aborted) throw error;
+      } finally {
+        await batches.return();
       }
     },
   };

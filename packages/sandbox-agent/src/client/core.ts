@@ -3,6 +3,7 @@
  * server goes. Calls ask `ready()` for the connection and fail there when there is none.
  */
 
+import { sharedToken } from "acp-http-client/internal";
 import { createFiles, type Files } from "../api/files.ts";
 import {
   AgentError,
@@ -12,7 +13,7 @@ import {
   NotConnectedError,
   type SandboxAgentError,
 } from "../errors.ts";
-import { createHttp, createTokens, type Http } from "../http.ts";
+import { createHttp, type Http, type ServerOptions } from "../http.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { SessionStore, StoredSession } from "../store/types.ts";
 import type { ConnectionInfo } from "./abilities.ts";
@@ -76,8 +77,10 @@ interface Target extends Required<ConnectOptions> {
 
 /** Makes the core of a client. Nothing is connected yet. */
 export function createCore(options: SandboxAgentClientOptions): Core {
-  const tokens = createTokens(options.token);
-  const http = createHttp(options, tokens);
+  // The calls over HTTP and the connection to the agent share one token.
+  const { token } = options;
+  const server: ServerOptions = { ...options, ...(token !== undefined && { token: sharedToken(token) }) };
+  const http = createHttp(server);
   const files = createFiles(http);
   const store = options.store ?? memoryStore();
   const host: HostOptions = { files: options.files ? files : undefined, terminals: options.terminals };
@@ -125,10 +128,9 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     const own = createLiveSessions(recorder, adopt);
     sessions = own;
     const link = await openLink({
-      ...options,
+      ...server,
       ...to,
       http,
-      tokens,
       sessions: own,
       signal: attempt.abandon.signal,
       capabilities: hostCapabilities(host),

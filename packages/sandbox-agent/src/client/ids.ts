@@ -1,9 +1,10 @@
-/** Names and times. */
+/** Ids and timestamps. */
 
-/** A name that nobody else has. Not `randomUUID`, which browsers offer to secure pages only. */
+import { randomHex } from "acp-http-client/internal";
+
+/** A unique id. */
 export function randomId(prefix: string): string {
-  const random = crypto.getRandomValues(new Uint8Array(12));
-  return `${prefix}-${Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `${prefix}-${randomHex(12)}`;
 }
 
 /** The time, RFC 3339. */

@@ -4,7 +4,7 @@ import type { AcpStreamEvent } from "acp-http-client";
 import type { Schema } from "../api/document.ts";
 import { META_NAMESPACE } from "../convert/meta.ts";
 import type { SandboxAgentError } from "../errors.ts";
-import type { Http, RetryOptions, ServerOptions, Tokens } from "../http.ts";
+import type { Http, RetryOptions, ServerOptions } from "../http.ts";
 import type { JsonObject } from "../json.ts";
 import { type ConnectionInfo, readConnection } from "./abilities.ts";
 import type { LiveSessions } from "./live.ts";
@@ -26,7 +26,6 @@ export interface LinkOptions extends ServerOptions {
   readonly capabilities: JsonObject;
   readonly retry: RetryOptions | undefined;
   readonly http: Http;
-  readonly tokens: Tokens;
   readonly sessions: LiveSessions;
   /** Aborted when nobody wants the connection any more. */
   readonly signal: AbortSignal;

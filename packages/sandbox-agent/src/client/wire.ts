@@ -25,13 +25,11 @@ import {
   SandboxAgentError,
   UnsupportedError,
 } from "../errors.ts";
-import type { RetryOptions, ServerOptions, Tokens } from "../http.ts";
+import type { RetryOptions, ServerOptions } from "../http.ts";
 import { compact } from "../json.ts";
 
 /** What is needed to open a wire. */
 export interface WireOptions extends ServerOptions {
-  /** The token in use, shared with the other calls to the server. */
-  readonly tokens: Tokens;
   readonly serverId: string;
   readonly agent: string;
   /** Go on behind this event of an earlier connection. */
@@ -83,8 +81,7 @@ export function openWire(options: WireOptions): Wire {
     url,
     {
       signal: stop.signal,
-      token:
-        typeof options.token === "function" ? async (refused) => (await options.tokens(refused)) ?? "" : options.token,
+      token: options.token,
       headers: options.headers,
       fetch: options.fetch,
       lastEventId: options.cursor,
@@ -241,7 +238,7 @@ function transportError(error: AcpTransportError): SandboxAgentError {
       const message = "the server no longer knows this connection; it was probably restarted";
       return new ConnectionLostError(`${message}. resumeSession() connects again`, { cause: error });
     }
-    return new HttpError(status, problem, error.detail, { cause: error });
+    return new HttpError(error);
   }
   if (error.reason === "detached") return new DetachedError();
   if (error.reason === "closed") return new NotConnectedError("disconnected while the call was waiting");
