@@ -12,8 +12,8 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { AGENTS, QUICK } from "./agents/index.ts";
 import { isGreen, pageOf } from "./page/page.ts";
-import { type Report, runAgent, type Tell } from "./run.ts";
-import { surprises } from "./verdict.ts";
+import { type OnStep, type Report, runAgent } from "./run.ts";
+import { unexpectedFailures } from "./unexpected.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -30,7 +30,7 @@ const named = values.quick ? QUICK : positionals;
 const wanted = AGENTS.filter(({ id }) => named.length === 0 || named.includes(id));
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
-const tell: Tell = (agent, step, outcome, tookMs) => {
+const onStep: OnStep = (agent, step, outcome, tookMs) => {
   const why = outcome.kind === "ok" ? (outcome.note ?? "") : outcome.reason;
   const columns = [agent.id.padEnd(10), step.name.padEnd(10), outcome.kind.padEnd(11), seconds(tookMs).padStart(8)];
   console.log(`${columns.join("  ")}  ${why}`);
@@ -48,14 +48,14 @@ const began = performance.now();
 const reports: Report[] = [];
 for (const agent of wanted) {
   const only = values.steps?.split(",") ?? [];
-  const report = await runAgent(agent, { only, litter: values.keep ? "kept" : "removed", tell });
+  const report = await runAgent(agent, { only, cleanup: values.keep ? "keep" : "remove", onStep });
   reports.push(report);
   await writePage();
   for (const { by, text, count } of report.deviations) console.log(`${agent.id.padEnd(10)}  ${by}: ${text} (${count})`);
   console.log(`${agent.id.padEnd(10)}  ${isGreen(report) ? "green" : "not green"} after ${seconds(report.tookMs)}`);
 }
 
-const found = surprises(reports);
+const found = unexpectedFailures(reports);
 console.log(`${reports.filter(isGreen).length} of ${reports.length} green in ${seconds(performance.now() - began)}`);
 for (const line of found) console.log(line);
 process.exitCode = found.length > 0 ? 1 : 0;

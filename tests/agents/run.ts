@@ -1,11 +1,11 @@
 /** One agent through all steps. */
 
 import { homedir } from "node:os";
+import { until, within } from "../../packages/testing/until.ts";
 import type { Agent } from "./agents/agent.ts";
 import { SCRATCH } from "./harness/environment.ts";
 import { NotOffered, type Outcome } from "./harness/outcome.ts";
-import { type Litter, type Measured, openStage, type Stage } from "./harness/stage.ts";
-import { pause, within } from "./harness/waiting.ts";
+import { type Cleanup, type Measurements, openTestbed, type Testbed } from "./harness/testbed.ts";
 import { STEPS } from "./steps/index.ts";
 import type { Step, StepName } from "./steps/step.ts";
 import { type Deviation, deviationsOf } from "./wire/deviations.ts";
@@ -13,33 +13,31 @@ import { type Deviation, deviationsOf } from "./wire/deviations.ts";
 /** What became of an agent. */
 export interface Report {
   readonly agent: Agent;
-  readonly measured: Measured;
+  readonly measurements: Measurements;
   readonly outcomes: ReadonlyMap<StepName, Outcome>;
   readonly deviations: readonly Deviation[];
   readonly tookMs: number;
 }
 
 /** Told of each step as it ends. */
-export type Tell = (agent: Agent, step: Step, outcome: Outcome, tookMs: number) => void;
+export type OnStep = (agent: Agent, step: Step, outcome: Outcome, tookMs: number) => void;
 
 /** How to run an agent. */
 export interface RunOptions {
   /** These steps, and those without which there are none; all when empty. */
   readonly only: readonly string[];
-  readonly litter: Litter;
-  readonly tell: Tell;
+  readonly cleanup: Cleanup;
+  readonly onStep: OnStep;
 }
 
 /** Without these nothing else can be tried. */
 const NECESSARY: readonly StepName[] = ["install", "initialize", "session"];
 const LONGEST_REASON = 500;
-/** The journal is read beside the steps; its last entries may come a moment later. */
-const SETTLE_MS = 300;
 
 /** Runs an agent through all steps. Never throws for what the agent does. */
-export async function runAgent(agent: Agent, { only, litter, tell }: RunOptions): Promise<Report> {
+export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptions): Promise<Report> {
   const began = performance.now();
-  const stage = await openStage(agent, litter);
+  const testbed = await openTestbed(agent, cleanup);
   const outcomes = new Map<StepName, Outcome>();
   let missing: StepName | undefined;
   try {
@@ -49,26 +47,29 @@ export async function runAgent(agent: Agent, { only, litter, tell }: RunOptions)
       const started = performance.now();
       const outcome: Outcome = missing
         ? { kind: "not run", reason: `without ${missing} nothing can be tried` }
-        : await runStep(stage, step);
+        : await runStep(testbed, step);
       if (outcome.kind === "failed" && NECESSARY.includes(step.name)) missing ??= step.name;
       // What a failed step has left behind is not the next one's business.
-      if (outcome.kind === "failed") await stage.leave();
+      if (outcome.kind === "failed") await testbed.leave();
       outcomes.set(step.name, outcome);
-      tell(agent, step, outcome, performance.now() - started);
+      onStep(agent, step, outcome, performance.now() - started);
     }
-    await stage.leave();
-    await pause(SETTLE_MS);
-    if (stage.journal.failure()) throw stage.journal.failure();
-    const deviations = deviationsOf(stage.journal.entries);
-    return { agent, measured: stage.measured, outcomes, deviations, tookMs: performance.now() - began };
+    await testbed.leave();
+    await until(
+      "the journal to be complete",
+      () => testbed.journal.isComplete() || testbed.journal.failure() !== undefined,
+    );
+    if (testbed.journal.failure()) throw testbed.journal.failure();
+    const deviations = deviationsOf(testbed.journal.entries);
+    return { agent, measurements: testbed.measurements, outcomes, deviations, tookMs: performance.now() - began };
   } finally {
-    await stage.close();
+    await testbed.close();
   }
 }
 
-async function runStep(stage: Stage, step: Step): Promise<Outcome> {
+async function runStep(testbed: Testbed, step: Step): Promise<Outcome> {
   try {
-    const note = await within(`the step ${step.name}`, step.limitMs, step.run(stage));
+    const note = await within(`the step ${step.name}`, step.limitMs, step.run(testbed));
     return note ? { kind: "ok", note } : { kind: "ok" };
   } catch (error) {
     if (error instanceof NotOffered) return { kind: "not offered", reason: error.message };

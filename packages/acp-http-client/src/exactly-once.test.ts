@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { seeded } from "../../testing/random.ts";
+import { until } from "../../testing/until.ts";
 import { transportErrorOf } from "./errors.ts";
 import { type Fault, type SeenRequest, startProxy, type TestProxy } from "./testing/proxy.ts";
-import { seeded } from "./testing/random.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
-import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
+import { connect, endpoint, openSession, prompt } from "./testing/session.ts";
 
 let server: TestServer;
 let proxy: TestProxy;

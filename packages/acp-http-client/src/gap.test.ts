@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { until } from "../../testing/until.ts";
 import { transportErrorOf } from "./errors.ts";
 import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
-import { connect, endpoint, openSession, prompt, type TestClient, until } from "./testing/session.ts";
+import { connect, endpoint, openSession, prompt, type TestClient } from "./testing/session.ts";
 
 /** A server that forgets soon, and a client that is away while it does. */
 let server: TestServer;

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { until } from "../../testing/until.ts";
 import { AcpExitError, AcpHttpError, type AcpTransportError, transportErrorOf } from "./errors.ts";
 import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
-import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
+import { connect, endpoint, openSession, prompt } from "./testing/session.ts";
 
 let server: TestServer;
 let proxy: TestProxy;

@@ -2,8 +2,8 @@
 
 import { AcpHttpClient, type RequestPermissionRequest } from "acp-http-client-published";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { until } from "../../testing/until.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
-import { until } from "./testing/session.ts";
 
 const TOKEN = "published-token";
 let server: TestServer;

@@ -1,9 +1,10 @@
 import { type ClientApp, methods } from "@agentclientprotocol/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { seeded, shuffled } from "../../testing/random.ts";
+import { until } from "../../testing/until.ts";
 import { startProxy, type TestProxy } from "./testing/proxy.ts";
-import { seeded, shuffled } from "./testing/random.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
-import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
+import { connect, endpoint, openSession, prompt } from "./testing/session.ts";
 
 const QUESTION = "_sandboxagent/session/request_question";
 

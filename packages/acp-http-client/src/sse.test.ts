@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { seeded } from "../../testing/random.ts";
 import { createSseParser, type SseEvent } from "./sse.ts";
-import { seeded } from "./testing/random.ts";
 
 const parse = (...texts: string[]): SseEvent[] => {
   const parser = createSseParser();

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { seeded } from "../../testing/random.ts";
+import { until } from "../../testing/until.ts";
 import { startProxy, type TestProxy } from "./testing/proxy.ts";
-import { seeded } from "./testing/random.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
-import { connect, endpoint, openSession, prompt, until } from "./testing/session.ts";
+import { connect, endpoint, openSession, prompt } from "./testing/session.ts";
 import { type WatchedEvent, type WatchOptions, watchAcp, watchAcpServers } from "./watch.ts";
 
 let server: TestServer;

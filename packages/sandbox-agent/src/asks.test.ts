@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { seeded, shuffled } from "../../testing/random.ts";
+import { until } from "../../testing/until.ts";
 import { NotFoundError } from "./errors.ts";
 import { collect, ofType } from "./testing/events.ts";
-import { shuffled } from "./testing/random.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 describe("permissions", () => {
   it.each([
@@ -132,7 +132,7 @@ it("a thousand permissions and a thousand questions are answered in random order
       () =>
         client.replyQuestion(questionId, [["option-a"]]),
   );
-  await Promise.all(shuffled([...permissions, ...questions], 20_261_115).map((reply) => reply()));
+  await Promise.all(shuffled([...permissions, ...questions], seeded(20_261_115)).map((reply) => reply()));
   expect((await Promise.all(turns)).map(({ stopReason }) => stopReason)).toEqual(["end_turn", "end_turn"]);
   const resolved = [...ofType(events, "permission.resolved"), ...ofType(events, "question.resolved")];
   expect(resolved).toHaveLength(2000);

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
+import { seeded } from "../../testing/random.ts";
+import { until } from "../../testing/until.ts";
 import { type CuttingProxy, startCuttingProxy } from "./testing/cutting-proxy.ts";
 import { ofType } from "./testing/events.ts";
-import { createRandom } from "./testing/random.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 const quick = { minMs: 1, maxMs: 20 };
 
@@ -19,7 +19,7 @@ it("a turn of ten thousand events is heard once and in order through a hundred c
   const proxy = await proxyTo(server.baseUrl);
   const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });
   const { id } = await client.newSession({ directory: "/tmp" });
-  const random = createRandom(20_261_115);
+  const random = seeded(20_261_115);
   const words: string[] = [];
   let [cuts, nextCut] = [0, 50];
   client.onEvent((event) => {

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../../testing/until.ts";
 import { SandboxAgentClient } from "./client.ts";
 import { ConnectionLostError, HttpError, SandboxAgentError } from "./errors.ts";
 import { temporaryFolder } from "./testing/folder.ts";
 import { BINARY } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 const isUp = async (baseUrl: string): Promise<boolean> =>
   fetch(`${baseUrl}/healthz`).then(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { until } from "../../testing/until.ts";
 import { AlreadyConnectedError, HttpError, NotConnectedError } from "./errors.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 describe("1. Auto-connect on constructor", () => {
   it("connects without being told to", async () => {

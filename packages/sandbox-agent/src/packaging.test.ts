@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../../testing/until.ts";
 import { findBinary, platformPackage } from "./client/binary.ts";
 import { makeFolder, temporaryFolder } from "./testing/folder.ts";
 import { BINARY } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 const PACKAGES = fileURLToPath(new URL("../..", import.meta.url));
 const CARRIER = platformPackage(process.platform, process.arch);

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { until } from "../../testing/until.ts";
 import { UnsupportedError } from "./errors.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 const AGENT = fileURLToPath(new URL("./testing/plain-agent.ts", import.meta.url));
 

@@ -2,9 +2,9 @@
 
 import { SandboxAgent, type SessionEvent } from "sandbox-agent-published";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../../testing/until.ts";
 import { tarOf } from "./api/tar.ts";
 import { startTestServer, type TestServer } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 async function connect(): Promise<{ server: TestServer; sdk: SandboxAgent }> {
   const server = await startTestServer();

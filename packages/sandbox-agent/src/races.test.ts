@@ -3,12 +3,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { seeded } from "../../testing/random.ts";
+import { until } from "../../testing/until.ts";
 import { AgentExitedError, ConnectionLostError, NotConnectedError } from "./errors.ts";
 import { collect, ofType } from "./testing/events.ts";
 import { temporaryFolder } from "./testing/folder.ts";
-import { createRandom } from "./testing/random.ts";
 import { startTestServer, type TestServer, testClient } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 const quick = { minMs: 10, maxMs: 100, giveUpMs: 20_000 };
 
@@ -66,7 +66,7 @@ it("resumeSession() can be tried again until the server is back", async () => {
 
 it("a client that is disposed of at any moment of its connecting leaves no agent behind", async () => {
   const server = await startTestServer();
-  const random = createRandom(11);
+  const random = seeded(11);
   for (let round = 0; round < 40; round += 1) {
     const client = testClient(server);
     await new Promise((resolve) => setTimeout(resolve, random() * 40));

@@ -1,12 +1,12 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { until } from "../../testing/until.ts";
 import { AgentExitedError, ConnectionLostError, DetachedError, NotConnectedError } from "./errors.ts";
 import { memoryStore } from "./store/memory.ts";
 import { sqliteStore } from "./store/sqlite.ts";
 import { collect, ofType } from "./testing/events.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
-import { until } from "./testing/until.ts";
 
 const quick = { minMs: 10, maxMs: 100, giveUpMs: 20_000 };
 

@@ -13,7 +13,7 @@ export interface Agent {
   /** It asks only for what it does through its client, so its client offers files and terminals in every step. */
   readonly asksForHostOnly?: boolean;
   /** Steps that are known to fail, and why. They are run all the same, and told. */
-  readonly known?: Readonly<Partial<Record<StepName, string>>>;
+  readonly knownFailures?: Readonly<Partial<Record<StepName, string>>>;
   /** A session of this agent can be opened again only when the clock shows another minute than at its creation. */
   readonly loadsInAnotherMinute?: boolean;
 }

@@ -4,5 +4,5 @@ export const junie: Agent = {
   id: "junie",
   asksFor: "everything",
   hasRecipe: false,
-  known: { install: "It comes from the ACP registry only, which is not asked here." },
+  knownFailures: { install: "It comes from the ACP registry only, which is not asked here." },
 };

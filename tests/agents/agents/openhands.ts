@@ -3,5 +3,5 @@ import type { Agent } from "./agent.ts";
 export const openhands: Agent = {
   id: "openhands",
   asksFor: "everything",
-  known: { cancel: "It does not let go of the model when it is cancelled; the turn ends when the model does." },
+  knownFailures: { cancel: "It does not let go of the model when it is cancelled; the turn ends when the model does." },
 };

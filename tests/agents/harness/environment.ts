@@ -25,7 +25,7 @@ const DROPPED =
   /^NPM_CONFIG_(CACHE|PREFIX|LOCAL_PREFIX|GLOBAL_PREFIX|INIT_MODULE|WORKSPACE.*|INCLUDE_WORKSPACE_ROOT)$/i;
 
 /** Folders and variables for one agent. */
-export interface Surroundings {
+export interface AgentEnvironment {
   readonly folder: string;
   readonly workspace: string;
   readonly data: string;
@@ -37,7 +37,7 @@ export interface Surroundings {
 }
 
 /** Makes the folders for an agent anew, with the files of its recipe in place. */
-export async function prepare(agent: string, recipe: Recipe): Promise<Surroundings> {
+export async function prepare(agent: string, recipe: Recipe): Promise<AgentEnvironment> {
   const folder = join(SCRATCH, agent);
   await rm(folder, { recursive: true, force: true });
   const [home, workspace, data] = [join(folder, "home"), join(folder, "workspace"), join(folder, "data")];

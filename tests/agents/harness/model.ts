@@ -1,4 +1,4 @@
-/** The scripted model, and what it knows of the agents that talk to it. */
+/** The scripted model, and what it knows of the agents that conversation to it. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

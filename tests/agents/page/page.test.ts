@@ -5,14 +5,14 @@ import type { Outcome } from "../harness/outcome.ts";
 import type { Report } from "../run.ts";
 import { STEPS } from "../steps/index.ts";
 import type { StepName } from "../steps/step.ts";
-import { surprises } from "../verdict.ts";
+import { unexpectedFailures } from "../unexpected.ts";
 import { isGreen, pageOf } from "./page.ts";
 
-const AGENT: Agent = { id: "one", asksFor: "everything", known: { fail: "It says nothing." } };
+const AGENT: Agent = { id: "one", asksFor: "everything", knownFailures: { fail: "It says nothing." } };
 
 function report(special: Partial<Record<StepName, Outcome>>, others: Partial<Report> = {}): Report {
   const outcomes = new Map(STEPS.map(({ name }) => [name, special[name] ?? ({ kind: "ok" } as const)]));
-  return { agent: AGENT, measured: {}, outcomes, deviations: [], tookMs: 0, ...others };
+  return { agent: AGENT, measurements: {}, outcomes, deviations: [], tookMs: 0, ...others };
 }
 
 const pageFor = (...reports: Report[]): string => pageOf(reports, { day: "2026-11-15", machine: "linux x64, 2 cores" });
@@ -41,14 +41,14 @@ test("deviations of the agent are listed with their number", () => {
 });
 
 test("measures are rounded, and missing ones left out", () => {
-  const page = pageFor(report({}, { measured: { version: "1.2.3", installBytes: 300_400_000, startMs: 1234 } }));
+  const page = pageFor(report({}, { measurements: { version: "1.2.3", installBytes: 300_400_000, startMs: 1234 } }));
   assert.match(page, /\| one \| 1\.2\.3 \| 300 \| {2}\| 1\.2 \| {2}\|/);
 });
 
 test("a known failure is no surprise; an unknown one, and a deviation of the SDK, are", () => {
   const failed: Outcome = { kind: "failed", reason: "why" };
-  assert.deepEqual(surprises([report({ fail: failed })]), []);
-  assert.deepEqual(surprises([report({ cancel: failed })]), ["one: cancel failed: why"]);
+  assert.deepEqual(unexpectedFailures([report({ fail: failed })]), []);
+  assert.deepEqual(unexpectedFailures([report({ cancel: failed })]), ["one: cancel failed: why"]);
   const deviations = [{ by: "client" as const, text: "`session/new`: wrong", count: 1 }];
-  assert.deepEqual(surprises([report({}, { deviations })]), ["one: the SDK: `session/new`: wrong"]);
+  assert.deepEqual(unexpectedFailures([report({}, { deviations })]), ["one: the SDK: `session/new`: wrong"]);
 });

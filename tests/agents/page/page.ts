@@ -2,7 +2,7 @@
 
 import { AGENTS } from "../agents/index.ts";
 import { isGood, type Outcome } from "../harness/outcome.ts";
-import type { Measured } from "../harness/stage.ts";
+import type { Measurements } from "../harness/testbed.ts";
 import type { Report } from "../run.ts";
 import { STEPS } from "../steps/index.ts";
 import type { StepName } from "../steps/step.ts";
@@ -78,8 +78,8 @@ function resultsRow({ agent, outcomes }: Report): string {
   return `| [${agent.id}](#${agent.id}) | ${cells.join(" | ")} |`;
 }
 
-function measuresRow({ agent, measured }: Report): string {
-  const { version, installBytes, installMs, startMs, memoryBytes } = measured;
+function measuresRow({ agent, measurements }: Report): string {
+  const { version, installBytes, installMs, startMs, memoryBytes } = measurements;
   const cells = [
     version ?? "",
     rounded(installBytes, 1e6, 0),
@@ -90,7 +90,7 @@ function measuresRow({ agent, measured }: Report): string {
   return `| ${agent.id} | ${cells.join(" | ")} |`;
 }
 
-function rounded(value: Measured["installMs"], unit: number, digits: number): string {
+function rounded(value: Measurements["installMs"], unit: number, digits: number): string {
   return value === undefined ? "" : (value / unit).toFixed(digits);
 }
 
@@ -107,7 +107,7 @@ function section(report: Report): string {
 function lineOf({ agent }: Report, name: StepName, outcome: Outcome | undefined): string[] {
   if (!outcome || outcome.kind === "not run") return [];
   if (outcome.kind === "ok") return outcome.note === undefined ? [] : [`- ${name}: ${clean(outcome.note)}`];
-  const why = outcome.kind === "failed" ? agent.known?.[name] : undefined;
+  const why = outcome.kind === "failed" ? agent.knownFailures?.[name] : undefined;
   return [`- ${name} ${outcome.kind}: ${clean(outcome.reason)}${why === undefined ? "" : ` *${why}*`}`];
 }
 

@@ -1,22 +1,22 @@
 import { readFile } from "node:fs/promises";
+import { startConversation } from "../harness/conversation.ts";
 import { NotOffered } from "../harness/outcome.ts";
-import { pathIn, type Stage } from "../harness/stage.ts";
-import { startTalk } from "../harness/talk.ts";
+import { pathIn, type Testbed } from "../harness/testbed.ts";
 import type { Step } from "./step.ts";
 
 export const allow: Step = {
   name: "allow",
   shows: "A command and a file: the agent asks, is allowed to, and the command has run and the file is there.",
   limitMs: 120_000,
-  async run(stage) {
-    const talk = await startTalk(stage);
-    const command = await talk.turn(`shell printf allowed > ${pathIn(stage, "allowed.txt")}`);
-    await expectFile(stage, "allowed.txt", "allowed", command.text);
-    const askedForCommand = talk.asked.length;
-    const write = await talk.turn(`write ${pathIn(stage, "written.txt")} some words`);
-    await expectFile(stage, "written.txt", "some words", write.text);
-    const askedForFile = talk.asked.length - askedForCommand;
-    const { asksFor } = stage.agent;
+  async run(testbed) {
+    const conversation = await startConversation(testbed);
+    const command = await conversation.turn(`shell printf allowed > ${pathIn(testbed, "allowed.txt")}`);
+    await expectFile(testbed, "allowed.txt", "allowed", command.text);
+    const askedForCommand = conversation.permissionRequests.length;
+    const write = await conversation.turn(`write ${pathIn(testbed, "written.txt")} some words`);
+    await expectFile(testbed, "written.txt", "some words", write.text);
+    const askedForFile = conversation.permissionRequests.length - askedForCommand;
+    const { asksFor } = testbed.agent;
     const wants = {
       shell: asksFor !== "edits" && asksFor !== "nothing",
       edits: asksFor !== "shell" && asksFor !== "nothing",
@@ -30,8 +30,8 @@ export const allow: Step = {
   },
 };
 
-async function expectFile(stage: Stage, name: string, wanted: string, said: string): Promise<void> {
-  const text = await readFile(pathIn(stage, name), "utf8").catch(() => undefined);
+async function expectFile(testbed: Testbed, name: string, wanted: string, said: string): Promise<void> {
+  const text = await readFile(pathIn(testbed, name), "utf8").catch(() => undefined);
   if (text?.trim() === wanted) return;
   throw new Error(`${name} holds ${JSON.stringify(text)}; the agent said "${said.slice(0, 300)}"`);
 }

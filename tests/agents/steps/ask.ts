@@ -1,29 +1,30 @@
+import { startConversation } from "../harness/conversation.ts";
 import { NotOffered } from "../harness/outcome.ts";
-import { startTalk } from "../harness/talk.ts";
 import type { Step } from "./step.ts";
 
 export const ask: Step = {
   name: "ask",
   shows: "The agent asks the user a question, and the answer reaches it.",
   limitMs: 90_000,
-  async run(stage) {
-    const talk = await startTalk(stage);
+  async run(testbed) {
+    const conversation = await startConversation(testbed);
     const questions: string[] = [];
-    const stop = talk.client.onQuestion((question) => {
+    const stop = conversation.client.onQuestion((question) => {
       questions.push(question.questionId);
       return question.fields.map(({ options, isRequired }) =>
         [options[0]?.id ?? (isRequired ? "Yes" : "")].filter(Boolean),
       );
     });
     try {
-      const { text } = await talk.turn("ask May I go on?", 20_000);
+      const { text } = await conversation.turn("ask May I go on?", 20_000);
       if (questions.length > 0) {
         if (!/yes/i.test(text))
           throw new Error(`answered "Yes", the agent's tool told its model: "${text.slice(0, 300)}"`);
         return undefined;
       }
       if (text.includes("no tool to ask")) throw new NotOffered("no tool to ask with");
-      if (talk.asked.length > 0) throw new NotOffered("it asks by a permission request with fields of its own");
+      if (conversation.permissionRequests.length > 0)
+        throw new NotOffered("it asks by a permission request with fields of its own");
       throw new NotOffered(`its tool refuses: "${text.replace(/\s+/g, " ").slice(0, 120)}"`);
     } finally {
       stop();

@@ -1,5 +1,5 @@
-import { startSlowTurn, startTalk } from "../harness/talk.ts";
-import { until, within } from "../harness/waiting.ts";
+import { until, within } from "../../../packages/testing/until.ts";
+import { startConversation, startSlowTurn } from "../harness/conversation.ts";
 import type { Step } from "./step.ts";
 
 /** An agent that takes longer has not been cancelled: the turn goes on for a minute. */
@@ -10,17 +10,17 @@ export const cancel: Step = {
   shows:
     "A turn is cancelled in its middle; it ends, the model is let go of, and the same session takes another prompt.",
   limitMs: 120_000,
-  async run(stage) {
-    const talk = await startTalk(stage);
-    const { result } = await startSlowTurn(stage, talk, 60);
-    await talk.client.cancel(talk.session.id);
+  async run(testbed) {
+    const conversation = await startConversation(testbed);
+    const { result } = await startSlowTurn(testbed, conversation, 60);
+    await conversation.client.cancel(conversation.session.id);
     const { stopReason } = await within("the cancelled turn to end", CANCELLED_MS, result);
-    const told = talk.said.length;
-    await talk.alive("after the cancel");
-    const late = talk.said.slice(told).filter((chunk) => /word\d/.test(chunk));
+    const told = conversation.chunks.length;
+    await conversation.expectEcho("after the cancel");
+    const late = conversation.chunks.slice(told).filter((chunk) => /word\d/.test(chunk));
     if (late.length > 0) throw new Error(`${late.length} words of the cancelled turn came in the next one`);
-    const isLetGo = async () => (await stage.model.newest("slow"))?.outcome === "abandoned";
-    await until("the agent to hang up on the model", 5_000, isLetGo);
+    const isLetGo = async () => (await testbed.model.newest("slow"))?.outcome === "abandoned";
+    await until("the agent to close its request to the model", isLetGo, 5_000);
     return stopReason === "cancelled" ? undefined : `the turn ends with \`${stopReason}\`, not \`cancelled\``;
   },
 };

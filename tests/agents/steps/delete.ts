@@ -1,5 +1,5 @@
+import { startConversation, startSlowTurn } from "../harness/conversation.ts";
 import { descendantsOf, marked, type Process, survivors } from "../harness/processes.ts";
-import { startSlowTurn, startTalk } from "../harness/talk.ts";
 import type { Step } from "./step.ts";
 
 /** Unusual, so that it is easily told from anything else. */
@@ -10,32 +10,32 @@ export const remove: Step = {
   shows:
     "DELETE in the middle of a turn, with a daemon left behind by a tool: when it is answered, no process of the agent is left, whoever its parent was.",
   limitMs: 120_000,
-  async run(stage) {
-    await stage.leave();
+  async run(testbed) {
+    await testbed.leave();
     // A command that the client ran would be the client's own.
-    const client = stage.newClient("nothing");
+    const client = testbed.newClient("nothing");
     await client.connect();
-    const talk = await startTalk(stage, client);
-    await talk.turn(`shell setsid ${SLEEP} > /dev/null 2>&1 < /dev/null & echo started`);
-    await startSlowTurn(stage, talk, 60);
-    const family = await descendantsOf(stage.server.pid);
-    const known = await marked(stage.surroundings.mark);
+    const conversation = await startConversation(testbed, client);
+    await conversation.turn(`shell setsid ${SLEEP} > /dev/null 2>&1 < /dev/null & echo started`);
+    await startSlowTurn(testbed, conversation, 60);
+    const family = await descendantsOf(testbed.server.pid);
+    const known = await marked(testbed.environment.mark);
     if (family.length === 0) throw new Error("the server has no processes below it to begin with");
     const began = performance.now();
     await client.dispose();
     const tookMs = performance.now() - began;
-    const server = (process: Process): boolean => process.pid === stage.server.pid;
+    const server = (process: Process): boolean => process.pid === testbed.server.pid;
     const left = [
       ...(await survivors(family)),
-      ...(await descendantsOf(stage.server.pid)),
+      ...(await descendantsOf(testbed.server.pid)),
       ...(await survivors(known.filter((process) => !server(process)))),
-      ...(await marked(stage.surroundings.mark)).filter((process) => !server(process)),
+      ...(await marked(testbed.environment.mark)).filter((process) => !server(process)),
     ];
     if (left.length > 0) {
       const names = new Set(left.map(({ pid, name, isZombie }) => `${name} (${pid}${isZombie ? ", zombie" : ""})`));
       throw new Error(`still there: ${[...names].join(", ")}`);
     }
-    const instances = await stage.instances();
+    const instances = await testbed.instances();
     if (instances.length > 0) throw new Error(`still listed: ${instances.map(({ serverId }) => serverId).join(", ")}`);
     return `${family.length} processes, gone in ${(tookMs / 1000).toFixed(1)} s`;
   },

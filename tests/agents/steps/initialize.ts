@@ -4,12 +4,12 @@ export const initialize: Step = {
   name: "initialize",
   shows: "An installed agent starts and answers `initialize` with protocol version 1 and its abilities.",
   limitMs: 60_000,
-  async run(stage) {
+  async run(testbed) {
     const began = performance.now();
-    const client = await stage.client();
-    stage.measured.startMs = performance.now() - began;
+    const client = await testbed.client();
+    testbed.measurements.startMs = performance.now() - began;
     const serverId = client.connection?.serverId ?? "";
-    const messages = stage.journal.messages(serverId);
+    const messages = testbed.journal.messages(serverId);
     const answer = messages.find(({ type, message }) => type === "message" && message.result !== undefined);
     const { protocolVersion } = (answer?.message.result ?? {}) as { protocolVersion?: unknown };
     if (protocolVersion !== 1) throw new Error(`it answered with protocol version ${protocolVersion}`);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { HttpError } from "../harness/sdk.ts";
-import type { Stage } from "../harness/stage.ts";
+import type { Testbed } from "../harness/testbed.ts";
 import type { Step } from "./step.ts";
 
 /** Package registries now and then offer a package before its dependencies. */
@@ -11,23 +11,23 @@ export const install: Step = {
   name: "install",
   shows: "The first POST installs the agent through the product's installer, starts it, and is answered.",
   limitMs: 300_000,
-  async run(stage) {
-    const client = stage.newClient("nothing");
+  async run(testbed) {
+    const client = testbed.newClient("nothing");
     let tries = 0;
     for (;;) {
       tries += 1;
       const began = performance.now();
       try {
         await client.connect();
-        stage.measured.installMs = performance.now() - began;
+        testbed.measurements.installMs = performance.now() - began;
         break;
       } catch (error) {
         if (tries === TRIES || !(error instanceof HttpError) || error.code !== "install_failed") throw error;
       }
     }
-    stage.measured.installBytes = await sizeOf(stage);
-    const { installed, version, verified, source } = await client.agents.get(stage.agent.id);
-    if (version !== undefined) stage.measured.version = version;
+    testbed.measurements.installBytes = await sizeOf(testbed);
+    const { installed, version, verified, source } = await client.agents.get(testbed.agent.id);
+    if (version !== undefined) testbed.measurements.version = version;
     await client.dispose();
     if (!installed || verified !== "ok" || source !== "fallback") {
       throw new Error(`installed ${installed}, verified ${verified}, from ${source}`);
@@ -37,7 +37,7 @@ export const install: Step = {
 };
 
 /** What the install takes on the disk, private runtimes included. */
-async function sizeOf({ surroundings }: Stage): Promise<number> {
-  const { stdout } = await promisify(execFile)("du", ["-sk", surroundings.data]);
+async function sizeOf({ environment }: Testbed): Promise<number> {
+  const { stdout } = await promisify(execFile)("du", ["-sk", environment.data]);
   return Number.parseInt(stdout, 10) * 1024;
 }

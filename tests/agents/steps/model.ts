@@ -1,16 +1,16 @@
+import { startConversation } from "../harness/conversation.ts";
 import { NotOffered } from "../harness/outcome.ts";
-import { startTalk } from "../harness/talk.ts";
 import type { Step } from "./step.ts";
 
 export const model: Step = {
   name: "model",
   shows: "A session is switched to another of the models it offers, and the next request names another model.",
   limitMs: 120_000,
-  async run(stage) {
-    const talk = await startTalk(stage);
-    const { models, model: first, id } = talk.session;
+  async run(testbed) {
+    const conversation = await startConversation(testbed);
+    const { models, model: first, id } = conversation.session;
     if (models.length === 0) throw new NotOffered("no models");
-    await talk.alive("with the first model");
+    await conversation.expectEcho("with the first model");
     const named = await requested();
     // Those of the recipe first: others may be of a provider that cannot be reached.
     const isOurs = ({ id: name }: { readonly id: string }): number => Number(name.toLowerCase().includes("scripted"));
@@ -18,15 +18,15 @@ export const model: Step = {
     if (others.length === 0) throw new NotOffered(`only the model \`${first ?? models[0]?.id}\``);
     // Some names stand for the same model; one of the first few is another.
     for (const other of others.slice(0, 4)) {
-      await talk.client.setSessionModel(id, other.id);
-      await talk.alive(`with ${other.id}`);
+      await conversation.client.setSessionModel(id, other.id);
+      await conversation.expectEcho(`with ${other.id}`);
       const now = await requested();
       if (now !== named) return `\`${first}\` to \`${other.id}\` (the request names \`${now}\`), of ${models.length}`;
     }
     throw new Error(`the requests go on naming ${named}, whatever was set`);
 
     async function requested(): Promise<string | undefined> {
-      return (await stage.model.newest("say"))?.model;
+      return (await testbed.model.newest("say"))?.model;
     }
   },
 };

@@ -1,28 +1,28 @@
-import { startSlowTurn, startTalk, TURN_MS } from "../harness/talk.ts";
-import { within } from "../harness/waiting.ts";
+import { within } from "../../../packages/testing/until.ts";
+import { startConversation, startSlowTurn, TURN_MS } from "../harness/conversation.ts";
 import type { Step } from "./step.ts";
 
 export const sessions: Step = {
   name: "sessions",
   shows: "Two sessions on one instance work at the same time, and each hears its own words only.",
   limitMs: 120_000,
-  async run(stage) {
-    const slow = await startTalk(stage);
-    const quick = await startTalk(stage);
+  async run(testbed) {
+    const slow = await startConversation(testbed);
+    const quick = await startConversation(testbed);
     if (slow.session.id === quick.session.id) throw new Error("both have the same id");
-    const { result } = await startSlowTurn(stage, slow, 4);
+    const { result } = await startSlowTurn(testbed, slow, 4);
     let isOver = false;
     result
       .finally(() => {
         isOver = true;
       })
       .catch(() => {});
-    await quick.alive("quick words");
+    await quick.expectEcho("quick words");
     const overtook = !isOver;
     const { text } = await within("the end of the slow turn", TURN_MS, result);
     if (!text.includes("word40")) throw new Error(`the slow session said "${text.slice(-200)}"`);
-    if (slow.said.join("").includes("quick words")) throw new Error("the slow session heard the quick one's words");
-    if (/word\d/.test(quick.said.join(""))) throw new Error(`the quick session heard: ${quick.said.join("")}`);
+    if (slow.chunks.join("").includes("quick words")) throw new Error("the slow session heard the quick one's words");
+    if (/word\d/.test(quick.chunks.join(""))) throw new Error(`the quick session heard: ${quick.chunks.join("")}`);
     return overtook ? undefined : "one turn waits for the other";
   },
 };

@@ -1,6 +1,6 @@
 /** What a step is. */
 
-import type { Stage } from "../harness/stage.ts";
+import type { Testbed } from "../harness/testbed.ts";
 
 /** The steps, in the order in which they are made. */
 export const STEP_NAMES = [
@@ -34,5 +34,5 @@ export interface Step {
   readonly limitMs: number;
   /** Throws when it fails; `NotOffered` when the agent does not offer it. What it returns is worth telling. */
   // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to tell
-  run(stage: Stage): Promise<string | void>;
+  run(testbed: Testbed): Promise<string | void>;
 }

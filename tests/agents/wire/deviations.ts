@@ -30,18 +30,18 @@ export function deviationsOf(entries: readonly Entry[]): readonly Deviation[] {
     if (message.method !== undefined) {
       const isRequest = message.id !== undefined;
       if (isRequest) asked.set(keyOf(by), message.method);
-      judge(by, message.method, isRequest ? "request" : "notification", message.params, note);
+      checkMessage(by, message.method, isRequest ? "request" : "notification", message.params, note);
       continue;
     }
     const method = asked.get(keyOf(other));
     if (method === undefined) note(by, `answers a request that nobody made (id \`${JSON.stringify(message.id)}\`)`);
-    else if (message.error === undefined) judge(by, method, "response", message.result, note);
+    else if (message.error === undefined) checkMessage(by, method, "response", message.result, note);
     else if (!isError(message.error)) note(by, `\`${method}\`: an error without a code and a message`);
   }
   return [...found.values()].sort((one, two) => one.text.localeCompare(two.text));
 }
 
-function judge(
+function checkMessage(
   by: Deviation["by"],
   method: string,
   part: Part,

@@ -23,7 +23,9 @@ export interface Journal {
   readonly entries: readonly Entry[];
   /** What was said on one instance, from an entry on. */
   messages(serverId: string, from?: number): readonly { readonly type: Entry["type"]; readonly message: Message }[];
-  /** What the journal itself failed with. */
+  /** True once the journal has every entry of every instance: it has seen each of them close. */
+  isComplete(): boolean;
+  /** The error that ended the journal. */
   failure(): unknown;
   stop(): void;
 }
@@ -33,6 +35,7 @@ const KEPT: readonly string[] = ["message", "sent", "unparsed", "exit", "gap", "
 /** Watches all instances of a server, those to come included. */
 export function openJournal(server: { readonly url: string; readonly token: string }): Journal {
   const entries: Entry[] = [];
+  const open = new Set<string>();
   const stopping = new AbortController();
   let failure: unknown;
   const events = watchAcpServers(`${server.url}/v1/acp`, {
@@ -41,7 +44,11 @@ export function openJournal(server: { readonly url: string; readonly token: stri
     signal: stopping.signal,
   });
   const read = async (): Promise<void> => {
-    for await (const event of events) if (isKept(event)) entries.push(event as Entry);
+    for await (const event of events) {
+      if (event.type === "opened") open.add(event.data.serverId);
+      else if (event.type === "closed") open.delete(event.data.serverId);
+      else if (isKept(event)) entries.push(event as Entry);
+    }
   };
   read().catch((error: unknown) => {
     failure = error;
@@ -53,6 +60,7 @@ export function openJournal(server: { readonly url: string; readonly token: stri
         .slice(from)
         .filter((entry) => entry.serverId === serverId && (entry.type === "message" || entry.type === "sent"))
         .map(({ type, data }) => ({ type, message: data as Message })),
+    isComplete: () => open.size === 0,
     failure: () => failure,
     stop: () => stopping.abort(),
   };

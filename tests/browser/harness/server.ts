@@ -1,17 +1,12 @@
 /** The built server, with a scratch folder of its own, and a client beside the browser. */
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
+import { startProgram } from "../../../packages/testing/program.ts";
 
-/** The server under test. */
-export const BINARY =
-  process.env.SANDBOX_AGENT_BINARY ?? fileURLToPath(new URL("../../../target/debug/sandbox-agent", import.meta.url));
-const START_MS = 20_000;
-const STOP_MS = 15_000;
+export { BINARY } from "../../../packages/testing/program.ts";
 
 export interface Server {
   readonly base: string;
@@ -53,15 +48,15 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   await writeFile(empty, JSON.stringify({ version: "1", agents: [] }));
   const folders = ["--data-dir", join(folder, "data"), "--workspace", workspace];
   const allowed = options.allowedOrigin === undefined ? [] : ["--cors-allow-origin", options.allowedOrigin];
-  const child = spawn(BINARY, ["server", "--port", "0", ...folders, ...allowed, ...(options.flags ?? [])], {
+  const program = await startProgram({
+    args: ["server", "--port", "0", ...folders, ...allowed, ...(options.flags ?? [])],
     env: {
       ...clean,
       ...(options.token && { SANDBOX_AGENT_TOKEN: options.token }),
       SANDBOX_AGENT_ACP_REGISTRY_URL: options.registry ?? pathToFileURL(empty).href,
     },
-    stdio: ["ignore", "pipe", "ignore"],
   });
-  const base = await listening(child);
+  const base = program.url;
   const headers = {
     "Content-Type": "application/json",
     ...(options.token && { Authorization: `Bearer ${options.token}` }),
@@ -91,38 +86,10 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       return ((await response.json()) as { servers: Listed[] }).servers;
     },
     async stop() {
-      await ended(child);
+      await program.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-function listening(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${BINARY} did not start`)), START_MS);
-    const output = child.stdout;
-    if (!output) throw new Error("the server has no output");
-    createInterface(output).on("line", (line) => {
-      const address = /^listening on (\S+)$/.exec(line)?.[1];
-      if (address === undefined) return;
-      clearTimeout(timer);
-      resolve(address);
-    });
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`${BINARY} exited with ${code}`)));
-  });
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) return resolve();
-    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
-    child.once("exit", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-    child.kill("SIGTERM");
-  });
 }
 
 /** Starts an instance as another client would, with a session in it. */

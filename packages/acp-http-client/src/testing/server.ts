@@ -1,71 +1,39 @@
-/** The real server for tests: the built binary on a free port, with its own data, gone when the test is. */
+/** The server under test, with a data directory of its own. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { startProgram } from "../../../testing/program.ts";
 
 /** A running server. */
 export interface TestServer {
-  /** Where it listens, without a slash at the end. */
+  /** Its base URL, without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** Ends it as an operator would, and waits. */
+  /** Shuts the server down with SIGTERM, and waits until it has exited. */
   stop(): Promise<void>;
-  /** Ends it without a word, and waits. */
+  /** Kills the server with SIGKILL, and waits until it has exited. */
   kill(): Promise<void>;
 }
 
-/** What to start. */
+/** How to start a server. */
 export interface ServerOptions {
+  /** Default: any free port. */
   readonly port?: number;
-  /** Arguments behind `server`. */
+  /** Arguments after `server`. */
   readonly args?: readonly string[];
-}
-
-/** The binary under test. */
-export function serverBinary(): string {
-  const built = fileURLToPath(new URL("../../../../target/debug/sandbox-agent", import.meta.url));
-  const binary = process.env.SANDBOX_AGENT_BINARY ?? built;
-  if (existsSync(binary)) return binary;
-  throw new Error(
-    `There is no server at ${binary}. Build it with \`cargo build -p sandbox-agent\`, or name one in SANDBOX_AGENT_BINARY.`,
-  );
 }
 
 /** Starts a server and waits until it listens. */
 export async function startServer({ port = 0, args = ["--no-token"] }: ServerOptions = {}): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), "acp-http-client-"));
-  const child = spawn(serverBinary(), ["server", "--port", String(port), "--data-dir", data, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
+  const { url, stop } = await startProgram({
+    args: ["server", "--port", String(port), "--data-dir", data, ...args],
     env: { ...process.env, SANDBOX_AGENT_LOG: "warn" },
   });
-  const url = await listening(child);
   const end = async (signal: NodeJS.Signals): Promise<void> => {
-    const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill(signal);
-      await gone;
-    }
+    await stop(signal);
     await rm(data, { recursive: true, force: true });
   };
   return { url, port: Number(new URL(url).port), stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
-}
-
-function listening(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let [output, errors] = ["", ""];
-    child.stderr?.on("data", (chunk: Buffer) => {
-      errors += chunk.toString();
-    });
-    child.stdout?.on("data", (chunk: Buffer) => {
-      output += chunk.toString();
-      const found = /listening on (\S+)/.exec(output)?.[1];
-      if (found) resolve(found.replace(/\/$/, ""));
-    });
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${errors}`)));
-  });
 }

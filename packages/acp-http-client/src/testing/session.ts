@@ -44,15 +44,6 @@ export function prompt({ connection }: TestClient, sessionId: string, text: stri
   return connection.agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: "text", text }] });
 }
 
-/** Waits until something holds; fails with the description after the deadline. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 let count = 0;
 
 /** An endpoint that no other test uses. */

@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { until } from "../../../testing/until.ts";
 import { makeFolder } from "./folder.ts";
-import { until } from "./until.ts";
 
 /** A running server. */
 export interface PostgresServer {

@@ -1,16 +1,13 @@
 /** A real server for tests: the built binary on a free port, with the mock agent in it. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
 import { onTestFinished } from "vitest";
+import { type Program, startProgram } from "../../../testing/program.ts";
 import type { SandboxAgentClientOptions } from "../client/options.ts";
 import { SandboxAgentClient } from "../client.ts";
 import { temporaryFolder } from "./folder.ts";
 
-/** The built server. */
-export const BINARY =
-  process.env.SANDBOX_AGENT_BIN ?? fileURLToPath(new URL("../../../../target/debug/sandbox-agent", import.meta.url));
+export { BINARY } from "../../../testing/program.ts";
 
 /** A running server. */
 export interface TestServer {
@@ -38,50 +35,29 @@ const TOKEN = "test-token";
 /** Starts a server that is stopped when the test has finished. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { args = [], env = {}, isOpen = false } = options;
-  if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: build the server first`);
   const folder = await temporaryFolder();
-  let child: ChildProcess;
-  const launch = async (port: string): Promise<string> => {
-    child = spawn(BINARY, ["server", "--port", port, "--data-dir", `${folder}/.data`, ...args], {
+  const launch = (port: string): Promise<Program> =>
+    startProgram({
+      args: ["server", "--port", port, "--data-dir", `${folder}/.data`, ...args],
       cwd: folder,
       env: { ...process.env, ...env, SANDBOX_AGENT_TOKEN: isOpen ? "" : TOKEN },
-      stdio: ["ignore", "pipe", "ignore"],
     });
-    return ready(child);
-  };
-  const baseUrl = await launch("0");
-  const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once("exit", resolve));
-    child.kill(signal);
-    await gone;
-  };
-  onTestFinished(() => stop());
+  let program = await launch("0");
+  const { url } = program;
+  onTestFinished(() => program.stop());
   return {
-    baseUrl,
+    baseUrl: url,
     token: TOKEN,
     folder,
     get process() {
-      return child;
+      return program.process;
     },
-    stop,
+    stop: (signal) => program.stop(signal),
     async restart() {
-      await stop("SIGKILL");
-      await launch(new URL(baseUrl).port);
+      await program.stop("SIGKILL");
+      program = await launch(new URL(url).port);
     },
   };
-}
-
-function ready(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let out = "";
-    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      out += text;
-      const url = /^listening on (http:\/\/\S+)$/m.exec(out)?.[1];
-      if (url) resolve(url);
-    });
-  });
 }
 
 /** A client of the mock agent that is disposed of when the test has finished. */

@@ -2,11 +2,11 @@
 
 import type { Report } from "./run.ts";
 
-/** The surprises of a run, in words; none when all is as expected. */
-export function surprises(reports: readonly Report[]): readonly string[] {
+/** The unexpectedFailures of a run, in words; none when all is as expected. */
+export function unexpectedFailures(reports: readonly Report[]): readonly string[] {
   return reports.flatMap(({ agent, outcomes, deviations }) => {
     const failed = [...outcomes].flatMap(([name, outcome]) =>
-      outcome.kind === "failed" && agent.known?.[name] === undefined
+      outcome.kind === "failed" && agent.knownFailures?.[name] === undefined
         ? [`${agent.id}: ${name} failed: ${outcome.reason}`]
         : [],
     );

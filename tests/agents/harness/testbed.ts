@@ -1,11 +1,11 @@
-/** One agent on stage: a server with nothing installed, a model, a client, and an ear on the wire. */
+/** One agent on testbed: a server with nothing installed, a model, a client, and an ear on the wire. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CuttingProxy, startCuttingProxy } from "../../../packages/sandbox-agent/src/testing/cutting-proxy.ts";
 import type { Agent } from "../agents/agent.ts";
 import { type Journal, openJournal } from "../wire/journal.ts";
-import { prepare, type Surroundings } from "./environment.ts";
+import { type AgentEnvironment, prepare } from "./environment.ts";
 import { type Model, startModel } from "./model.ts";
 import { startProgram } from "./programs.ts";
 import { SandboxAgentClient } from "./sdk.ts";
@@ -13,8 +13,8 @@ import { localTerminals } from "./terminals.ts";
 
 const TOKEN = "agent-matrix";
 
-/** What was measured on the way. */
-export interface Measured {
+/** What was measurements on the way. */
+export interface Measurements {
   version?: string;
   installMs?: number;
   installBytes?: number;
@@ -33,15 +33,15 @@ export interface Instance {
 export type Offers = "nothing" | "files and terminals";
 
 /** What steps work with. */
-export interface Stage {
+export interface Testbed {
   readonly agent: Agent;
-  readonly surroundings: Surroundings;
+  readonly environment: AgentEnvironment;
   readonly server: { readonly url: string; readonly token: string; readonly pid: number };
   readonly model: Model;
   /** Between every client and the server. */
   readonly proxy: CuttingProxy;
   readonly journal: Journal;
-  readonly measured: Measured;
+  readonly measurements: Measurements;
   /** The client that steps share. After a step that failed it is another one, on another instance. */
   client(): Promise<SandboxAgentClient>;
   /** A client of an instance of its own, not yet connected. */
@@ -53,16 +53,16 @@ export interface Stage {
 }
 
 /** What becomes of an agent's folders: kept, they also get the journals of wire and model, to look into. */
-export type Litter = "removed" | "kept";
+export type Cleanup = "remove" | "keep";
 
-/** Sets the stage. */
-export async function openStage(agent: Agent, litter: Litter): Promise<Stage> {
+/** Sets the testbed. */
+export async function openTestbed(agent: Agent, cleanup: Cleanup): Promise<Testbed> {
   const closers: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
     while (closers.length > 0) await closers.pop()?.();
   };
   try {
-    return await setUp(agent, litter, closers, close);
+    return await setUp(agent, cleanup, closers, close);
   } catch (error) {
     await close();
     throw error;
@@ -71,17 +71,17 @@ export async function openStage(agent: Agent, litter: Litter): Promise<Stage> {
 
 async function setUp(
   agent: Agent,
-  litter: Litter,
+  cleanup: Cleanup,
   closers: (() => unknown)[],
   close: () => Promise<void>,
-): Promise<Stage> {
+): Promise<Testbed> {
   const model = await startModel();
   closers.push(model.stop);
   const recipe = await model.recipe(agent.id);
   if (!recipe && agent.hasRecipe !== false) throw new Error(`the model has no recipe for ${agent.id}`);
-  const surroundings = await prepare(agent.id, recipe ?? { agent: agent.id, environment: [], files: [] });
-  if (litter === "removed") closers.push(surroundings.remove);
-  const { workspace, data, env, log } = surroundings;
+  const environment = await prepare(agent.id, recipe ?? { agent: agent.id, environment: [], files: [] });
+  if (cleanup === "remove") closers.push(environment.remove);
+  const { workspace, data, env, log } = environment;
   const args = ["server", "--port", "0", "--workspace", workspace, "--data-dir", data];
   const program = await startProgram({ args, env: { ...env, SANDBOX_AGENT_TOKEN: TOKEN }, directory: workspace, log });
   closers.push(program.stop);
@@ -90,11 +90,11 @@ async function setUp(
   closers.push(proxy.stop);
   const journal = openJournal(server);
   closers.push(journal.stop);
-  if (litter === "kept") closers.push(() => save(surroundings.folder, journal, model));
+  if (cleanup === "keep") closers.push(() => save(environment.folder, journal, model));
 
   let count = 0;
   let shared: SandboxAgentClient | undefined;
-  const newClient: Stage["newClient"] = (offers) => {
+  const newClient: Testbed["newClient"] = (offers) => {
     count += 1;
     return new SandboxAgentClient({
       baseUrl: proxy.baseUrl,
@@ -114,12 +114,12 @@ async function setUp(
   closers.push(leave);
   return {
     agent,
-    surroundings,
+    environment,
     server,
     model,
     proxy,
     journal,
-    measured: {},
+    measurements: {},
     newClient,
     leave,
     close,
@@ -144,6 +144,6 @@ async function save(folder: string, { entries }: Journal, model: Model): Promise
 }
 
 /** A path in the workspace, absolute as most agents want it. */
-export function pathIn(stage: Stage, name: string): string {
-  return join(stage.surroundings.workspace, name);
+export function pathIn(testbed: Testbed, name: string): string {
+  return join(testbed.environment.workspace, name);
 }

@@ -1,6 +1,6 @@
-/** Random numbers that are the same in every run. */
+/** Reproducible random numbers, so that a failing test can be run again. */
 
-/** Numbers in [0, 1) that follow from the seed alone. */
+/** Numbers in [0, 1), determined by the seed. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -11,10 +11,10 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** A copy in random order. */
+/** A shuffled copy. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items
-    .map((item) => ({ item, place: random() }))
-    .sort((one, other) => one.place - other.place)
+    .map((item) => ({ item, rank: random() }))
+    .sort((one, other) => one.rank - other.rank)
     .map(({ item }) => item);
 }
