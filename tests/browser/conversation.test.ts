@@ -26,7 +26,7 @@ test("an agent is started and its answer streams in, rendered", async () => {
   await browser.say("markdown");
   await browser.until("document.querySelector('.markdown table') && document.querySelector('.markdown h1')");
   assert.equal(await browser.evaluate("document.querySelector('.markdown h1').innerText"), "A heading");
-  await browser.until("document.querySelector('.markdown .hljs-keyword')");
+  await browser.until("document.querySelector('.markdown .token.keyword')");
   await browser.until(idle);
   await browser.picture("conversation-markdown");
 });

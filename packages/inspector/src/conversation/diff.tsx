@@ -1,9 +1,10 @@
 /** What changed in a file, line by line, with some lines around it. */
 
+import type { Language } from "@codemirror/language";
 import { structuredPatch } from "diff";
 import { useMemo } from "react";
-import { Tokens } from "../text/coloured.tsx";
-import { languageOf, type Token, tokenLines } from "../text/highlight.ts";
+import { languageOfFile, type Token, tokenLines } from "../text/highlight.ts";
+import { Tokens, useLanguage } from "../text/highlighted.tsx";
 
 interface Props {
   readonly path: string;
@@ -23,7 +24,11 @@ interface DiffLine {
 }
 
 export default function Diff({ path, before, after }: Props): React.ReactNode {
-  const { lines, counts } = useMemo(() => changesOf({ path, before, after }), [path, before, after]);
+  const language = useLanguage(languageOfFile(path));
+  const { lines, counts } = useMemo(
+    () => changesOf({ path, before, after }, language),
+    [path, before, after, language],
+  );
   return (
     <figure className="diff">
       <figcaption>
@@ -45,8 +50,10 @@ export default function Diff({ path, before, after }: Props): React.ReactNode {
   );
 }
 
-function changesOf({ path, before, after }: Props): { lines: readonly DiffLine[]; counts: string } {
-  const language = languageOf(path);
+function changesOf(
+  { path, before, after }: Props,
+  language: Language | undefined,
+): { lines: readonly DiffLine[]; counts: string } {
   const options = { context: 3, timeout: PATIENCE_MS };
   const hunks = structuredPatch(path, path, before, after, "", "", options)?.hunks ?? [whole(before, after)];
   const [old, now] = [tokenLines(before, language), tokenLines(after, language)];
@@ -58,7 +65,7 @@ function changesOf({ path, before, after }: Props): { lines: readonly DiffLine[]
       const sign = line[0] ?? " ";
       if (sign === "\\") continue;
       const number = sign === "-" ? oldAt : newAt;
-      const tokens = (sign === "-" ? old[oldAt - 1] : now[newAt - 1]) ?? [{ text: line.slice(1), look: "" }];
+      const tokens = (sign === "-" ? old[oldAt - 1] : now[newAt - 1]) ?? [{ text: line.slice(1), kinds: "" }];
       lines.push({ sign, number, tokens });
       if (sign !== "+") oldAt += 1;
       if (sign !== "-") newAt += 1;

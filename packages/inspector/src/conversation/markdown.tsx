@@ -5,9 +5,8 @@
 
 import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
-import rehypeHighlight from "rehype-highlight";
 import remarkGfm from "remark-gfm";
-import { LANGUAGES } from "../text/highlight.ts";
+import { CodeText } from "../text/code.tsx";
 
 const COMPONENTS: Components = {
   a: ({ href, children }) => (
@@ -20,6 +19,15 @@ const COMPONENTS: Components = {
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">
       {alt || "image"}
     </a>
+  ),
+  code: ({ className, children }) => (
+    <code className={className}>
+      {typeof children === "string" ? (
+        <CodeText text={children} language={/\blanguage-(\S+)/.exec(className ?? "")?.[1]} />
+      ) : (
+        children
+      )}
+    </code>
   ),
   pre: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
@@ -34,14 +42,10 @@ const COMPONENTS: Components = {
 };
 
 const REMARK = [remarkGfm];
-const REHYPE = [[rehypeHighlight, { detect: false, languages: LANGUAGES }]] satisfies React.ComponentProps<
-  typeof ReactMarkdown
->["rehypePlugins"];
-
 const Markdown = memo(function Markdown({ text }: { readonly text: string }): React.ReactNode {
   return (
     <div className="markdown">
-      <ReactMarkdown remarkPlugins={REMARK} rehypePlugins={REHYPE} components={COMPONENTS}>
+      <ReactMarkdown remarkPlugins={REMARK} components={COMPONENTS}>
         {text}
       </ReactMarkdown>
     </div>

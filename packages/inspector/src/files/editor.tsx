@@ -4,14 +4,14 @@
  */
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { bracketMatching, indentOnInput, LanguageDescription, syntaxHighlighting } from "@codemirror/language";
-import { languages } from "@codemirror/language-data";
+import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
+import { languageOfFile } from "../text/highlight.ts";
 import { nameOf, separatorOf } from "./content.ts";
-import { COLOURS, LOOK } from "./editor-look.ts";
+import { HIGHLIGHTING, THEME } from "./editor-theme.ts";
 
 interface Props {
   readonly path: string;
@@ -56,7 +56,7 @@ export default function Editor({ path, text, draft, onChange, onSave }: Props): 
     const made = new EditorView({ root, parent: root, state: EditorState.create({ doc: draft, extensions }) });
     view.current = made;
     let isCurrent = true;
-    const described = LanguageDescription.matchFilename(languages, nameOf(path));
+    const described = languageOfFile(path);
     void described?.load().then((support) => {
       if (isCurrent) made.dispatch({ effects: language.reconfigure(support) });
     });
@@ -93,8 +93,8 @@ const typingOver = EditorView.domEventHandlers({
 
 function setup(path: string, text: string): readonly Extension[] {
   return [
-    LOOK,
-    syntaxHighlighting(COLOURS),
+    THEME,
+    syntaxHighlighting(HIGHLIGHTING),
     lineNumbers(),
     history(),
     highlightSpecialChars(),

@@ -1,26 +1,31 @@
-/** Code in a box, coloured as soon as the library for that is there. */
+/** Code, highlighted as soon as the grammar is loaded and plain until then. */
 
 import { lazy, Suspense } from "react";
 
-const Coloured = lazy(() => import("./coloured.tsx"));
+const Highlighted = lazy(() => import("./highlighted.tsx"));
 
-interface Props {
+interface CodeTextProps {
   readonly text: string;
+  /** A language's name, alias or file extension; `undefined` for plain text. */
   readonly language: string | undefined;
-  readonly className?: string;
 }
 
-export function Code({ text, language, className = "" }: Props): React.ReactNode {
+/** Code without a box around it. */
+export function CodeText({ text, language }: CodeTextProps): React.ReactNode {
+  if (language === undefined) return text;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <Suspense fallback={text}>
+      <Highlighted text={text} language={language} />
+    </Suspense>
+  );
+}
+
+/** Code in a box. */
+export function Code({ className = "", ...code }: CodeTextProps & { readonly className?: string }): React.ReactNode {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
     <pre className={className} tabIndex={0}>
-      {language === undefined ? (
-        text
-      ) : (
-        <Suspense fallback={text}>
-          <Coloured text={text} language={language} />
-        </Suspense>
-      )}
+      <CodeText {...code} />
     </pre>
   );
 }

@@ -1,60 +1,45 @@
-/** Code as lines of coloured words. Pure; the library knows the languages. */
+/** Splits code into lines of tokens, by the editor's grammars. */
 
-import { common, createLowlight } from "lowlight";
-import "../style/highlight.css";
+import { type Language, LanguageDescription } from "@codemirror/language";
+import { languages } from "@codemirror/language-data";
+import { highlightCode, tagHighlighter } from "@lezer/highlight";
+import { TOKEN_STYLES } from "./token-styles.ts";
 
-/** The languages; those that are in use in most projects. */
-export const LANGUAGES = common;
-const lowlight = createLowlight(LANGUAGES);
-/** Longer code than this is left plain, since to colour it would hold up the page. */
+/** Longer code is not highlighted: parsing it would block the page. */
 const LIMIT = 40_000;
 
-/** Some words of one look. */
+/** A piece of code of one kind. */
 export interface Token {
   readonly text: string;
-  /** Names of classes; empty for plain text. */
-  readonly look: string;
+  /** Keys of {@link TOKEN_STYLES}, separated by spaces; empty for plain text. */
+  readonly kinds: string;
 }
 
-/** The language of a file, by its name; `undefined` where it is not known. */
-export function languageOf(path: string): string | undefined {
-  const name = path.split("/").at(-1)?.toLowerCase() ?? "";
-  const ending = name.includes(".") ? (name.split(".").at(-1) ?? "") : name;
-  return lowlight.registered(ending) ? ending : undefined;
+const highlighter = tagHighlighter(Object.entries(TOKEN_STYLES).map(([kind, { tag }]) => ({ tag, class: kind })));
+
+/** The language with this name, alias or file extension. */
+export function findLanguage(name: string): LanguageDescription | undefined {
+  const named = LanguageDescription.matchLanguageName(languages, name, false);
+  return named ?? LanguageDescription.matchFilename(languages, `file.${name}`) ?? undefined;
 }
 
-/** Code in lines, without their ends. */
-export function tokenLines(text: string, language: string | undefined): readonly (readonly Token[])[] {
-  const lines: Token[][] = [[]];
-  const add = (part: string, look: string): void => {
-    for (const [index, line] of part.split("\n").entries()) {
-      if (index > 0) lines.push([]);
-      if (line !== "") lines.at(-1)?.push({ text: line, look });
-    }
-  };
-  const isKnown = language !== undefined && text.length <= LIMIT && lowlight.registered(language);
-  if (!isKnown) {
-    add(text, "");
-    return lines;
+/** The language of a file, by its name. */
+export function languageOfFile(path: string): LanguageDescription | undefined {
+  return LanguageDescription.matchFilename(languages, path.split("/").at(-1) ?? "") ?? undefined;
+}
+
+/** The lines of some code, without their line breaks. Plain text when the language is `undefined`. */
+export function tokenLines(text: string, language: Language | undefined): readonly (readonly Token[])[] {
+  if (language === undefined || text.length > LIMIT) {
+    return text.split("\n").map((line) => (line === "" ? [] : [{ text: line, kinds: "" }]));
   }
-  const walk = (nodes: readonly HighlightNode[], look: string): void => {
-    for (const node of nodes) {
-      if (node.type === "text") add(node.value, look);
-      if (node.type === "element") walk(node.children as readonly HighlightNode[], lookOf(node.properties.className));
-    }
-  };
-  walk(lowlight.highlight(language, text).children as readonly HighlightNode[], "");
+  const lines: Token[][] = [[]];
+  highlightCode(
+    text,
+    language.parser.parse(text),
+    highlighter,
+    (part, kinds) => lines.at(-1)?.push({ text: part, kinds }),
+    () => lines.push([]),
+  );
   return lines;
-}
-
-type HighlightNode =
-  | { readonly type: "text"; readonly value: string }
-  | {
-      readonly type: "element";
-      readonly properties: { readonly className?: unknown };
-      readonly children: readonly unknown[];
-    };
-
-function lookOf(names: unknown): string {
-  return Array.isArray(names) ? names.join(" ") : "";
 }

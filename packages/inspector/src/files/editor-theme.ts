@@ -1,10 +1,10 @@
-/** How the editor looks: the page's own colours, which reach into its shadow root as variables. */
+/** The editor's theme: the page's own colours, which reach into its shadow root as variables. */
 
 import { HighlightStyle } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
+import { TOKEN_STYLES } from "../text/token-styles.ts";
 
-export const LOOK = EditorView.theme({
+export const THEME = EditorView.theme({
   "&": { height: "100%", color: "var(--ink)", backgroundColor: "var(--paper)", fontSize: "0.85rem" },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
@@ -21,17 +21,6 @@ export const LOOK = EditorView.theme({
   ".cm-searchMatch": { backgroundColor: "var(--busy-soft)", outline: "1px solid var(--busy)" },
 });
 
-export const COLOURS = HighlightStyle.define([
-  { tag: [tags.comment, tags.meta], color: "var(--muted)", fontStyle: "italic" },
-  { tag: [tags.keyword, tags.bool, tags.null, tags.typeName, tags.modifier], color: "var(--code-keyword)" },
-  { tag: [tags.string, tags.regexp, tags.attributeValue, tags.inserted], color: "var(--good)" },
-  { tag: [tags.number, tags.atom, tags.escape], color: "var(--code-number)" },
-  {
-    tag: [tags.function(tags.variableName), tags.definition(tags.variableName), tags.propertyName, tags.tagName],
-    color: "var(--accent)",
-  },
-  { tag: [tags.heading, tags.strong], fontWeight: "bold" },
-  { tag: tags.emphasis, fontStyle: "italic" },
-  { tag: [tags.link, tags.url], color: "var(--accent)", textDecoration: "underline" },
-  { tag: [tags.deleted, tags.invalid], color: "var(--bad)" },
-]);
+export const HIGHLIGHTING = HighlightStyle.define(
+  Object.values(TOKEN_STYLES).map(({ tag, style }) => ({ tag, ...style })),
+);
