@@ -1,10 +1,10 @@
 /** The package in a real browser: built as an application would build it, against a server on another origin. */
 
 import { expect, it } from "vitest";
-import { browse, bundle, startSite } from "./testing/browser.ts";
+import { bundle, startSite, visit } from "./testing/browser.ts";
 import type { Visit } from "./testing/browser-page.ts";
 import { temporaryFolder } from "./testing/folder.ts";
-import type { PageResult } from "./testing/page-suite.ts";
+import type { PageResult } from "./testing/page-vitest.ts";
 import { startTestServer } from "./testing/server.ts";
 
 it("works in a browser, and a session goes on after the browser was closed", async () => {
@@ -12,7 +12,7 @@ it("works in a browser, and a session goes on after the browser was closed", asy
   const server = await startTestServer({ args: ["--cors-allow-origin", site.origin] });
   const profile = await temporaryFolder();
   const query = new URLSearchParams({ baseUrl: server.baseUrl, token: server.token });
-  const first = await browse(`${site.origin}/?${query}`, profile, site.next());
+  const first = await visit(`${site.origin}/?${query}`, profile, site.next());
   expect(first).toMatchObject({
     sessions: [],
     openedBy: "new",
@@ -21,16 +21,16 @@ it("works in a browser, and a session goes on after the browser was closed", asy
     permission: expect.stringContaining("allow-always"),
   });
   expect(first.events.map(([sequence]) => sequence)).toEqual(first.events.map((_, index) => index + 1));
-  const second = await browse(`${site.origin}/?${query}`, profile, site.next());
+  const second = await visit(`${site.origin}/?${query}`, profile, site.next());
   expect(second).toMatchObject({ sessions: ["in-the-browser"], openedBy: "replayed" });
   expect(second.text).toContain("kept in the browser");
   expect(second.events.length).toBeGreaterThan(first.events.length);
 }, 60_000);
 
 it("keeps what every store promises in the browser's own IndexedDB", async () => {
-  const scripts = await bundle("./store-page.ts", { vitest: "./page-suite.ts" });
+  const scripts = await bundle("./store-page.ts", { vitest: "./page-vitest.ts" });
   const site = await startSite<readonly PageResult[]>(scripts);
-  const results = await browse(site.origin, await temporaryFolder(), site.next());
+  const results = await visit(site.origin, await temporaryFolder(), site.next());
   expect(results.filter(({ failure }) => failure !== undefined)).toEqual([]);
   expect(results.length).toBeGreaterThanOrEqual(13);
 }, 60_000);

@@ -10,15 +10,15 @@ import {
 } from "./api/config.ts";
 import type { Files } from "./api/files.ts";
 import { type Health, readHealth } from "./api/health.ts";
-import type { ConnectionInfo } from "./client/abilities.ts";
-import type { PermissionDecision, PermissionHandler, QuestionHandler } from "./client/asks.ts";
+import type { PermissionDecision, PermissionHandler, QuestionHandler } from "./client/agent-requests.ts";
+import type { ConnectionInfo } from "./client/capabilities.ts";
 import { type ConnectionStatus, type Core, createCore } from "./client/core.ts";
 import { type EmbeddedOptions, type EmbeddedServer, startServer } from "./client/embedded.ts";
 import { now } from "./client/ids.ts";
 import type { Link } from "./client/link.ts";
 import { type History, type HistoryRange, history, listSessions, setMetadata } from "./client/listing.ts";
-import type { Live } from "./client/live.ts";
-import { forkSession, loadSession, newSession, resumeSession } from "./client/open.ts";
+import { forkSession, loadSession, newSession, resumeSession } from "./client/open-session.ts";
+import type { OpenSession } from "./client/open-sessions.ts";
 import type {
   ConnectOptions,
   LoadSessionOptions,
@@ -124,8 +124,8 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Signs in to the agent, by one of `connection.authMethods`. */
   async authenticate(methodId: string): Promise<void> {
-    const { wire } = await this.#core.ready();
-    await wire.request("authenticate", { methodId });
+    const { connection } = await this.#core.ready();
+    await connection.request("authenticate", { methodId });
   }
 
   // ---- sessions
@@ -152,8 +152,8 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Copies a session. */
   async forkSession(sessionId: string, options: { readonly title?: string } = {}): Promise<Session> {
-    const { link, live } = await this.#live(sessionId);
-    return forkSession(this.#core, link, live, options.title);
+    const { link, session } = await this.#session(sessionId);
+    return forkSession(this.#core, link, session, options.title);
   }
 
   /** All sessions: those of the store, and when there is a connection those that only the agent knows. */
@@ -163,29 +163,29 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Leaves a session while the agent works on. A client with the same `serverId` and store goes on with it later. */
   async detachSession(sessionId: string): Promise<void> {
-    const { link, live } = await this.#live(sessionId);
-    live.isDetached = true;
-    for (const leave of [...live.onDetach]) leave();
+    const { link, session } = await this.#session(sessionId);
+    session.isDetached = true;
+    for (const leave of [...session.onDetach]) leave();
     if (link.sessions.all().every(({ isDetached }) => isDetached)) await this.#core.detach();
   }
 
   /** Ends a session. Fine when it has ended already. */
   async terminateSession(sessionId: string): Promise<void> {
     const link = await this.#core.ready();
-    const live = link.sessions.find(sessionId);
-    if (!live) {
+    const session = link.sessions.find(sessionId);
+    if (!session) {
       await this.#core.recorder.flush();
       if (await this.#core.store.getSession(sessionId)) return;
       throw new NotFoundError("session", sessionId);
     }
-    await cancel(link, this.#core.asks, live);
+    await cancel(link, this.#core.agentRequests, session);
     if (link.info.abilities.close) {
-      await link.wire.request("session/close", { sessionId: live.record.agentSessionId });
+      await link.connection.request("session/close", { sessionId: session.record.agentSessionId });
     }
     const body = { type: "session.ended" as const, reason: "terminated", terminatedBy: "client" };
-    link.sessions.emit(live, body, { source: "client", synthetic: true });
-    link.sessions.update(live, { endedAt: now() });
-    link.sessions.remove(live);
+    link.sessions.emit(session, body, { source: "client", synthetic: true });
+    link.sessions.update(session, { endedAt: now() });
+    link.sessions.remove(session);
   }
 
   /** Changes what is kept with a session. `null` forgets a key. */
@@ -197,34 +197,34 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Gives the agent a prompt and waits until it is done. What it says meanwhile comes as events. */
   async prompt(sessionId: string, message: string | PromptMessage, options?: PromptOptions): Promise<TurnResult> {
-    const { link, live } = await this.#live(sessionId);
-    return prompt(link, this.#core.asks, live, message, options);
+    const { link, session } = await this.#session(sessionId);
+    return prompt(link, this.#core.agentRequests, session, message, options);
   }
 
   /** Cancels the turn that is on. The session stays. */
   async cancel(sessionId: string): Promise<void> {
-    const { link, live } = await this.#live(sessionId);
-    await cancel(link, this.#core.asks, live);
+    const { link, session } = await this.#session(sessionId);
+    await cancel(link, this.#core.agentRequests, session);
   }
 
   // ---- settings
 
   /** Sets a session's mode. */
   async setSessionMode(sessionId: string, mode: string): Promise<void> {
-    const { link, live } = await this.#live(sessionId);
-    await setMode(link, live, mode);
+    const { link, session } = await this.#session(sessionId);
+    await setMode(link, session, mode);
   }
 
   /** Sets a session's model. */
   async setSessionModel(sessionId: string, model: string): Promise<void> {
-    const { link, live } = await this.#live(sessionId);
-    await setModel(link, live, model);
+    const { link, session } = await this.#session(sessionId);
+    await setModel(link, session, model);
   }
 
   /** Sets one of a session's options. */
   async setSessionConfigOption(sessionId: string, optionId: string, value: string | boolean): Promise<void> {
-    const { link, live } = await this.#live(sessionId);
-    await setOption(link, live, optionId, value);
+    const { link, session } = await this.#session(sessionId);
+    await setOption(link, session, optionId, value);
   }
 
   /** The models of a session, or without one those that the server finds for the agent. */
@@ -235,8 +235,8 @@ export class SandboxAgentClient implements AsyncDisposable {
       const current = options.find(({ category }) => category === "model")?.value;
       return { models, ...(typeof current === "string" && { currentModelId: current }) };
     }
-    const { live } = await this.#live(sessionId);
-    const { models, model } = live.settings;
+    const { session } = await this.#session(sessionId);
+    const { models, model } = session.settings;
     return { models, ...(model !== undefined && { currentModelId: model }) };
   }
 
@@ -259,40 +259,40 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Hears of permission requests, open ones included. What it returns is the reply. Returns what stops it. */
   onPermission(handler: PermissionHandler): () => void {
-    return this.#core.asks.onPermission(handler);
+    return this.#core.agentRequests.onPermission(handler);
   }
 
   /** Permission requests that nobody has replied to. */
   get pendingPermissions(): readonly PermissionRequest[] {
-    return this.#core.asks.permissions();
+    return this.#core.agentRequests.permissions();
   }
 
   /** Replies to a permission request. */
   async replyPermission(permissionId: string, decision: PermissionDecision): Promise<void> {
     await this.#core.ready();
-    this.#core.asks.replyPermission(permissionId, decision);
+    this.#core.agentRequests.replyPermission(permissionId, decision);
   }
 
   /** Hears of questions, open ones included. What it returns is the answer, `null` a rejection. Returns what stops it. */
   onQuestion(handler: QuestionHandler): () => void {
-    return this.#core.asks.onQuestion(handler);
+    return this.#core.agentRequests.onQuestion(handler);
   }
 
   /** Questions that nobody has answered. */
   get pendingQuestions(): readonly Question[] {
-    return this.#core.asks.questions();
+    return this.#core.agentRequests.questions();
   }
 
   /** Answers a question: one list for each of its fields. */
   async replyQuestion(questionId: string, answers: Answers): Promise<void> {
     await this.#core.ready();
-    this.#core.asks.replyQuestion(questionId, answers);
+    this.#core.agentRequests.replyQuestion(questionId, answers);
   }
 
   /** Rejects a question. */
   async rejectQuestion(questionId: string): Promise<void> {
     await this.#core.ready();
-    this.#core.asks.rejectQuestion(questionId);
+    this.#core.agentRequests.rejectQuestion(questionId);
   }
 
   // ---- the server, and the end
@@ -334,11 +334,11 @@ export class SandboxAgentClient implements AsyncDisposable {
     return opening;
   }
 
-  async #live(sessionId: string): Promise<{ link: Link; live: Live }> {
+  async #session(sessionId: string): Promise<{ link: Link; session: OpenSession }> {
     const link = await this.#core.ready();
-    const live = link.sessions.find(sessionId);
-    if (!live) throw new NotFoundError("open session", sessionId);
-    return { link, live };
+    const session = link.sessions.find(sessionId);
+    if (!session) throw new NotFoundError("open session", sessionId);
+    return { link, session };
   }
 
   /** The connection, for calls that do without one, too. */

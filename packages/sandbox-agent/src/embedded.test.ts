@@ -46,7 +46,7 @@ async function startProgram(then: string) {
     out += text;
   });
   const exited = once(program, "exit").then(([code, signal]: unknown[]) => ({ code, signal }));
-  return { pid: program.pid ?? 0, exited, said: () => out.trim() };
+  return { pid: program.pid ?? 0, exited, output: () => out.trim() };
 }
 
 describe("embedded mode", () => {
@@ -102,8 +102,8 @@ describe("embedded mode", () => {
   ])("stops the server when the program %s without disposing of it", async (_, end, expected) => {
     const program = await startProgram(end);
     expect(await program.exited).toEqual(expected);
-    expect(program.said()).toMatch(/^http:\/\//);
-    await until("the server to be gone", async () => !(await isUp(program.said())));
+    expect(program.output()).toMatch(/^http:\/\//);
+    await until("the server to be gone", async () => !(await isUp(program.output())));
   });
 
   it("leaves signals to a program that has plans for them", async () => {
@@ -115,11 +115,11 @@ describe("embedded mode", () => {
         process.exit(5);
       });
       console.log("ready");`);
-    await until("the program to be ready", () => program.said().includes("ready"));
+    await until("the program to be ready", () => program.output().includes("ready"));
     // As a terminal does it: to all processes of the group.
     process.kill(-program.pid, "SIGINT");
     expect(await program.exited).toEqual({ code: 5, signal: null });
-    expect(program.said()).toContain("still here");
+    expect(program.output()).toContain("still here");
   });
 
   it("adds no listener to the process, however many servers there are", async () => {

@@ -145,7 +145,7 @@ export type EventBody =
   | { readonly type: "item.completed"; readonly turnId?: string; readonly item: Item }
   /** Something failed. */
   | { readonly type: "error"; readonly message: string; readonly code?: string | number; readonly details?: unknown }
-  /** The agent asks for a permission. */
+  /** The agent agentRequests for a permission. */
   | { readonly type: "permission.requested"; readonly permission: PermissionRequest }
   /** A permission request is settled. */
   | {
@@ -155,7 +155,7 @@ export type EventBody =
       readonly reply?: PermissionReply;
       readonly optionId?: string;
     }
-  /** The agent asks a question. */
+  /** The agent agentRequests a question. */
   | { readonly type: "question.requested"; readonly question: Question; readonly status: QuestionStatus }
   /** A question is settled. `status` is absent when another client settled it. */
   | {

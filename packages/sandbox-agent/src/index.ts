@@ -24,11 +24,11 @@ export type {
 } from "./api/files.ts";
 export type { Health, ServerLimits } from "./api/health.ts";
 export type { PackedFile } from "./api/tar.ts";
-export type { Abilities, AuthMethod, ConnectionInfo } from "./client/abilities.ts";
-export type { PermissionDecision, PermissionHandler, QuestionHandler, Reply } from "./client/asks.ts";
+export type { PermissionDecision, PermissionHandler, QuestionHandler, Reply } from "./client/agent-requests.ts";
+export type { Abilities, AuthMethod, ConnectionInfo } from "./client/capabilities.ts";
+export type { MaybePromise, TerminalCommand, TerminalExit, Terminals } from "./client/client-methods.ts";
 export type { ConnectionStatus } from "./client/core.ts";
 export type { EmbeddedOptions } from "./client/embedded.ts";
-export type { MaybePromise, TerminalCommand, TerminalExit, Terminals } from "./client/host.ts";
 export type { History, HistoryRange } from "./client/listing.ts";
 export type {
   ConnectOptions,

@@ -13,7 +13,7 @@ async function connect(): Promise<{ server: TestServer; sdk: SandboxAgent }> {
   return { server, sdk };
 }
 
-const said = (events: readonly SessionEvent[]): string => JSON.stringify(events.map(({ payload }) => payload));
+const payloads = (events: readonly SessionEvent[]): string => JSON.stringify(events.map(({ payload }) => payload));
 
 describe("the published sandbox-agent@0.4.2", () => {
   it("creates a session and prompts", async () => {
@@ -24,7 +24,7 @@ describe("the published sandbox-agent@0.4.2", () => {
     session.onEvent((event) => events.push(event));
     const { stopReason } = await session.prompt([{ type: "text", text: "echo hello from before" }]);
     expect(stopReason).toBe("end_turn");
-    await until("the answer to be heard", () => said(events).includes("hello from before"));
+    await until("the answer to be heard", () => payloads(events).includes("hello from before"));
     expect((await sdk.listSessions()).items.map(({ id }) => id)).toEqual([session.id]);
     const kept = await sdk.getEvents({ sessionId: session.id });
     expect(kept.items.length).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe("the published sandbox-agent@0.4.2", () => {
     session.onPermissionRequest(({ id }) => void session.respondPermission(id, reply));
     expect((await session.prompt([{ type: "text", text: "permission" }])).stopReason).toBe("end_turn");
     const option = reply === "reject" ? "reject-once" : `allow-${reply}`;
-    await until("the agent to say how it was answered", () => said(events).includes(option));
+    await until("the agent to say how it was answered", () => payloads(events).includes(option));
   });
 
   it("lists, looks up and installs agents", async () => {

@@ -56,20 +56,20 @@ describe("a session of an agent that has it still", () => {
   async function interrupted(without: string) {
     const env = { MOCK_AGENT_STATE: "state.json", MOCK_AGENT_WITHOUT: without };
     const server = await startTestServer({ env });
-    /** What the agent is asked, in order. */
-    const asked: string[] = [];
+    /** What the agent is methods, in order. */
+    const methods: string[] = [];
     const client = testClient(server, {
       fetch: (input, init) => {
         const { method = "" } = typeof init?.body === "string" ? (JSON.parse(init.body) as { method?: string }) : {};
-        if (method.startsWith("session/")) asked.push(method);
+        if (method.startsWith("session/")) methods.push(method);
         return fetch(input, init);
       },
     });
     const { id } = await client.newSession({ directory: "/tmp", sessionId: "mine", mode: "plan", title: "Mine" });
     await client.prompt(id, "echo first");
     await client.prompt(id, "crash").catch(() => {});
-    asked.length = 0;
-    return { client, id, server, asked, before: (await client.getEvents(id)).events.length };
+    methods.length = 0;
+    return { client, id, server, methods, before: (await client.getEvents(id)).events.length };
   }
 
   it.each([
@@ -77,21 +77,21 @@ describe("a session of an agent that has it still", () => {
     ["by session/resume where it offers nothing else", "load", "resumed", ["session/resume"]],
     ["by session/load where it offers nothing else", "resume", "loaded", ["session/load"]],
     ["by a replay where it offers neither", "load,resume", "replayed", ["session/new", "session/set_config_option"]],
-  ])("is restored %s", async (_, without, openedBy, methods) => {
-    const { client, id, asked, before } = await interrupted(without);
+  ])("is restored %s", async (_, without, openedBy, expected) => {
+    const { client, id, methods, before } = await interrupted(without);
     const session = await client.resumeSession(id);
     expect(session).toMatchObject({ id: "mine", openedBy, ended: false, title: "Mine", eventCount: before });
     expect(session).toMatchObject({ mode: "plan", warnings: [] });
-    expect(asked).toEqual(methods);
+    expect(methods).toEqual(expected);
     // What was known is not told twice.
     const { text } = await client.prompt(id, "anything");
     expect(text.includes("User: echo first")).toBe(openedBy === "replayed");
     expect((await client.prompt(id, "echo second")).text).toBe("second");
     const added = (await client.getEvents(id)).events.slice(before).map(({ event }) => event);
     expect(added[0]).toMatchObject({ type: "session.started", how: openedBy });
-    const said = ofType(added, "item.completed").filter(({ item }) => item.role === "assistant");
+    const messages = ofType(added, "item.completed").filter(({ item }) => item.role === "assistant");
     expect(
-      said
+      messages
         .map(({ item }) => JSON.stringify(item.content))
         .join()
         .includes('"first"'),
@@ -100,14 +100,14 @@ describe("a session of an agent that has it still", () => {
   });
 
   it("that the agent has lost is restored by a replay, whatever it offers", async () => {
-    const { client, id, server, asked } = await interrupted("");
+    const { client, id, server, methods } = await interrupted("");
     rmSync(join(server.folder, "state.json"));
     expect(await client.resumeSession(id)).toMatchObject({ openedBy: "replayed" });
-    expect(asked.slice(0, 3)).toEqual(["session/resume", "session/load", "session/new"]);
+    expect(methods.slice(0, 3)).toEqual(["session/resume", "session/load", "session/new"]);
     expect((await client.prompt(id, "go on")).text).toContain("User: echo first");
   });
 
-  it("is heard from its beginning by a client that has never seen it", async () => {
+  it("is received from its beginning by a client that has never seen it", async () => {
     const { server } = await interrupted("resume");
     const other = testClient(server, { serverId: "other" });
     const events = collect(other);
@@ -215,10 +215,10 @@ it("two clients of one agent hear each other's sessions", async () => {
   await one.connect();
   const two = testClient(server, { serverId: "shared", autoConnect: false });
   await two.connect();
-  const heard = collect(two);
+  const received = collect(two);
   const { id } = await one.newSession({ directory: "/tmp" });
   await one.prompt(id, "echo for everybody");
-  await until("the other client to hear it", () => JSON.stringify(heard).includes("for everybody"));
-  expect(ofType(heard, "session.started")).toMatchObject([{ how: "attached", sessionId: id }]);
+  await until("the other client to hear it", () => JSON.stringify(received).includes("for everybody"));
+  expect(ofType(received, "session.started")).toMatchObject([{ how: "attached", sessionId: id }]);
   expect((await two.prompt(id, "echo from the other side")).text).toBe("from the other side");
 });

@@ -61,8 +61,8 @@ export interface TurnResult {
 /** A stored session as callers see it. */
 export function sessionInfo(record: StoredSession, eventCount: number): SessionInfo {
   const { id, agent, agentSessionId, directory, title, createdAt, updatedAt, model, mode, metadata } = record;
-  const told = { id, agent, agentSessionId, directory, title, createdAt, updatedAt, model, mode, metadata };
-  return compact({ ...told, ended: record.endedAt !== undefined, eventCount, knownTo: ["client" as const] });
+  const info = { id, agent, agentSessionId, directory, title, createdAt, updatedAt, model, mode, metadata };
+  return compact({ ...info, ended: record.endedAt !== undefined, eventCount, knownTo: ["client" as const] });
 }
 
 /** An open session as callers see it. */

@@ -162,8 +162,8 @@ describe("sessions", () => {
     const events = collect(second);
     const session = await second.loadSession(id, { directory: "/tmp" });
     expect(session.openedBy).toBe("loaded");
-    const said = ofType(events, "item.delta").flatMap(({ content }) => content);
-    expect(JSON.stringify(said)).toContain("remember me");
+    const deltas = ofType(events, "item.delta").flatMap(({ content }) => content);
+    expect(JSON.stringify(deltas)).toContain("remember me");
   });
 
   it("know those that only the agent knows", async () => {
@@ -230,14 +230,14 @@ describe("sessions", () => {
   it("keep events that survive JSON, numbered for polling", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
-    const live: SandboxEvent[] = collect(client);
+    const collected: SandboxEvent[] = collect(client);
     await client.prompt(id, "tool");
     const { events, next } = await client.getEvents(id);
     expect(events.at(-1)?.sequence).toBe(next);
     const kept = events
       .map(({ event }) => event)
-      .filter(({ id: eventId }) => live.some((event) => event.id === eventId));
-    expect(kept).toEqual(JSON.parse(JSON.stringify(live)));
+      .filter(({ id: eventId }) => collected.some((event) => event.id === eventId));
+    expect(kept).toEqual(JSON.parse(JSON.stringify(collected)));
     expect((await client.getEvents(id, { after: next })).events).toEqual([]);
     await expect(client.getEvents("nobody")).rejects.toBeInstanceOf(NotFoundError);
     const started = events[0]?.event as EventOf<"session.started">;

@@ -37,9 +37,9 @@ export interface InstallResult {
 
 /** The server's agents. */
 export interface Agents {
-  /** All of them. `config` also asks the installed ones for their models and modes. */
+  /** All of them. `config` also agentRequests the installed ones for their models and modes. */
   list(options?: { readonly config?: boolean }): Promise<readonly AgentInfo[]>;
-  /** One of them. `config` also asks it for its models and modes. */
+  /** One of them. `config` also agentRequests it for its models and modes. */
   get(agent: string, options?: { readonly config?: boolean }): Promise<AgentInfo>;
   /** Installs one. Fine when it is there already. */
   install(agent: string, options?: InstallOptions): Promise<InstallResult>;

@@ -25,16 +25,16 @@ describe("the server", () => {
     const server = await startTestServer();
     const wrong = testClient(server, { autoConnect: false, token: "wrong" });
     await expect(wrong.health()).rejects.toMatchObject({ status: 401 });
-    const asked: (string | undefined)[] = [];
+    const refusedTokens: (string | undefined)[] = [];
     const patient = testClient(server, {
       autoConnect: false,
       token: (refused) => {
-        asked.push(refused);
+        refusedTokens.push(refused);
         return refused === undefined ? "stale" : server.token;
       },
     });
     expect((await patient.health()).status).toBe("ok");
-    expect(asked).toEqual([undefined, "stale"]);
+    expect(refusedTokens).toEqual([undefined, "stale"]);
   });
 
   it("can be reached through the caller's own fetch and headers", async () => {

@@ -12,7 +12,7 @@ export type ServerLimits = Schema<"ServerLimits">;
 /** How the server is. */
 export type Health = Schema<"Health">;
 
-/** Asks the server how it is. */
+/** AgentRequests the server how it is. */
 export function readHealth(http: Http): Promise<Health> {
   return http.json<Health>("/v1/health");
 }

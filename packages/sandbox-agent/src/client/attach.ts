@@ -4,12 +4,12 @@ import { NO_SETTINGS } from "../convert/settings.ts";
 import type { Http } from "../http.ts";
 import type { StoredSession } from "../store/types.ts";
 import { instanceOf, type Link } from "./link.ts";
-import { type LiveSessions, startedBody } from "./live.ts";
+import { type OpenSessions, startedBody } from "./open-sessions.ts";
 
 const LOOK_EVERY_MS = 250;
 
 /** Makes a stored session one of this connection. */
-export function attach(sessions: LiveSessions, record: StoredSession): void {
+export function attach(sessions: OpenSessions, record: StoredSession): void {
   const { cursor: _, ...rest } = { eventCount: 0, ...record };
   const { eventCount: __, ...kept } = rest;
   sessions.add(kept, NO_SETTINGS, startedBody(kept, "attached"));
@@ -20,25 +20,25 @@ export function attach(sessions: LiveSessions, record: StoredSession): void {
  * server knows when the agent owes nobody an answer any more.
  */
 export function watchTurns(http: Http, link: Link): void {
-  const open = link.sessions.all().filter((live) => live.record.turnId !== undefined && !live.turn);
+  const open = link.sessions.all().filter((session) => session.record.turnId !== undefined && !session.turn);
   if (open.length === 0) return;
   let isOver = false;
-  link.wire.ended.then(() => {
+  link.connection.ended.then(() => {
     isOver = true;
   });
   const look = async (): Promise<void> => {
     const instance = await instanceOf(http, link.info.serverId).catch(() => undefined);
-    const heard = Number(link.wire.cursor() ?? 0);
-    const isDone = instance !== undefined && instance.pendingRequests === 0 && heard >= instance.lastEvent;
+    const received = Number(link.connection.cursor() ?? 0);
+    const isDone = instance !== undefined && instance.pendingRequests === 0 && received >= instance.lastEvent;
     if (isOver) return;
     if (!isDone) {
       const timer: { unref?: () => void } | number = setTimeout(look, LOOK_EVERY_MS);
       if (typeof timer === "object") timer.unref?.();
       return;
     }
-    for (const live of open) {
-      if (live.record.turnId !== undefined && !live.turn) {
-        link.sessions.endTurn(live, "unknown", { synthetic: true, source: "client" });
+    for (const session of open) {
+      if (session.record.turnId !== undefined && !session.turn) {
+        link.sessions.endTurn(session, "unknown", { synthetic: true, source: "client" });
       }
     }
   };

@@ -16,17 +16,17 @@ import {
 import { createHttp, type Http, type ServerOptions } from "../http.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { SessionStore, StoredSession } from "../store/types.ts";
-import type { ConnectionInfo } from "./abilities.ts";
-import { type Asks, createAsks } from "./asks.ts";
+import { type AgentRequests, createAgentRequests } from "./agent-requests.ts";
 import { attach, watchTurns } from "./attach.ts";
-import { type HostOptions, hostCapabilities } from "./host.ts";
+import type { ConnectionInfo } from "./capabilities.ts";
+import { type ClientMethodOptions, clientCapabilities } from "./client-methods.ts";
+import type { Connection } from "./connection.ts";
 import { now, randomId } from "./ids.ts";
-import { answerAgent, hearEvent } from "./incoming.ts";
+import { onAgentRequest, onStreamEvent } from "./incoming.ts";
 import { type Link, openLink } from "./link.ts";
-import { createLiveSessions } from "./live.ts";
+import { createOpenSessions } from "./open-sessions.ts";
 import type { ConnectOptions, SandboxAgentClientOptions } from "./options.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
-import type { Wire } from "./wire.ts";
 
 /** How a client stands. */
 export type ConnectionStatus = "disconnected" | "connecting" | "connected";
@@ -38,7 +38,7 @@ export interface Core {
   readonly files: Files;
   readonly store: SessionStore;
   readonly recorder: Recorder;
-  readonly asks: Asks;
+  readonly agentRequests: AgentRequests;
   status(): ConnectionStatus;
   /** The connection, without waiting for one. */
   link(): Link | undefined;
@@ -64,12 +64,12 @@ interface Attempt {
   readonly kind: "connecting";
   readonly promise: Promise<Link>;
   /** Aborted when the caller has left. */
-  readonly abandon: AbortController;
+  readonly abort: AbortController;
   /** There as soon as something has to be closed. */
-  wire?: Wire;
+  connection?: Connection;
 }
 
-/** Where to connect to. */
+/** Where to connect target. */
 interface Target extends Required<ConnectOptions> {
   /** Whether the id was made up here, so that nobody else can have it. */
   readonly isPrivate: boolean;
@@ -83,36 +83,37 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   const http = createHttp(server);
   const files = createFiles(http);
   const store = options.store ?? memoryStore();
-  const host: HostOptions = { files: options.files ? files : undefined, terminals: options.terminals };
+  const host: ClientMethodOptions = { files: options.files ? files : undefined, terminals: options.terminals };
   let state: State = { kind: "idle" };
   const current = (): State => state;
   let last: Target | undefined;
   /** The end of the connection before, while it is still going on. */
-  let leaving: Promise<unknown> = Promise.resolve();
+  let disconnecting: Promise<unknown> = Promise.resolve();
   let sessions: Link["sessions"] | undefined;
 
   const recorder = createRecorder(store, (error) => {
     const message = `the store failed: ${error instanceof Error ? error.message : error}`;
     const base = { id: randomId("event"), sessionId: "", time: now(), source: "client" as const, synthetic: true };
-    recorder.tell({ ...base, type: "error", code: "store_failed", message });
+    recorder.notify({ ...base, type: "error", code: "store_failed", message });
   });
-  const asks = createAsks((sessionId, body) => sessions?.tell(sessionId, body));
+  const agentRequests = createAgentRequests((sessionId, body) => sessions?.report(sessionId, body));
 
-  const onEnd = (wire: Wire, reason: SandboxAgentError): void => {
-    const isCurrent = state.kind === "connected" && state.link.wire === wire;
+  const onEnd = (connection: Connection, reason: SandboxAgentError): void => {
+    const isCurrent = state.kind === "connected" && state.link.connection === connection;
     if (!isCurrent || state.kind !== "connected") return;
     const { link } = state;
     state = { kind: "idle", lost: reason };
-    for (const live of link.sessions.all()) {
-      if (live.turn || live.record.turnId) link.sessions.endTurn(live, "error", { synthetic: true, source: "client" });
+    for (const session of link.sessions.all()) {
+      if (session.turn || session.record.turnId)
+        link.sessions.endTurn(session, "error", { synthetic: true, source: "client" });
       if (reason instanceof ConnectionLostError) {
         const body = { type: "error" as const, code: reason.code, message: reason.message };
-        link.sessions.emit(live, body, { synthetic: true, source: "client" });
+        link.sessions.emit(session, body, { synthetic: true, source: "client" });
       }
     }
   };
 
-  const storedHere = async (serverId: string, process: string): Promise<readonly StoredSession[]> => {
+  const storedSessions = async (serverId: string, process: string): Promise<readonly StoredSession[]> => {
     const found: StoredSession[] = [];
     let cursor: string | undefined;
     do {
@@ -123,28 +124,29 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     return found;
   };
 
-  const open = async (to: Target, attempt: Attempt): Promise<Link> => {
-    const adopt = (agentSessionId: string): Promise<StoredSession> => adopted(store, to, agentSessionId);
-    const own = createLiveSessions(recorder, adopt);
+  const open = async (target: Target, attempt: Attempt): Promise<Link> => {
+    const adopt = (agentSessionId: string): Promise<StoredSession> => adopted(store, target, agentSessionId);
+    const own = createOpenSessions(recorder, adopt);
     sessions = own;
     const link = await openLink({
       ...server,
-      ...to,
+      ...target,
       http,
       sessions: own,
-      signal: attempt.abandon.signal,
-      capabilities: hostCapabilities(host),
+      signal: attempt.abort.signal,
+      capabilities: clientCapabilities(host),
       retry: options.retry,
       async cursorFor(process) {
-        const mine = await storedHere(to.serverId, process);
+        const stored = await storedSessions(target.serverId, process);
         // Known before the first event is read, so that none is taken for another client's session.
-        for (const record of mine) attach(own, record);
-        return mine.map(({ cursor }) => cursor).find((cursor) => cursor !== undefined);
+        for (const record of stored) attach(own, record);
+        return stored.map(({ cursor }) => cursor).find((cursor) => cursor !== undefined);
       },
-      onRequest: (method, params, asked) => answerAgent({ sessions: own, asks, host }, method, params, asked),
-      onEvent: (event) => hearEvent({ sessions: own, asks }, event),
-      onWire(wire) {
-        attempt.wire = wire;
+      onRequest: (method, params, context) =>
+        onAgentRequest({ sessions: own, agentRequests, host }, method, params, context),
+      onEvent: (event) => onStreamEvent({ sessions: own, agentRequests }, event),
+      onConnection(connection) {
+        attempt.connection = connection;
       },
       onEnd,
     });
@@ -152,23 +154,23 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     return link;
   };
 
-  const carryOut = async (to: Target, attempt: Attempt, lost: SandboxAgentError | undefined): Promise<Link> => {
-    const { abandon } = attempt;
+  const connectTo = async (target: Target, attempt: Attempt, lost: SandboxAgentError | undefined): Promise<Link> => {
+    const { abort } = attempt;
     try {
       // Under the same id: what ends the old agent must not meet the new one.
-      await leaving;
-      const link = await open(to, attempt);
-      const over = link.wire.reason();
-      if (over) throw over;
-      abandon.signal.throwIfAborted();
+      await disconnecting;
+      const link = await open(target, attempt);
+      const endReason = link.connection.reason();
+      if (endReason) throw endReason;
+      abort.signal.throwIfAborted();
       state = { kind: "connected", link };
       return link;
     } catch (error) {
-      const { wire } = attempt;
+      const { connection } = attempt;
       if (current() === attempt) state = { kind: "idle", failed: error, ...(lost && { lost }) };
       // An agent that said no is of no use to anybody; anything else may belong to others. Who has left has closed it.
-      const isOurs = error instanceof AgentError || (to.isPrivate && !(error instanceof ConnectionLostError));
-      await wire?.[isOurs && !abandon.signal.aborted ? "close" : "detach"]().catch(() => {});
+      const isOurs = error instanceof AgentError || (target.isPrivate && !(error instanceof ConnectionLostError));
+      await connection?.[isOurs && !abort.signal.aborted ? "close" : "detach"]().catch(() => {});
       throw error;
     }
   };
@@ -179,16 +181,16 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     return { agent, serverId: serverId ?? before ?? randomId("sdk"), isPrivate: serverId === undefined };
   };
 
-  const connect = (to: Target): Promise<Link> => {
+  const connect = (target: Target): Promise<Link> => {
     if (state.kind !== "idle") throw new AlreadyConnectedError();
     const { lost } = state;
-    last = to;
-    const abandon = new AbortController();
+    last = target;
+    const abort = new AbortController();
     const abandoned = new Promise<never>((_, reject) => {
-      abandon.signal.addEventListener("abort", () => reject(abandon.signal.reason), { once: true });
+      abort.signal.addEventListener("abort", () => reject(abort.signal.reason), { once: true });
     });
-    const carriedOut = Promise.resolve().then(() => carryOut(to, attempt, lost));
-    const attempt: Attempt = { kind: "connecting", abandon, promise: Promise.race([carriedOut, abandoned]) };
+    const connecting = Promise.resolve().then(() => connectTo(target, attempt, lost));
+    const attempt: Attempt = { kind: "connecting", abort, promise: Promise.race([connecting, abandoned]) };
     // Whoever waits for the connection hears of its failure; if nobody does, nothing is lost.
     attempt.promise.catch(() => {});
     state = attempt;
@@ -197,10 +199,10 @@ export function createCore(options: SandboxAgentClientOptions): Core {
 
   const finish = async (before: State, how: "close" | "detach"): Promise<void> => {
     try {
-      if (before.kind === "connecting") await giveUp(before, how);
-      else if (before.kind === "connected") await part(before.link, how);
+      if (before.kind === "connecting") await abandon(before, how);
+      else if (before.kind === "connected") await disconnectFrom(before.link, how);
       else if (how === "close" && before.lost instanceof AgentExitedError && last) {
-        // The server remembers an agent that has ended until it is told not to.
+        // The server remembers an agent that has ended until it is told not target.
         await http.request(`/v1/acp/${encodeURIComponent(last.serverId)}`, { method: "DELETE" }).catch(() => {});
       }
     } finally {
@@ -211,8 +213,8 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     const before = state;
     state = { kind: "idle" };
     // Whoever leaves twice waits for the first time, too.
-    const done = Promise.all([finish(before, how), leaving]);
-    leaving = done.catch(() => {});
+    const done = Promise.all([finish(before, how), disconnecting]);
+    disconnecting = done.catch(() => {});
     await done;
   };
 
@@ -222,7 +224,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     files,
     store,
     recorder,
-    asks,
+    agentRequests,
     status: () => (state.kind === "idle" ? "disconnected" : state.kind),
     link: () => (state.kind === "connected" ? state.link : undefined),
     async ready() {
@@ -242,26 +244,26 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     disconnect: () => leave("close"),
     detach: () => leave("detach"),
     serverGone(reason) {
-      if (state.kind === "connecting") state.wire?.giveUp(reason);
-      else if (state.kind === "connected") state.link.wire.giveUp(reason);
+      if (state.kind === "connecting") state.connection?.fail(reason);
+      else if (state.kind === "connected") state.link.connection.fail(reason);
     },
   };
 }
 
 /** Ends a connection that is still being made. */
-async function giveUp({ abandon, wire }: Attempt, how: "close" | "detach"): Promise<void> {
-  abandon.abort(new NotConnectedError("disconnected before the connection was made"));
-  // Without a wire nothing was started, and nothing will be.
-  await wire?.[how]();
+async function abandon({ abort, connection }: Attempt, how: "close" | "detach"): Promise<void> {
+  abort.abort(new NotConnectedError("disconnected before the connection was made"));
+  // Without a connection nothing was started, and nothing will be.
+  await connection?.[how]();
 }
 
 /** Ends a connection. The agent is left running where it has sessions that the caller has detached from. */
-async function part(link: Link, how: "close" | "detach"): Promise<void> {
-  const isLeft = how === "close" && link.sessions.all().some((live) => live.isDetached);
-  const ending = isLeft ? "detach" : how;
+async function disconnectFrom(link: Link, how: "close" | "detach"): Promise<void> {
+  const keepsRunning = how === "close" && link.sessions.all().some((session) => session.isDetached);
+  const ending = keepsRunning ? "detach" : how;
   if (ending === "close") endSessions(link);
-  await link.wire[ending]();
-  await link.wire.ended;
+  await link.connection[ending]();
+  await link.connection.ended;
   if (ending === "detach") saveCursors(link);
 }
 
@@ -273,38 +275,38 @@ function notConnected(failed: unknown): NotConnectedError {
 
 /** The agent goes, and its sessions with it. */
 function endSessions({ sessions }: Link): void {
-  for (const live of sessions.all()) {
-    if (live.turn) sessions.endTurn(live, "cancelled", { synthetic: true, source: "client" });
-    if (live.record.endedAt !== undefined) continue;
+  for (const session of sessions.all()) {
+    if (session.turn) sessions.endTurn(session, "cancelled", { synthetic: true, source: "client" });
+    if (session.record.endedAt !== undefined) continue;
     const body = { type: "session.ended" as const, reason: "disconnected", terminatedBy: "client" };
-    sessions.emit(live, body, { synthetic: true, source: "client" });
-    sessions.update(live, { endedAt: now() });
+    sessions.emit(session, body, { synthetic: true, source: "client" });
+    sessions.update(session, { endedAt: now() });
   }
 }
 
 /** Where a later client goes on. */
-function saveCursors({ sessions, wire }: Link): void {
-  const cursor = wire.cursor();
-  for (const live of sessions.all()) sessions.update(live, cursor === undefined ? {} : { cursor });
+function saveCursors({ sessions, connection }: Link): void {
+  const cursor = connection.cursor();
+  for (const session of sessions.all()) sessions.update(session, cursor === undefined ? {} : { cursor });
 }
 
 /** The record of a session that somebody else has opened. */
 async function adopted(
   store: SessionStore,
-  to: Required<ConnectOptions>,
+  target: Required<ConnectOptions>,
   agentSessionId: string,
 ): Promise<StoredSession> {
   const known = await store.getSession(agentSessionId);
-  const isSame = known?.serverId === to.serverId && known.agent === to.agent;
+  const isSame = known?.serverId === target.serverId && known.agent === target.agent;
   if (known && isSame) {
     const { eventCount: _, ...record } = known;
     return record;
   }
   return {
     id: known ? randomId("session") : agentSessionId,
-    agent: to.agent,
+    agent: target.agent,
     agentSessionId,
-    serverId: to.serverId,
+    serverId: target.serverId,
     directory: "",
     createdAt: now(),
     updatedAt: now(),

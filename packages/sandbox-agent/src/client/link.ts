@@ -6,15 +6,15 @@ import { META_NAMESPACE } from "../convert/meta.ts";
 import type { SandboxAgentError } from "../errors.ts";
 import type { Http, RetryOptions, ServerOptions } from "../http.ts";
 import type { JsonObject } from "../json.ts";
-import { type ConnectionInfo, readConnection } from "./abilities.ts";
-import type { LiveSessions } from "./live.ts";
-import { openWire, type Wire } from "./wire.ts";
+import { type ConnectionInfo, readConnection } from "./capabilities.ts";
+import { type Connection, openConnection } from "./connection.ts";
+import type { OpenSessions } from "./open-sessions.ts";
 
 /** A connection. */
 export interface Link {
-  readonly wire: Wire;
+  readonly connection: Connection;
   readonly info: ConnectionInfo;
-  readonly sessions: LiveSessions;
+  readonly sessions: OpenSessions;
   /** Which process it is connected to; tells a running agent from a restarted one. */
   readonly process: string | undefined;
 }
@@ -26,19 +26,19 @@ export interface LinkOptions extends ServerOptions {
   readonly capabilities: JsonObject;
   readonly retry: RetryOptions | undefined;
   readonly http: Http;
-  readonly sessions: LiveSessions;
+  readonly sessions: OpenSessions;
   /** Aborted when nobody wants the connection any more. */
   readonly signal: AbortSignal;
   /** Where to go on listening, if the agent is still this process. */
   cursorFor(process: string): Promise<string | undefined>;
-  onRequest(method: string, params: unknown, asked: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
+  onRequest(method: string, params: unknown, context: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
   onEvent(event: AcpStreamEvent): void;
   /** Told as soon as there is something to close. */
-  onWire(wire: Wire): void;
-  onEnd(wire: Wire, reason: SandboxAgentError): void;
+  onConnection(connection: Connection): void;
+  onEnd(connection: Connection, reason: SandboxAgentError): void;
 }
 
-/** The version of the protocol that agents are asked to speak. */
+/** The version of the protocol that agents are context to speak. */
 const PROTOCOL_VERSION = 1;
 const CLIENT_VERSION = "0.1.0";
 
@@ -50,14 +50,14 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   const cursor = running === undefined ? undefined : await options.cursorFor(running);
   // Behind this line there is something to close.
   signal.throwIfAborted();
-  const wire = openWire({
+  const connection = openConnection({
     ...options,
     cursor,
-    onNotification: (method, params) => sessions.take(method, params),
+    onNotification: (method, params) => sessions.onNotification(method, params),
   });
-  options.onWire(wire);
-  wire.ended.then((reason) => options.onEnd(wire, reason));
-  const answer = await wire.request("initialize", {
+  options.onConnection(connection);
+  connection.ended.then((reason) => options.onEnd(connection, reason));
+  const answer = await connection.request("initialize", {
     protocolVersion: PROTOCOL_VERSION,
     clientCapabilities: options.capabilities,
     clientInfo: { name: "sandbox-agent", title: "Sandbox Agent SDK", version: CLIENT_VERSION },
@@ -66,7 +66,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
   // The connection is good without it; a later client then takes the agent for another one.
   const look = async () => (await instanceOf(http, serverId, signal).catch(() => undefined))?.process;
-  return { wire, info, sessions, process: running ?? (await look()) };
+  return { connection, info, sessions, process: running ?? (await look()) };
 }
 
 /** What the server's list says about a connection. */

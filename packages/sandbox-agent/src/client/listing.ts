@@ -12,7 +12,7 @@ import type { Link } from "./link.ts";
 export interface HistoryRange {
   /** Only what is behind this place. */
   readonly after?: number;
-  /** At most this many events; 1,000 unless told. */
+  /** At most this many events; 1,000 unless listed. */
   readonly limit?: number;
 }
 
@@ -38,29 +38,29 @@ export async function listSessions(core: Core, link: Link | undefined): Promise<
     cursor = page.next;
   } while (cursor !== undefined);
   if (!link?.info.abilities.list) return stored;
-  const theirs = await agentSessions(link);
+  const fromAgent = await agentSessions(link);
   const { agent } = link.info;
   const merged = stored.map((session) => {
-    const told = session.agent === agent ? theirs.get(session.agentSessionId) : undefined;
-    if (!told) return session;
-    theirs.delete(session.agentSessionId);
-    const title = session.title ?? textOf(told.title);
+    const listed = session.agent === agent ? fromAgent.get(session.agentSessionId) : undefined;
+    if (!listed) return session;
+    fromAgent.delete(session.agentSessionId);
+    const title = session.title ?? textOf(listed.title);
     // Of a session that another client has opened, only the agent knows the directory.
-    const directory = session.directory || (textOf(told.cwd) ?? "");
+    const directory = session.directory || (textOf(listed.cwd) ?? "");
     const knownTo = ["client" as const, "agent" as const];
     return { ...session, directory, ...(title !== undefined && { title }), knownTo };
   });
-  return [...merged, ...[...theirs.values()].map((told) => foreignSession(agent, told))];
+  return [...merged, ...[...fromAgent.values()].map((listed) => foreignSession(agent, listed))];
 }
 
 async function agentSessions(link: Link): Promise<Map<string, JsonObject>> {
   const found = new Map<string, JsonObject>();
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const answer = objectOf(await link.wire.request("session/list", cursor === undefined ? {} : { cursor }));
-    for (const told of listOf(answer.sessions).map(objectOf)) {
-      const id = textOf(told.sessionId);
-      if (id !== undefined) found.set(id, told);
+    const answer = objectOf(await link.connection.request("session/list", cursor === undefined ? {} : { cursor }));
+    for (const listed of listOf(answer.sessions).map(objectOf)) {
+      const id = textOf(listed.sessionId);
+      if (id !== undefined) found.set(id, listed);
     }
     cursor = textOf(answer.nextCursor);
     if (cursor === undefined) break;
@@ -68,17 +68,17 @@ async function agentSessions(link: Link): Promise<Map<string, JsonObject>> {
   return found;
 }
 
-function foreignSession(agent: string, told: JsonObject): SessionInfo {
-  const metadata = readMetadata(told);
-  const id = textOf(told.sessionId) ?? "";
+function foreignSession(agent: string, listed: JsonObject): SessionInfo {
+  const metadata = readMetadata(listed);
+  const id = textOf(listed.sessionId) ?? "";
   return compact({
     id,
     agent: metadata.agent ?? agent,
     agentSessionId: id,
-    directory: textOf(told.cwd) ?? "",
-    title: textOf(told.title) ?? metadata.title,
+    directory: textOf(listed.cwd) ?? "",
+    title: textOf(listed.title) ?? metadata.title,
     createdAt: textOf(metadata.createdAt),
-    updatedAt: textOf(told.updatedAt) ?? textOf(metadata.updatedAt),
+    updatedAt: textOf(listed.updatedAt) ?? textOf(metadata.updatedAt),
     ended: metadata.ended === true,
     eventCount: typeof metadata.eventCount === "number" ? metadata.eventCount : 0,
     model: metadata.model,
@@ -108,19 +108,19 @@ export async function setMetadata(
   changes: JsonObject,
 ): Promise<SessionInfo> {
   await core.recorder.flush();
-  const live = link?.sessions.find(id);
-  const stored = await core.store.getSession(live?.record.id ?? id);
+  const session = link?.sessions.find(id);
+  const stored = await core.store.getSession(session?.record.id ?? id);
   if (!stored) throw new NotFoundError("session", id);
   if ("agent" in changes || "requestedSessionId" in changes) {
     throw new SandboxAgentError("fixed", "a session's agent and id cannot be changed");
   }
   const { eventCount, ...record } = stored;
-  const next = withChanges(live?.record ?? record, changes);
-  if (live && link) {
-    live.record = next;
-    link.sessions.update(live, {});
+  const next = withChanges(session?.record ?? record, changes);
+  if (session && link) {
+    session.record = next;
+    link.sessions.update(session, {});
     await core.recorder.flush();
-    return sessionInfo(live.record, eventCount);
+    return sessionInfo(session.record, eventCount);
   }
   await core.store.putSession(next);
   return sessionInfo(next, eventCount);

@@ -5,7 +5,7 @@ import type { McpServers } from "../convert/mcp.ts";
 import type { NewSessionOptions } from "../convert/session.ts";
 import type { RetryOptions, ServerOptions } from "../http.ts";
 import type { SessionStore } from "../store/types.ts";
-import type { Terminals } from "./host.ts";
+import type { Terminals } from "./client-methods.ts";
 
 /** Settings of a client. */
 export interface SandboxAgentClientOptions extends ServerOptions {
@@ -19,7 +19,7 @@ export interface SandboxAgentClientOptions extends ServerOptions {
   readonly autoConnect?: boolean;
   /** Where sessions and their events are kept. In memory unless told. */
   readonly store?: SessionStore;
-  /** Lets the agent read and write files through this client, which asks the server for them. Off unless told. */
+  /** Lets the agent read and write files through this client, which agentRequests the server for them. Off unless told. */
   readonly files?: boolean;
   /** Runs commands for the agent. Without it the agent is told that there are no terminals. */
   readonly terminals?: Terminals;

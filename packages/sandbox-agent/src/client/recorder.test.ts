@@ -25,17 +25,17 @@ const session: StoredSession = {
   metadata: {},
 };
 
-it("a stream has what happened since it was asked for, and ends with the signal", async () => {
+it("a stream has what happened since it was context for, and ends with the signal", async () => {
   const recorder = createRecorder(memoryStore(), () => {});
   const stop = new AbortController();
   const stream = recorder.stream({ sessionId: "a", signal: stop.signal });
-  recorder.tell(event("1"));
-  recorder.tell(event("other", "b"));
-  recorder.tell(event("2"));
+  recorder.notify(event("1"));
+  recorder.notify(event("other", "b"));
+  recorder.notify(event("2"));
   const seen: string[] = [];
   for await (const { id } of stream) {
     seen.push(id);
-    if (id === "2") recorder.tell(event("3"));
+    if (id === "2") recorder.notify(event("3"));
     if (id === "3") stop.abort();
   }
   expect(seen).toEqual(["1", "2", "3"]);
@@ -44,7 +44,7 @@ it("a stream has what happened since it was asked for, and ends with the signal"
 it("a stream that is left early, or never looked at, listens no longer", async () => {
   const recorder = createRecorder(memoryStore(), () => {});
   const left = recorder.stream();
-  recorder.tell(event("1"));
+  recorder.notify(event("1"));
   for await (const _ of left) break;
   expect(await left.next()).toEqual({ done: true, value: undefined });
   const unseen = recorder.stream();
@@ -55,7 +55,7 @@ it("a stream that is left early, or never looked at, listens no longer", async (
 it("streams end with the client, after what was told before", async () => {
   const recorder = createRecorder(memoryStore(), () => {});
   const stream = recorder.stream();
-  recorder.tell(event("1"));
+  recorder.notify(event("1"));
   recorder.end();
   const seen: string[] = [];
   for await (const { id } of stream) seen.push(id);
@@ -74,7 +74,7 @@ it("writes what comes meanwhile together, in order, behind its session", async (
   };
   const recorder = createRecorder(slow, () => {});
   recorder.save(session);
-  for (let index = 0; index < 1000; index += 1) recorder.keep(event(String(index)));
+  for (let index = 0; index < 1000; index += 1) recorder.store(event(String(index)));
   await recorder.flush();
   expect(batches.length).toBeLessThan(10);
   const kept = await store.listEvents("a");
@@ -85,11 +85,11 @@ it("a store that fails is told of, and does not stop what comes later", async ()
   const store = memoryStore();
   const failures: unknown[] = [];
   const recorder = createRecorder(store, (error) => failures.push(error));
-  recorder.keep(event("nobody's", "unknown"));
+  recorder.store(event("nobody's", "unknown"));
   await recorder.flush();
   expect(failures).toHaveLength(1);
   recorder.save(session);
-  recorder.keep(event("1"));
+  recorder.store(event("1"));
   await recorder.flush();
   expect(await store.listEvents("a")).toHaveLength(1);
 });

@@ -16,9 +16,9 @@ export interface Recorder {
   /** Tells an event to listeners and keeps it. */
   emit(event: SandboxEvent): void;
   /** Keeps an event without telling it. */
-  keep(event: SandboxEvent): void;
+  store(event: SandboxEvent): void;
   /** Tells an event without keeping it. */
-  tell(event: SandboxEvent): void;
+  notify(event: SandboxEvent): void;
   /** Keeps the state of a session. */
   save(session: StoredSession): void;
   /** Listens until the returned function is called. */
@@ -34,18 +34,18 @@ export interface Recorder {
 /** Makes a recorder. `onFailure` hears when the store fails; what it refused is not tried again. */
 export function createRecorder(store: SessionStore, onFailure: (error: unknown) => void): Recorder {
   const listeners = new Set<(event: SandboxEvent) => void>();
-  const enders = new Set<() => void>();
+  const activeStreams = new Set<() => void>();
   let sessions = new Map<string, StoredSession>();
   let events = new Map<string, SandboxEvent[]>();
   let writing: Promise<void> | undefined;
 
   const writeAll = async (): Promise<void> => {
     while (sessions.size > 0 || events.size > 0) {
-      const [changed, happened] = [sessions, events];
+      const [changed, pending] = [sessions, events];
       sessions = new Map();
       events = new Map();
       for (const session of changed.values()) await attempt(() => store.putSession(session));
-      for (const [id, list] of happened) await attempt(() => store.appendEvents(id, list));
+      for (const [id, list] of pending) await attempt(() => store.appendEvents(id, list));
     }
   };
   /** A store of the caller's own may also throw instead of rejecting. */
@@ -66,16 +66,16 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
 
   const recorder: Recorder = {
     emit(event) {
-      recorder.keep(event);
-      recorder.tell(event);
+      recorder.store(event);
+      recorder.notify(event);
     },
-    keep(event) {
+    store(event) {
       const list = events.get(event.sessionId);
       if (list) list.push(event);
       else events.set(event.sessionId, [event]);
       write();
     },
-    tell(event) {
+    notify(event) {
       for (const listener of [...listeners]) {
         try {
           listener(event);
@@ -107,12 +107,12 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       });
       const end = (): void => {
         isOver = true;
-        enders.delete(end);
+        activeStreams.delete(end);
         stopListening();
         signal?.removeEventListener("abort", end);
         wake();
       };
-      enders.add(end);
+      activeStreams.add(end);
       if (signal?.aborted) end();
       else signal?.addEventListener("abort", end, { once: true });
       async function* read(): AsyncGenerator<SandboxEvent, void, void> {
@@ -139,7 +139,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       while (writing) await writing;
     },
     end() {
-      for (const end of [...enders]) end();
+      for (const end of [...activeStreams]) end();
     },
   };
   return recorder;

@@ -15,7 +15,7 @@ import {
 import { AgentError, type SandboxAgentError, UnsupportedError } from "../errors.ts";
 import { compact, objectOf } from "../json.ts";
 import type { Link } from "./link.ts";
-import type { Live } from "./live.ts";
+import type { OpenSession } from "./open-sessions.ts";
 
 /** The models of a session. */
 export interface ModelList {
@@ -26,39 +26,44 @@ export interface ModelList {
 }
 
 /** Sets the mode. */
-export async function setMode(link: Link, live: Live, mode: string): Promise<void> {
-  await firstOf(link, live, setModeRequests(live.record.agentSessionId, live.settings, mode));
-  live.settings = withMode(live.settings, mode);
-  link.sessions.update(live, { mode });
+export async function setMode(link: Link, session: OpenSession, mode: string): Promise<void> {
+  await firstOf(link, session, setModeRequests(session.record.agentSessionId, session.settings, mode));
+  session.settings = withMode(session.settings, mode);
+  link.sessions.update(session, { mode });
 }
 
 /** Sets the model. */
-export async function setModel(link: Link, live: Live, model: string): Promise<void> {
-  await firstOf(link, live, setModelRequests(live.record.agentSessionId, live.settings, model));
-  live.settings = withModel(live.settings, model);
-  link.sessions.update(live, { model });
+export async function setModel(link: Link, session: OpenSession, model: string): Promise<void> {
+  await firstOf(link, session, setModelRequests(session.record.agentSessionId, session.settings, model));
+  session.settings = withModel(session.settings, model);
+  link.sessions.update(session, { model });
 }
 
 /** Sets one option. */
-export async function setOption(link: Link, live: Live, configId: string, value: string | boolean): Promise<void> {
-  await firstOf(link, live, [setOptionRequest(live.record.agentSessionId, configId, value)]);
-  link.sessions.update(live, compact({ mode: live.settings.mode, model: live.settings.model }));
+export async function setOption(
+  link: Link,
+  session: OpenSession,
+  configId: string,
+  value: string | boolean,
+): Promise<void> {
+  await firstOf(link, session, [setOptionRequest(session.record.agentSessionId, configId, value)]);
+  link.sessions.update(session, compact({ mode: session.settings.mode, model: session.settings.model }));
 }
 
 /** Sets how permissions are handled, where the agent has an option for it. */
-export async function setPermissionMode(link: Link, live: Live, permissionMode: string): Promise<void> {
-  const request = setPermissionModeRequest(live.record.agentSessionId, live.settings, permissionMode);
+export async function setPermissionMode(link: Link, session: OpenSession, permissionMode: string): Promise<void> {
+  const request = setPermissionModeRequest(session.record.agentSessionId, session.settings, permissionMode);
   if (!request) throw new UnsupportedError("an option for permissions");
-  await firstOf(link, live, [request]);
+  await firstOf(link, session, [request]);
 }
 
 /** Sends requests until one is taken. The agent's answer to the best one is what the caller hears. */
-async function firstOf(link: Link, live: Live, requests: readonly SettingRequest[]): Promise<void> {
+async function firstOf(link: Link, session: OpenSession, requests: readonly SettingRequest[]): Promise<void> {
   let refusal: SandboxAgentError | undefined;
   for (const { method, params } of requests) {
     try {
-      const { configOptions } = objectOf(await link.wire.request(method, params));
-      if (Array.isArray(configOptions)) live.settings = withOptions(live.settings, readOptions(configOptions));
+      const { configOptions } = objectOf(await link.connection.request(method, params));
+      if (Array.isArray(configOptions)) session.settings = withOptions(session.settings, readOptions(configOptions));
       return;
     } catch (error) {
       if (!(error instanceof AgentError) && !(error instanceof UnsupportedError)) throw error;

@@ -1,4 +1,4 @@
-/** The rest of the event table: what is told by notifications of our own, by errors, and by the end of a process. */
+/** The rest of the event table: what is unparsed by notifications of our own, by errors, and by the end of a process. */
 
 import type { EventBase, EventBody, SandboxEvent } from "../events.ts";
 import { compact, isObject, numberOf, objectOf, textOf } from "../json.ts";
@@ -53,12 +53,12 @@ export function unparsedOf(params: unknown): EventBody {
 }
 
 /** A line of the agent that the server could not take for a message. */
-export function unparsedLine(told: { readonly line: string; readonly error?: string }): EventBody {
+export function unparsedLine(unparsed: { readonly line: string; readonly error?: string }): EventBody {
   return {
     type: "agent.unparsed",
-    error: told.error ?? "the agent wrote something that is not a message",
+    error: unparsed.error ?? "the agent wrote something that is not a message",
     location: "agent stdout",
-    line: told.line,
+    line: unparsed.line,
   };
 }
 

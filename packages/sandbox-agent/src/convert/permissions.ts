@@ -19,7 +19,7 @@ export interface PermissionOption {
   readonly kind?: PermissionKind;
 }
 
-/** An agent that wants to do something and asks. */
+/** An agent that wants to do something and agentRequests. */
 export interface PermissionRequest {
   /** Names the request in a reply. */
   readonly permissionId: string;

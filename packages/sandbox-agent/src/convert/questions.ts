@@ -1,4 +1,4 @@
-/** Questions to the user, whichever of the two ways the agent asks them, and the answers to each way. */
+/** Questions to the user, whichever of the two ways the agent agentRequests them, and the answers to each way. */
 
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 
@@ -37,7 +37,7 @@ export interface Question {
   readonly questionId: string;
   /** The session it came up in. */
   readonly sessionId: string;
-  /** What the agent asks. */
+  /** What the agent agentRequests. */
   readonly prompt: string;
   /** A choice, a form, or a page to visit. */
   readonly kind: "choice" | "form" | "url";

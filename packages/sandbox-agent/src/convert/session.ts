@@ -1,4 +1,4 @@
-/** Opening a session: what the caller asks for, as the parameters that the agent gets. */
+/** Opening a session: what the caller agentRequests for, as the parameters that the agent gets. */
 
 import { compact, type JsonObject } from "../json.ts";
 import { type ConvertedMcp, type McpOptions, type McpServers, mcpServersOf } from "./mcp.ts";

@@ -2,7 +2,7 @@
 
 import { NotFoundError } from "../errors.ts";
 import type { SandboxEvent } from "../events.ts";
-import { compare, pageOf, placeOf } from "./cursor.ts";
+import { compare, pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore } from "./types.ts";
 
 /** Settings of {@link indexedDbStore}. */
@@ -54,7 +54,7 @@ export async function indexedDbStore(options: IndexedDbStoreOptions = {}): Promi
     getSession: (id) => transact("readonly", ({ sessions }) => result<IndexedSession | undefined>(sessions.get(id))),
     listSessions: ({ limit, cursor } = {}) =>
       transact("readonly", async ({ sessions }) => {
-        const after = cursor === undefined ? undefined : placeOf(cursor);
+        const after = cursor === undefined ? undefined : parseCursor(cursor);
         const all = (await result<IndexedSession[]>(sessions.getAll())).sort(compare);
         return pageOf(after ? all.filter((session) => compare(session, after) > 0) : all, limit);
       }),

@@ -5,7 +5,7 @@ import { describeStore } from "../testing/store-conformance.ts";
 import { postgresStore } from "./postgres.ts";
 
 let server: PostgresServer;
-let places = 0;
+let locations = 0;
 
 beforeAll(async () => {
   server = await startPostgres();
@@ -16,8 +16,8 @@ afterAll(async () => {
 });
 
 describeStore("Postgres store", async () => {
-  places += 1;
-  const schema = `place "${places}"`;
+  locations += 1;
+  const schema = `location "${locations}"`;
   return {
     open: () => postgresStore({ connectionString: server.connectionString, schema }),
     isDurable: true,

@@ -2,7 +2,7 @@
 
 import type { Pool, PoolClient } from "pg";
 import { NotFoundError } from "../errors.ts";
-import { pageOf, placeOf } from "./cursor.ts";
+import { pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
 /** Settings of {@link postgresStore}: a pool of yours, which stays yours, or how to reach the database. */
@@ -44,7 +44,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Sess
       return rows[0] && sessionOf(rows[0]);
     },
     async listSessions({ limit, cursor } = {}) {
-      const after = cursor === undefined ? undefined : placeOf(cursor);
+      const after = cursor === undefined ? undefined : parseCursor(cursor);
       const most = limit === undefined ? null : limit + 1;
       const { rows } = await pool.query<Row>(
         `SELECT body, event_count FROM ${sessions}

@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { NotFoundError } from "../errors.ts";
-import { pageOf, placeOf } from "./cursor.ts";
+import { pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
 /** Settings of {@link sqliteStore}. */
@@ -73,7 +73,7 @@ export function sqliteStore({ path }: SqliteStoreOptions): SessionStore {
       return row && sessionOf(row);
     },
     async listSessions({ limit, cursor } = {}) {
-      const after = cursor === undefined ? undefined : placeOf(cursor);
+      const after = cursor === undefined ? undefined : parseCursor(cursor);
       const most = limit === undefined ? -1 : limit + 1;
       const rows = statements.list.all(after?.updatedAt ?? null, after?.id ?? null, most);
       return pageOf(rows.map(sessionOf), limit);

@@ -27,15 +27,15 @@ export async function bundle(entry: string, alias: Readonly<Record<string, strin
 }
 
 /** A site with one page on it. */
-export interface Site<Said> {
+export interface Site<Result> {
   readonly origin: string;
   /** What the page posts to `/done` next. */
-  next(): Promise<Said>;
+  next(): Promise<Result>;
 }
 
 /** Serves a page until the test has finished. */
-export async function startSite<Said>(scripts: Scripts): Promise<Site<Said>> {
-  let done = (_: Said): void => {};
+export async function startSite<Result>(scripts: Scripts): Promise<Site<Result>> {
+  let done = (_: Result): void => {};
   const site = createServer((request, response) => {
     if (request.url === "/done") {
       let body = "";
@@ -44,7 +44,7 @@ export async function startSite<Said>(scripts: Scripts): Promise<Site<Said>> {
       });
       request.on("end", () => {
         response.end();
-        done(JSON.parse(body) as Said);
+        done(JSON.parse(body) as Result);
       });
     } else if (scripts.has(request.url ?? "")) {
       response.setHeader("Content-Type", "text/javascript").end(scripts.get(request.url ?? ""));
@@ -66,8 +66,8 @@ export async function startSite<Said>(scripts: Scripts): Promise<Site<Said>> {
   };
 }
 
-/** Opens a page in a browser of its own until the page has said what it has to say. */
-export async function browse<Said>(url: string, profile: string, said: Promise<Said>): Promise<Said> {
+/** Opens a page in a browser of its own until the page has result what it has to say. */
+export async function visit<Result>(url: string, profile: string, result: Promise<Result>): Promise<Result> {
   const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", `--user-data-dir=${profile}`, url];
   const browser = spawn(BROWSER, args, { stdio: "ignore" });
   onTestFinished(() => void browser.kill());
@@ -77,7 +77,7 @@ export async function browse<Said>(url: string, profile: string, said: Promise<S
   });
   failed.catch(() => {});
   try {
-    return await Promise.race([said, failed]);
+    return await Promise.race([result, failed]);
   } finally {
     const gone = new Promise((resolve) => browser.once("exit", resolve));
     browser.kill();

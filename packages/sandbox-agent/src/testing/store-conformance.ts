@@ -6,9 +6,9 @@ import type { SandboxEvent } from "../events.ts";
 import type { SessionStore, StoredSession } from "../store/types.ts";
 
 /** A fresh, empty place, and as many stores on it as a test opens. */
-export interface StorePlace {
+export interface StoreLocation {
   open(): Promise<SessionStore>;
-  /** Whether what was stored is still there when a new store is opened on the same place. */
+  /** Whether what was stored is still there when a new store is opened on the same location. */
   readonly isDurable: boolean;
   remove(): Promise<void>;
 }
@@ -40,23 +40,23 @@ function event(id: string, message = id): SandboxEvent {
 }
 
 /** Runs the suite. */
-export function describeStore(name: string, makePlace: () => Promise<StorePlace>): void {
+export function describeStore(name: string, makeLocation: () => Promise<StoreLocation>): void {
   describe(name, () => {
-    const places: StorePlace[] = [];
+    const locations: StoreLocation[] = [];
     const stores: SessionStore[] = [];
-    const place = async (): Promise<StorePlace> => {
-      const made = await makePlace();
-      places.push(made);
+    const location = async (): Promise<StoreLocation> => {
+      const made = await makeLocation();
+      locations.push(made);
       return made;
     };
-    const open = async (at?: StorePlace): Promise<SessionStore> => {
-      const store = await (at ?? (await place())).open();
+    const open = async (at?: StoreLocation): Promise<SessionStore> => {
+      const store = await (at ?? (await location())).open();
       stores.push(store);
       return store;
     };
     afterEach(async () => {
       for (const store of stores.splice(0)) await store.close();
-      for (const made of places.splice(0)) await made.remove();
+      for (const made of locations.splice(0)) await made.remove();
     });
 
     it("gives back a session as it was put, with no events yet", async () => {
@@ -165,16 +165,16 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
         "a",
         Array.from({ length: 10 }, (_, index) => event(String(index + 1))),
       );
-      const places = async (range: Parameters<SessionStore["listEvents"]>[1]): Promise<number[]> =>
+      const sequences = async (range: Parameters<SessionStore["listEvents"]>[1]): Promise<number[]> =>
         (await store.listEvents("a", range)).map(({ sequence }) => sequence);
-      expect(await places({ after: 7 })).toEqual([8, 9, 10]);
-      expect(await places({ before: 3 })).toEqual([1, 2]);
-      expect(await places({ after: 2, limit: 2 })).toEqual([3, 4]);
-      expect(await places({ newestFirst: true, limit: 3 })).toEqual([10, 9, 8]);
-      expect(await places({ newestFirst: true, before: 4 })).toEqual([3, 2, 1]);
-      expect(await places({ after: 4, before: 5 })).toEqual([]);
-      expect(await places({ after: 10 })).toEqual([]);
-      expect(await places({ limit: 0 })).toEqual([]);
+      expect(await sequences({ after: 7 })).toEqual([8, 9, 10]);
+      expect(await sequences({ before: 3 })).toEqual([1, 2]);
+      expect(await sequences({ after: 2, limit: 2 })).toEqual([3, 4]);
+      expect(await sequences({ newestFirst: true, limit: 3 })).toEqual([10, 9, 8]);
+      expect(await sequences({ newestFirst: true, before: 4 })).toEqual([3, 2, 1]);
+      expect(await sequences({ after: 4, before: 5 })).toEqual([]);
+      expect(await sequences({ after: 10 })).toEqual([]);
+      expect(await sequences({ limit: 0 })).toEqual([]);
     });
 
     it("forgets a session with its events, and does not mind forgetting it twice", async () => {
@@ -192,8 +192,8 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect(await store.appendEvents("a", [event("1")])).toBe(1);
     });
 
-    it("gives out every place once when many write at the same time", async () => {
-      const at = await place();
+    it("gives out every location once when many write at the same time", async () => {
+      const at = await location();
       const [one, two] = [await open(at), at.isDurable ? await open(at) : undefined];
       await one.putSession(session("a"));
       const writes = Array.from({ length: 40 }, (_, index) =>
@@ -221,7 +221,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
     });
 
     it("has everything again when it is opened anew, if it is to last", async () => {
-      const at = await place();
+      const at = await location();
       const first = await open(at);
       await first.putSession(session("a"));
       await first.appendEvents("a", [event("1")]);

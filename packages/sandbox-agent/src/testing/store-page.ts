@@ -1,14 +1,14 @@
 /** What the browser test runs in a page: the stores' conformance suite on the browser's own IndexedDB. */
 
 import { indexedDbStore } from "../store/indexeddb.ts";
-import { runTests } from "./page-suite.ts";
+import { runTests } from "./page-vitest.ts";
 import { describeStore } from "./store-conformance.ts";
 
-let places = 0;
+let locations = 0;
 
 describeStore("IndexedDB store", async () => {
-  places += 1;
-  const name = `place-${places}`;
+  locations += 1;
+  const name = `place-${locations}`;
   return {
     open: () => indexedDbStore({ name }),
     isDurable: true,

@@ -46,13 +46,13 @@ export interface Terminals {
 export type MaybePromise<T> = T | Promise<T>;
 
 /** What the host offers. */
-export interface HostOptions {
+export interface ClientMethodOptions {
   readonly files: Files | undefined;
   readonly terminals: Terminals | undefined;
 }
 
 /** What the agent is told that it may ask. */
-export function hostCapabilities({ files, terminals }: HostOptions): JsonObject {
+export function clientCapabilities({ files, terminals }: ClientMethodOptions): JsonObject {
   return {
     fs: { readTextFile: files !== undefined, writeTextFile: files !== undefined },
     terminal: terminals !== undefined,
@@ -66,7 +66,11 @@ export function hostCapabilities({ files, terminals }: HostOptions): JsonObject 
  *
  * @throws UnsupportedError when it is none of these, or not offered.
  */
-export async function answerHost(method: string, params: unknown, options: HostOptions): Promise<JsonObject> {
+export async function callClientMethod(
+  method: string,
+  params: unknown,
+  options: ClientMethodOptions,
+): Promise<JsonObject> {
   const { path, content, line, limit, terminalId } = objectOf(params);
   const { files, terminals } = options;
   if (method === "fs/read_text_file" && files && typeof path === "string") {

@@ -40,11 +40,11 @@ export type PermissionHandler = (request: PermissionRequest) => Reply<Permission
 export type QuestionHandler = (question: Question) => Reply<Answers | null>;
 
 /** How an ask is told of. */
-export type Tell = (sessionId: string, body: EventBody) => void;
+export type Report = (sessionId: string, body: EventBody) => void;
 
 /** A request of the agent on its way in. */
-export interface Asked {
-  /** Its id on the wire. */
+export interface RequestContext {
+  /** Its id on the connection. */
   readonly id: unknown;
   /** Aborted when it is taken back or answered elsewhere. */
   readonly signal: AbortSignal;
@@ -61,11 +61,11 @@ interface Pending {
 }
 
 /** Open requests of one client. */
-export interface Asks {
+export interface AgentRequests {
   /** Takes a permission request; resolves with the answer for the agent. */
-  permission(sessionId: string, params: unknown, asked: Asked): Promise<JsonObject>;
+  permission(sessionId: string, params: unknown, context: RequestContext): Promise<JsonObject>;
   /** Takes a question of either kind; resolves with the answer for the agent. */
-  question(sessionId: string, params: unknown, asked: Asked, kind: "question" | "form"): Promise<JsonObject>;
+  question(sessionId: string, params: unknown, context: RequestContext, kind: "question" | "form"): Promise<JsonObject>;
   /** The stream says that somebody answered this request. */
   answeredElsewhere(wireId: unknown): void;
   replyPermission(permissionId: string, decision: PermissionDecision): void;
@@ -81,8 +81,8 @@ export interface Asks {
   questions(): readonly Question[];
 }
 
-/** Makes an empty list of asks. */
-export function createAsks(tell: Tell): Asks {
+/** Makes an empty list of agentRequests. */
+export function createAgentRequests(report: Report): AgentRequests {
   const open = new Map<string, Pending>();
   const elsewhere = new Set<string>();
   const permissionHandlers = new Set<PermissionHandler>();
@@ -94,25 +94,29 @@ export function createAsks(tell: Tell): Asks {
     return id;
   };
 
-  const wait = (id: string, pending: Omit<Pending, "settle" | "isOffered">, asked: Asked): Promise<JsonObject> =>
+  const waitForReply = (
+    id: string,
+    pending: Omit<Pending, "settle" | "isOffered">,
+    context: RequestContext,
+  ): Promise<JsonObject> =>
     new Promise((resolve, reject) => {
-      const gone = (): void => {
+      const withdraw = (): void => {
         if (!open.delete(id)) return;
         const by = elsewhere.delete(pending.wireId) ? "elsewhere" : "withdrawn";
         const body: EventBody = pending.permission
           ? { type: "permission.resolved", permissionId: id, by }
           : { type: "question.resolved", questionId: id, by };
-        tell(pending.sessionId, body);
+        report(pending.sessionId, body);
         reject(new SandboxAgentError("withdrawn", "nobody waits for this answer any more"));
       };
       const settle = (answer: JsonObject): void => {
         open.delete(id);
-        asked.signal.removeEventListener("abort", gone);
+        context.signal.removeEventListener("abort", withdraw);
         resolve(answer);
       };
       open.set(id, { ...pending, isOffered: false, settle });
-      if (asked.signal.aborted) gone();
-      else asked.signal.addEventListener("abort", gone, { once: true });
+      if (context.signal.aborted) withdraw();
+      else context.signal.addEventListener("abort", withdraw, { once: true });
       offer();
     });
 
@@ -123,82 +127,85 @@ export function createAsks(tell: Tell): Asks {
       if (pending.isOffered) continue;
       if (permission && permissionHandlers.size > 0) {
         pending.isOffered = true;
-        for (const handler of permissionHandlers) consult(pending, handler, permission, (reply) => allow(id, reply));
+        for (const handler of permissionHandlers)
+          callHandler(pending, handler, permission, (reply) => replyPermission(id, reply));
       } else if (question && questionHandlers.size > 0) {
         pending.isOffered = true;
         for (const handler of questionHandlers) {
-          consult(pending, handler, question, (answers) => (answers === null ? refuse(id) : answer(id, answers)));
+          callHandler(pending, handler, question, (answers) =>
+            answers === null ? rejectQuestion(id) : replyQuestion(id, answers),
+          );
         }
       }
     }
   };
-  const consult = async <Request, Answer>(
+  const callHandler = async <Request, Answer>(
     pending: Pending,
     handler: (request: Request) => Reply<Answer>,
     request: Request,
-    reply: (answer: Answer) => void,
+    settle: (answer: Answer) => void,
   ): Promise<void> => {
     try {
-      const decided = await handler(request);
+      const reply = await handler(request);
       // Several handlers may answer; the first one counts.
-      if (decided !== undefined && [...open.values()].includes(pending)) reply(decided as Answer);
+      if (reply !== undefined && [...open.values()].includes(pending)) settle(reply as Answer);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      tell(pending.sessionId, { type: "error", code: "handler_failed", message });
+      report(pending.sessionId, { type: "error", code: "handler_failed", message });
     }
   };
 
-  const take = (id: string, what: "permission" | "question"): Pending => {
+  const find = (id: string, what: "permission" | "question"): Pending => {
     const pending = open.get(id);
     if (!pending?.[what]) throw new NotFoundError(`open ${what}`, id);
     return pending;
   };
-  const allow = (permissionId: string, decision: PermissionDecision): void => {
-    const { permission, sessionId, settle } = take(permissionId, "permission");
+  const replyPermission = (permissionId: string, decision: PermissionDecision): void => {
+    const { permission, sessionId, settle } = find(permissionId, "permission");
     const options = permission?.options ?? [];
     const reply = typeof decision === "string" ? decision : undefined;
     const named = typeof decision === "string" ? undefined : options.find(({ id }) => id === decision.optionId);
     if (typeof decision !== "string" && !named) throw new NotFoundError("option", decision.optionId);
     const choice = named ? { option: named, isFallback: false } : choosePermission(options, reply ?? "reject");
     settle(permissionAnswer(choice, reply));
-    const told = reply ?? (named && replyOf(named));
+    const reported = reply ?? (named && replyOf(named));
     const body = { type: "permission.resolved" as const, permissionId, by: "client" as const };
-    tell(sessionId, compact({ ...body, reply: told, optionId: choice.option?.id }));
+    report(sessionId, compact({ ...body, reply: reported, optionId: choice.option?.id }));
   };
-  const answer = (questionId: string, answers: Answers): void => {
-    const { question, sessionId, isForm, settle } = take(questionId, "question");
+  const replyQuestion = (questionId: string, answers: Answers): void => {
+    const { question, sessionId, isForm, settle } = find(questionId, "question");
     settle(isForm && question ? elicitationAccepted(question, answers) : questionAnswered(answers));
     const body = { type: "question.resolved" as const, questionId, by: "client" as const };
-    tell(sessionId, compact({ ...body, status: "answered" as const, answers, response: firstAnswer(answers) }));
+    report(sessionId, compact({ ...body, status: "answered" as const, answers, response: firstAnswer(answers) }));
   };
-  const refuse = (questionId: string): void => {
-    const { sessionId, isForm, settle } = take(questionId, "question");
+  const rejectQuestion = (questionId: string): void => {
+    const { sessionId, isForm, settle } = find(questionId, "question");
     settle(isForm ? elicitationDeclined() : questionRejected());
-    tell(sessionId, { type: "question.resolved", questionId, by: "client", status: "rejected" });
+    report(sessionId, { type: "question.resolved", questionId, by: "client", status: "rejected" });
   };
 
   return {
-    permission(sessionId, params, asked) {
-      const permissionId = uniqueId(String(asked.id));
+    permission(sessionId, params, context) {
+      const permissionId = uniqueId(String(context.id));
       const permission = readPermission(params, { permissionId, sessionId });
-      tell(sessionId, { type: "permission.requested", permission });
-      return wait(permissionId, { sessionId, wireId: String(asked.id), permission, isForm: false }, asked);
+      report(sessionId, { type: "permission.requested", permission });
+      return waitForReply(permissionId, { sessionId, wireId: String(context.id), permission, isForm: false }, context);
     },
-    question(sessionId, params, asked, kind) {
+    question(sessionId, params, context, kind) {
       const read = kind === "form" ? readElicitation : readQuestion;
-      const given = read(params, { questionId: String(asked.id), sessionId });
+      const given = read(params, { questionId: String(context.id), sessionId });
       const question = { ...given, questionId: uniqueId(given.questionId) };
-      tell(sessionId, { type: "question.requested", question, status: "requested" });
-      const pending = { sessionId, wireId: String(asked.id), question, isForm: kind === "form" };
-      return wait(question.questionId, pending, asked);
+      report(sessionId, { type: "question.requested", question, status: "requested" });
+      const pending = { sessionId, wireId: String(context.id), question, isForm: kind === "form" };
+      return waitForReply(question.questionId, pending, context);
     },
     answeredElsewhere(wireId) {
       const isOpen = [...open.values()].some((pending) => pending.wireId === String(wireId));
       if (isOpen) elsewhere.add(String(wireId));
     },
-    replyPermission: allow,
-    replyQuestion: answer,
-    rejectQuestion: refuse,
+    replyPermission,
+    replyQuestion,
+    rejectQuestion,
     onPermission(handler) {
       permissionHandlers.add(handler);
       offer();
@@ -212,10 +219,10 @@ export function createAsks(tell: Tell): Asks {
     cancel(sessionId) {
       for (const [id, pending] of [...open]) {
         if (pending.sessionId !== sessionId) continue;
-        if (pending.question) refuse(id);
+        if (pending.question) rejectQuestion(id);
         else {
           pending.settle(permissionCancelled());
-          tell(sessionId, { type: "permission.resolved", permissionId: id, by: "client", reply: "reject" });
+          report(sessionId, { type: "permission.resolved", permissionId: id, by: "client", reply: "reject" });
         }
       }
     },

@@ -17,9 +17,9 @@ import type { StoredSession } from "../store/types.ts";
 import type { Core } from "./core.ts";
 import { now, randomId } from "./ids.ts";
 import type { Link } from "./link.ts";
-import { type Live, startedBody } from "./live.ts";
+import { type OpenSession, startedBody } from "./open-sessions.ts";
 import type { LoadSessionOptions, NewSessionRequest } from "./options.ts";
-import { replayText } from "./replay.ts";
+import { replayText } from "./replay-text.ts";
 import { setMode, setModel, setPermissionMode } from "./settings.ts";
 
 /** Opens a new session. */
@@ -47,8 +47,8 @@ async function createSession(core: Core, link: Link, request: NewSessionRequest)
   const { params, skipped } = newSessionParams(agent, directory, options, mcpOptions(core, link));
   const doneOpening = link.sessions.opening();
   try {
-    const answer = await link.wire.request("session/new", params);
-    const live = await addSession(core, link, answer, {
+    const answer = await link.connection.request("session/new", params);
+    const session = await addSession(core, link, answer, {
       agent,
       directory,
       metadata: sessionMetadata(agent, options),
@@ -60,8 +60,8 @@ async function createSession(core: Core, link: Link, request: NewSessionRequest)
       }),
     });
     const warnings = skipped.map(({ name, reason }) => `the tool server "${name}" was left out: ${reason}`);
-    warnings.push(...(await applySettings(link, live, request)));
-    return openSession(live.record, live.settings, { openedBy: "new", warnings, eventCount: 0 });
+    warnings.push(...(await applySettings(link, session, request)));
+    return openSession(session.record, session.settings, { openedBy: "new", warnings, eventCount: 0 });
   } finally {
     doneOpening();
   }
@@ -84,7 +84,7 @@ interface NewRecord {
   readonly how: "new" | "forked";
 }
 
-async function addSession(core: Core, link: Link, answer: unknown, given: NewRecord): Promise<Live> {
+async function addSession(core: Core, link: Link, answer: unknown, given: NewRecord): Promise<OpenSession> {
   const agentSessionId = textOf(objectOf(answer).sessionId);
   if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
   const settings = readSettings(answer);
@@ -109,8 +109,8 @@ async function addSession(core: Core, link: Link, answer: unknown, given: NewRec
   return link.sessions.add(record, settings, startedBody(record, how));
 }
 
-/** Sets what was asked for. What the agent refuses stays a hint in the session's metadata. */
-async function applySettings(link: Link, live: Live, request: NewSessionRequest): Promise<string[]> {
+/** Sets what was context for. What the agent refuses stays a hint in the session's metadata. */
+async function applySettings(link: Link, session: OpenSession, request: NewSessionRequest): Promise<string[]> {
   const warnings: string[] = [];
   const attempt = async (what: string, run: () => Promise<void>): Promise<void> => {
     try {
@@ -121,14 +121,14 @@ async function applySettings(link: Link, live: Live, request: NewSessionRequest)
     }
   };
   const { mode, model, permissionMode } = request;
-  if (model !== undefined && model !== live.settings.model) {
-    await attempt(`the model "${model}"`, () => setModel(link, live, model));
+  if (model !== undefined && model !== session.settings.model) {
+    await attempt(`the model "${model}"`, () => setModel(link, session, model));
   }
-  if (mode !== undefined && mode !== live.settings.mode) {
-    await attempt(`the mode "${mode}"`, () => setMode(link, live, mode));
+  if (mode !== undefined && mode !== session.settings.mode) {
+    await attempt(`the mode "${mode}"`, () => setMode(link, session, mode));
   }
   if (permissionMode !== undefined) {
-    await attempt(`the permission mode "${permissionMode}"`, () => setPermissionMode(link, live, permissionMode));
+    await attempt(`the permission mode "${permissionMode}"`, () => setPermissionMode(link, session, permissionMode));
   }
   return warnings;
 }
@@ -140,14 +140,14 @@ export async function loadSession(core: Core, link: Link, id: string, options: L
   if (active?.turn) throw new SandboxAgentError("turn_in_progress", "the agent is still answering in this session");
   const known = await storedSession(core, active?.record.id ?? id);
   const record = await recordFor(core, link, id, known, options);
-  const live = link.sessions.add(record, NO_SETTINGS, undefined);
+  const session = link.sessions.add(record, NO_SETTINGS, undefined);
   // The index has the history already; hearing it again would double it.
-  live.isMuted = (known?.eventCount ?? 0) > 0;
+  session.isReplaying = (known?.eventCount ?? 0) > 0;
   try {
-    const answer = await link.wire.request("session/load", reopenParams(core, link, record));
-    return opened(link, live, answer, "loaded", known?.eventCount ?? 0);
+    const answer = await link.connection.request("session/load", reopenParams(core, link, record));
+    return opened(link, session, answer, "loaded", known?.eventCount ?? 0);
   } catch (error) {
-    link.sessions.remove(live);
+    link.sessions.remove(session);
     throw error;
   }
 }
@@ -162,7 +162,7 @@ export async function resumeSession(core: Core, link: Link, id: string, options:
   }
   const known = await storedSession(core, id);
   const record = await recordFor(core, link, id, known, options);
-  const live = link.sessions.add(record, NO_SETTINGS, undefined);
+  const session = link.sessions.add(record, NO_SETTINGS, undefined);
   const { resume, load } = link.info.abilities;
   const eventCount = known?.eventCount ?? 0;
   try {
@@ -171,13 +171,13 @@ export async function resumeSession(core: Core, link: Link, id: string, options:
       ["session/load", load, "loaded"],
     ] as const) {
       if (!isOffered) continue;
-      live.isMuted = eventCount > 0;
-      const answer = await link.wire.request(method, reopenParams(core, link, record)).catch(unlessRefused);
-      if (answer !== undefined) return opened(link, live, answer, how, eventCount);
+      session.isReplaying = eventCount > 0;
+      const answer = await link.connection.request(method, reopenParams(core, link, record)).catch(unlessRefused);
+      if (answer !== undefined) return opened(link, session, answer, how, eventCount);
     }
-    return await replayed(core, link, live, eventCount);
+    return await replayed(core, link, session, eventCount);
   } catch (error) {
-    link.sessions.remove(live);
+    link.sessions.remove(session);
     throw error;
   }
 }
@@ -188,39 +188,44 @@ function unlessRefused(error: unknown): undefined {
   if (!isRefusal || error instanceof AuthenticationRequiredError) throw error;
 }
 
-async function replayed(core: Core, link: Link, live: Live, eventCount: number): Promise<Session> {
-  link.sessions.completeItems(live);
-  live.isMuted = false;
+async function replayed(core: Core, link: Link, session: OpenSession, eventCount: number): Promise<Session> {
+  link.sessions.completeItems(session);
+  session.isReplaying = false;
   await core.recorder.flush();
-  const text = await replayText(core.store, live.record.id, core.options.replay);
-  if (text === undefined && eventCount === 0) throw new NotFoundError("session", live.record.id);
-  const { agentSessionId: _, sessionId: __, ...params } = reopenParams(core, link, live.record);
+  const text = await replayText(core.store, session.record.id, core.options.replay);
+  if (text === undefined && eventCount === 0) throw new NotFoundError("session", session.record.id);
+  const { agentSessionId: _, sessionId: __, ...params } = reopenParams(core, link, session.record);
   const doneOpening = link.sessions.opening();
   try {
-    const answer = await link.wire.request("session/new", params);
+    const answer = await link.connection.request("session/new", params);
     const agentSessionId = textOf(objectOf(answer).sessionId);
     if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
-    link.sessions.update(live, { agentSessionId });
-    if (text !== undefined) live.replay = text;
-    const { mode, model, metadata } = live.record;
-    opened(link, live, answer, "replayed", eventCount);
+    link.sessions.update(session, { agentSessionId });
+    if (text !== undefined) session.replay = text;
+    const { mode, model, metadata } = session.record;
+    opened(link, session, answer, "replayed", eventCount);
     // A new session of the agent begins with the agent's own settings.
     const kept = compact({ mode, model, permissionMode: textOf(metadata.permissionMode) });
-    const warnings = await applySettings(link, live, kept);
-    return openSession(live.record, live.settings, { openedBy: "replayed", warnings, eventCount });
+    const warnings = await applySettings(link, session, kept);
+    return openSession(session.record, session.settings, { openedBy: "replayed", warnings, eventCount });
   } finally {
     doneOpening();
   }
 }
 
 /** Copies a session. */
-export async function forkSession(core: Core, link: Link, live: Live, title: string | undefined): Promise<Session> {
+export async function forkSession(
+  core: Core,
+  link: Link,
+  session: OpenSession,
+  title: string | undefined,
+): Promise<Session> {
   if (!link.info.abilities.fork) throw new UnsupportedError("copying sessions");
-  const { directory, mcp, additionalDirectories, agent } = live.record;
-  const metadata = compact({ ...live.record.metadata, title, requestedSessionId: undefined });
+  const { directory, mcp, additionalDirectories, agent } = session.record;
+  const metadata = compact({ ...session.record.metadata, title, requestedSessionId: undefined });
   const doneOpening = link.sessions.opening();
   try {
-    const answer = await link.wire.request("session/fork", reopenParams(core, link, live.record));
+    const answer = await link.connection.request("session/fork", reopenParams(core, link, session.record));
     const kept = compact({ mcp, additionalDirectories });
     const copy = await addSession(core, link, answer, { agent, directory, metadata, how: "forked", ...kept });
     return openSession(copy.record, copy.settings, { openedBy: "forked", warnings: [], eventCount: 0 });
@@ -231,19 +236,19 @@ export async function forkSession(core: Core, link: Link, live: Live, title: str
 
 function opened(
   link: Link,
-  live: Live,
+  session: OpenSession,
   answer: unknown,
   how: "loaded" | "resumed" | "replayed",
   eventCount: number,
 ): Session {
-  link.sessions.completeItems(live);
-  live.isMuted = false;
-  live.settings = readSettings(answer);
-  const { endedAt: _, cursor: __, turnId: ___, ...rest } = live.record;
-  live.record = rest;
-  link.sessions.update(live, compact({ model: live.settings.model, mode: live.settings.mode }));
-  link.sessions.emit(live, startedBody(live.record, how), { source: "client", synthetic: true });
-  return openSession(live.record, live.settings, { openedBy: how, warnings: [], eventCount });
+  link.sessions.completeItems(session);
+  session.isReplaying = false;
+  session.settings = readSettings(answer);
+  const { endedAt: _, cursor: __, turnId: ___, ...rest } = session.record;
+  session.record = rest;
+  link.sessions.update(session, compact({ model: session.settings.model, mode: session.settings.mode }));
+  link.sessions.emit(session, startedBody(session.record, how), { source: "client", synthetic: true });
+  return openSession(session.record, session.settings, { openedBy: how, warnings: [], eventCount });
 }
 
 /** A stored session, also by the agent's id where it is the same. */

@@ -28,15 +28,15 @@ import {
 import type { RetryOptions, ServerOptions } from "../http.ts";
 import { compact } from "../json.ts";
 
-/** What is needed to open a wire. */
-export interface WireOptions extends ServerOptions {
+/** What is needed to open a connection. */
+export interface ConnectionOptions extends ServerOptions {
   readonly serverId: string;
   readonly agent: string;
   /** Go on behind this event of an earlier connection. */
   readonly cursor?: string | undefined;
   readonly retry?: RetryOptions | undefined;
-  /** The agent asks. Resolves with the answer. */
-  onRequest(method: string, params: unknown, asked: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
+  /** The agent agentRequests. Resolves with the answer. */
+  onRequest(method: string, params: unknown, context: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
   /** The agent tells. Called in order, before any answer that came later is seen. */
   onNotification(method: string, params: unknown): void;
   /** What happened beside the messages. */
@@ -44,8 +44,8 @@ export interface WireOptions extends ServerOptions {
 }
 
 /** A connection to one agent. */
-export interface Wire {
-  /** Asks the agent. Fails with this package's errors. */
+export interface Connection {
+  /** AgentRequests the agent. Fails with this package's errors. */
   request(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
   /** Tells the agent. */
   notify(method: string, params: object): Promise<void>;
@@ -54,7 +54,7 @@ export interface Wire {
   /** The reason, once the connection has ended. */
   reason(): SandboxAgentError | undefined;
   /** Ends the connection because it is known to be of no use any more. */
-  giveUp(reason: SandboxAgentError): void;
+  fail(reason: SandboxAgentError): void;
   /** The cursor of the newest event. */
   cursor(): string | undefined;
   /** Ends the agent. */
@@ -63,19 +63,19 @@ export interface Wire {
   detach(): Promise<void>;
 }
 
-/** Opens a wire. Nothing is sent before the first request. */
-export function openWire(options: WireOptions): Wire {
+/** Opens a connection. Nothing is sent before the first request. */
+export function openConnection(options: ConnectionOptions): Connection {
   const root = options.baseUrl.replace(/\/+$/, "");
   const url = `${root}/v1/acp/${encodeURIComponent(options.serverId)}?agent=${encodeURIComponent(options.agent)}`;
   const app = client().onRequest("*", async ({ method, params, requestId, signal }) => {
     try {
       return await options.onRequest(method, params, { id: requestId, signal });
     } catch (error) {
-      throw refusalOf(error, method);
+      throw errorResponseOf(error, method);
     }
   });
   const stop = new AbortController();
-  let given: SandboxAgentError | undefined;
+  let forced: SandboxAgentError | undefined;
   let reason: SandboxAgentError | undefined;
   const { connection, transport } = connectAcp<ClientConnection>(
     url,
@@ -88,14 +88,14 @@ export function openWire(options: WireOptions): Wire {
       retry: options.retry,
       onEvent: options.onEvent,
     },
-    { connect: (stream) => app.connect(tapped(stream, options.onNotification)) },
+    { connect: (stream) => app.connect(withNotificationTap(stream, options.onNotification)) },
   );
   const ended = Promise.all([transport.ended, connection.closed]).then(([error]) => {
-    reason = given ?? errorOf(error);
+    reason = forced ?? errorOf(error);
     return reason;
   });
-  const giveUp = (why: SandboxAgentError): void => {
-    given ??= why;
+  const fail = (why: SandboxAgentError): void => {
+    forced ??= why;
     stop.abort();
   };
   const typed = async <T>(run: () => Promise<T>): Promise<T> => {
@@ -109,10 +109,10 @@ export function openWire(options: WireOptions): Wire {
     try {
       return await run();
     } catch (error) {
-      const failure = given ?? errorOf(error);
+      const failure = forced ?? errorOf(error);
       // Whoever hears that the agent or the server is gone finds the connection ended, and can make a new one at once.
-      if (endsConnection(failure, error) && !(await within(END_MS, ended))) {
-        giveUp(failure);
+      if (endsConnection(failure, error) && !(await within(STREAM_END_MS, ended))) {
+        fail(failure);
         await ended;
       }
       throw failure;
@@ -124,30 +124,30 @@ export function openWire(options: WireOptions): Wire {
     notify: (method, params) => call(() => connection.agent.notify(method, params)),
     ended,
     reason: () => reason,
-    giveUp,
+    fail,
     cursor: () => transport.lastEventId,
     async close() {
       const limit = new AbortController();
-      const late = new ConnectionLostError("the server did not say that the agent has ended");
+      const timeout = new ConnectionLostError("the server did not say that the agent has ended");
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const tooLong = new Promise<never>((_, reject) => {
+      const timedOut = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
-          limit.abort(late);
+          limit.abort(timeout);
           // A token that never comes heeds no signal.
-          reject(late);
+          reject(timeout);
         }, CLOSE_MS);
       });
       const closing = typed(() => transport.close({ giveUpMs: UNREACHABLE_MS, signal: limit.signal }));
-      await Promise.race([closing, tooLong]).finally(() => clearTimeout(timer));
+      await Promise.race([closing, timedOut]).finally(() => clearTimeout(timer));
     },
     detach: () => typed(() => transport.detach()),
   };
 }
 
 /** The stream says that the agent has ended about when a call does. */
-const END_MS = 1_000;
+const STREAM_END_MS = 1_000;
 /** What the agent is told when its request has failed. */
-function refusalOf(error: unknown, method: string): RequestError {
+function errorResponseOf(error: unknown, method: string): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof UnsupportedError) return RequestError.methodNotFound(method);
   const message = error instanceof Error ? error.message : String(error);
@@ -184,7 +184,7 @@ function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
  * Hands notifications on as they are read. The SDK starts their handlers in order but does not wait for them, so an
  * answer could overtake the last words before it; and it drops what its schema does not know.
  */
-function tapped(stream: Stream, onNotification: WireOptions["onNotification"]): Stream {
+function withNotificationTap(stream: Stream, onNotification: ConnectionOptions["onNotification"]): Stream {
   const reader = stream.readable.getReader();
   const readable = new ReadableStream<AnyMessage>(
     {
@@ -192,8 +192,8 @@ function tapped(stream: Stream, onNotification: WireOptions["onNotification"]): 
         for (;;) {
           const { done, value } = await reader.read();
           if (done) return controller.close();
-          const isTold = "method" in value && !("id" in value) && !value.method.startsWith("$/");
-          if (!isTold) return controller.enqueue(value);
+          const isNotification = "method" in value && !("id" in value) && !value.method.startsWith("$/");
+          if (!isNotification) return controller.enqueue(value);
           onNotification(value.method, value.params);
         }
       },

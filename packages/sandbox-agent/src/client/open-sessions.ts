@@ -1,0 +1,274 @@
+/** Sessions that are open on one connection: what the agent says about them becomes events and settings. */
+
+import { plainText } from "../convert/content.ts";
+import {
+  AGENT_ERROR,
+  AGENT_UNPARSED,
+  agentErrorOf,
+  eventOf,
+  SESSION_ENDED,
+  sessionEndedOf,
+  unparsedOf,
+} from "../convert/events.ts";
+import { applyUpdate, endTurn, type ItemsState, NO_ITEMS, startTurn } from "../convert/items.ts";
+import { NO_SETTINGS, type SessionSettings, withMode, withOptions } from "../convert/settings.ts";
+import type { EventBase, EventBody, Item, StopReason } from "../events.ts";
+import { compact, objectOf, textOf } from "../json.ts";
+import type { StoredSession } from "../store/types.ts";
+import { now, randomId } from "./ids.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** A turn that is on. */
+export interface Turn {
+  readonly id: string;
+  /** What was completed in it. */
+  readonly items: Item[];
+}
+
+/** An open session. */
+export interface OpenSession {
+  record: StoredSession;
+  settings: SessionSettings;
+  items: ItemsState;
+  turn?: Turn;
+  /** Told to the agent in front of the next prompt, since it has forgotten. */
+  replay?: string;
+  /** While true, the agent repeats what is known already. */
+  isReplaying: boolean;
+  /** The caller has left; events are still kept. */
+  isDetached: boolean;
+  /** Called when the caller leaves. */
+  readonly onDetach: Set<() => void>;
+}
+
+/** Where an event comes from. */
+type Origin = { readonly source?: EventBase["source"]; readonly synthetic?: boolean; readonly message?: unknown };
+
+/** The open sessions of one connection. */
+export interface OpenSessions {
+  /** Opens a session: from here on it is known. Tells that it is, then what came too buffered. */
+  add(record: StoredSession, settings: SessionSettings, opened: EventBody | undefined): OpenSession;
+  /** Forgets a session; what the agent still says of it is not heard. */
+  remove(session: OpenSession): void;
+  /** Until the returned function is called, sessions that are not known may be the one that is being opened. */
+  opening(): () => void;
+  /** The session with this id of the agent's, once it is known. */
+  whenOpen(agentSessionId: string): Promise<OpenSession>;
+  /** By the caller's id, else by the agent's. */
+  find(id: string): OpenSession | undefined;
+  all(): readonly OpenSession[];
+  /** Names that callers have given to sessions that are being opened. */
+  readonly reserved: Set<string>;
+  /** Takes a notification of the agent. */
+  onNotification(method: string, params: unknown): void;
+  emit(session: OpenSession, body: EventBody, origin?: Origin): void;
+  /** Tells something to whoever listens, about the caller's id of a session. */
+  report(sessionId: string, body: EventBody): void;
+  update(session: OpenSession, changes: Partial<StoredSession>): void;
+  /** Completes what is open: nothing more will come of it. */
+  completeItems(session: OpenSession): void;
+  startTurn(session: OpenSession, turn: Turn): void;
+  endTurn(session: OpenSession, stopReason: StopReason, origin?: Origin): Turn | undefined;
+}
+
+/** Messages for sessions that are not known yet; agents may speak before they have answered. As many as a server keeps. */
+const MAX_BUFFERED = 65_536;
+
+/**
+ * Makes an empty list.
+ *
+ * @param adopt - Makes a record for a session that somebody else has opened on the same agent.
+ */
+export function createOpenSessions(
+  recorder: Recorder,
+  adopt: (agentSessionId: string) => Promise<StoredSession>,
+): OpenSessions {
+  const byId = new Map<string, OpenSession>();
+  const byAgentId = new Map<string, OpenSession>();
+  const removed = new Set<string>();
+  const adopting = new Set<string>();
+  /** Sessions of which more came buffered than is kept. */
+  const overflowed = new Set<string>();
+  let buffered: { sessionId: string; method: string; params: unknown }[] = [];
+  let openings = 0;
+  let waiters: { id: string; resolve: (session: OpenSession) => void }[] = [];
+
+  /** Sessions that nobody here opens belong to another client of the agent; they are worth hearing, too. */
+  const adoptUnknown = (): void => {
+    if (openings > 0) return;
+    const ids = new Set([...buffered.map(({ sessionId }) => sessionId), ...waiters.map(({ id }) => id)]);
+    for (const id of ids) {
+      if (adopting.has(id)) continue;
+      adopting.add(id);
+      adopt(id)
+        .then((record) => {
+          if (!byAgentId.has(id)) add(record, NO_SETTINGS, startedBody(record, "attached"));
+        })
+        // A store that fails now may work when the next message comes.
+        .catch(() => {})
+        .finally(() => adopting.delete(id));
+    }
+  };
+
+  const emit: OpenSessions["emit"] = (session, body, origin) => {
+    if (session.isReplaying) return;
+    const base = { id: randomId("event"), sessionId: session.record.id, time: now() };
+    const event = eventOf(body, base, origin);
+    if (event.type === "item.completed") session.turn?.items.push(event.item);
+    if (session.isDetached) recorder.store(event);
+    else recorder.emit(event);
+  };
+  const update: OpenSessions["update"] = (session, changes) => {
+    const before = session.record;
+    session.record = compact({ ...before, ...changes, updatedAt: now() }) as StoredSession;
+    if (before.agentSessionId !== session.record.agentSessionId) {
+      byAgentId.delete(before.agentSessionId);
+      byAgentId.set(session.record.agentSessionId, session);
+    }
+    recorder.save(session.record);
+  };
+
+  const applySessionUpdate = (session: OpenSession, params: unknown): void => {
+    const { update: change } = objectOf(params);
+    const step = applyUpdate(session.items, change);
+    session.items = step.state;
+    for (const body of step.events) {
+      emit(session, body, { message: params });
+      if (body.type !== "session.updated") continue;
+      if (body.options) session.settings = withOptions(session.settings, body.options);
+      if (body.mode !== undefined) session.settings = withMode(session.settings, body.mode);
+      const { model, mode } = session.settings;
+      // A name that the caller gave is not changed by the agent's own idea.
+      const title = session.record.metadata.title === undefined ? body.title : undefined;
+      const changed = compact({ title, model, mode });
+      const isNew = Object.entries(changed).some(([key, value]) => session.record[key as "title"] !== value);
+      if (isNew && !session.isReplaying) update(session, changed);
+    }
+  };
+
+  const dispatch = (session: OpenSession, method: string, params: unknown): void => {
+    if (method === "session/update") applySessionUpdate(session, params);
+    else if (method === SESSION_ENDED) {
+      emit(session, sessionEndedOf(params), { message: params });
+      update(session, { endedAt: now() });
+    } else if (method === AGENT_UNPARSED) emit(session, unparsedOf(params), { message: params });
+    else if (method === AGENT_ERROR) emit(session, agentErrorOf(params), { message: params });
+  };
+
+  const add: OpenSessions["add"] = (record, settings, opened) => {
+    const session: OpenSession = {
+      record,
+      settings,
+      items: NO_ITEMS,
+      isReplaying: false,
+      isDetached: false,
+      onDetach: new Set(),
+    };
+    byId.set(record.id, session);
+    byAgentId.set(record.agentSessionId, session);
+    recorder.save(record);
+    removed.delete(record.agentSessionId);
+    const isMine = (sessionId: string): boolean => sessionId === record.agentSessionId;
+    const mine = buffered.filter(({ sessionId }) => isMine(sessionId));
+    buffered = buffered.filter(({ sessionId }) => !isMine(sessionId));
+    if (opened) emit(session, opened, { source: "client", synthetic: true });
+    for (const { method, params } of mine) dispatch(session, method, params);
+    if (overflowed.delete(record.agentSessionId)) {
+      const message = "some of what the agent said before the session was open is lost: it was too much to keep";
+      emit(session, { type: "error", code: "gap", message }, { source: "client", synthetic: true });
+    }
+    const ready = waiters.filter(({ id }) => isMine(id));
+    waiters = waiters.filter(({ id }) => !isMine(id));
+    for (const { resolve } of ready) resolve(session);
+    return session;
+  };
+
+  const completeItems: OpenSessions["completeItems"] = (session) => {
+    const step = endTurn(session.items);
+    for (const body of step.events) emit(session, body, { synthetic: true });
+    session.items = step.state;
+  };
+
+  return {
+    reserved: new Set(),
+    emit,
+    update,
+    add,
+    completeItems,
+    remove(session) {
+      byId.delete(session.record.id);
+      byAgentId.delete(session.record.agentSessionId);
+      removed.add(session.record.agentSessionId);
+    },
+    opening() {
+      openings += 1;
+      let isOpen = true;
+      return () => {
+        if (!isOpen) return;
+        isOpen = false;
+        openings -= 1;
+        adoptUnknown();
+      };
+    },
+    whenOpen: (agentSessionId) =>
+      new Promise((resolve) => {
+        const session = byAgentId.get(agentSessionId);
+        if (session) return resolve(session);
+        waiters.push({ id: agentSessionId, resolve });
+        adoptUnknown();
+      }),
+    find: (id) => byId.get(id) ?? byAgentId.get(id),
+    all: () => [...byId.values()],
+    onNotification(method, params) {
+      const sessionId = textOf(objectOf(params).sessionId);
+      if (sessionId === undefined) {
+        // What belongs to no session is told to every one: an agent that cannot be understood concerns them all.
+        for (const session of byId.values()) dispatch(session, method, params);
+        return;
+      }
+      const session = byAgentId.get(sessionId);
+      if (session) dispatch(session, method, params);
+      else if (!removed.has(sessionId)) {
+        if (buffered.length < MAX_BUFFERED) buffered.push({ sessionId, method, params });
+        else overflowed.add(sessionId);
+        adoptUnknown();
+      }
+    },
+    report(sessionId, body) {
+      const session = byId.get(sessionId) ?? byAgentId.get(sessionId);
+      if (session) emit(session, body, body.type.endsWith(".requested") ? {} : { source: "client", synthetic: true });
+    },
+    startTurn(session, turn) {
+      // Left open by a turn of another client, whose end is not told here.
+      completeItems(session);
+      session.turn = turn;
+      session.items = startTurn(session.items, turn.id);
+      update(session, { turnId: turn.id });
+    },
+    endTurn(session, stopReason, origin) {
+      const turn = session.turn;
+      const turnId = turn?.id ?? session.record.turnId;
+      completeItems(session);
+      if (turnId !== undefined) emit(session, { type: "turn.ended", turnId, stopReason }, origin);
+      delete session.turn;
+      const { turnId: _, ...rest } = session.record;
+      session.record = rest;
+      update(session, {});
+      return turn;
+    },
+  };
+}
+
+/** The event that opens a session. */
+export function startedBody(
+  record: StoredSession,
+  how: Extract<EventBody, { type: "session.started" }>["how"],
+): EventBody {
+  return { type: "session.started", agent: record.agent, how };
+}
+
+/** What the agent said in a turn. */
+export function textOfTurn(turn: Turn): string {
+  const messages = turn.items.filter(({ kind, role }) => kind === "message" && role === "assistant");
+  return messages.map(({ content }) => plainText(content)).join("\n\n");
+}
