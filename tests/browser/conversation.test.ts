@@ -19,7 +19,7 @@ after(async () => {
   await server?.stop();
 });
 
-const idle = "!document.querySelector('.working') && !document.querySelector('.asks')";
+const idle = "!document.querySelector('.working') && !document.querySelector('.agent-requests')";
 
 test("an agent is started and its answer streams in, rendered", async () => {
   await browser.press("Start Mock agent");
@@ -84,21 +84,21 @@ test("what the agent calls the session is its name", async () => {
 
 test("a permission is allowed with the mouse", async () => {
   await browser.say("permission");
-  await browser.until("document.querySelector('.ask')");
+  await browser.until("document.querySelector('.agent-request')");
   await browser.picture("permission");
   await browser.press("Allow once");
-  await browser.until("!document.querySelector('.ask')");
+  await browser.until("!document.querySelector('.agent-request')");
   await browser.untilShown("Edit file 1: Allow once");
   await browser.until(idle);
 });
 
 test("a permission is rejected with the keyboard, from another tab", async () => {
   await browser.say("permission");
-  await browser.until("document.querySelector('.ask')");
+  await browser.until("document.querySelector('.agent-request')");
   await browser.evaluate("location.hash = '#/files'");
-  await browser.until("document.querySelector('.files') && document.querySelector('.ask')");
+  await browser.until("document.querySelector('.files') && document.querySelector('.agent-request')");
   await browser.run("press", "Alt+3");
-  await browser.until("!document.querySelector('.ask')");
+  await browser.until("!document.querySelector('.agent-request')");
   await browser.run("back");
   await browser.untilShown("Edit file 1: Reject once");
   await browser.until(idle);
@@ -122,9 +122,9 @@ test("a form is filled in, and its rules hold", async () => {
   await browser.untilShown("Please fill in the form.");
   await browser.run("find", "label", "Name *", "fill", "Ada");
   await browser.press("Send answers");
-  assert.equal(await browser.evaluate("document.querySelectorAll('.ask').length"), 1);
+  assert.equal(await browser.evaluate("document.querySelectorAll('.agent-request').length"), 1);
   await browser.run("find", "label", "Count *", "fill", "3");
-  await browser.run("select", ".ask select", "green");
+  await browser.run("select", ".agent-request select", "green");
   await browser.picture("form");
   await browser.press("Send answers");
   await browser.untilShown("Please fill in the form. Filled in.");

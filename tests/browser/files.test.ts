@@ -129,7 +129,7 @@ test("a folder is made, and what is dropped goes into it with all that is below"
   await browser.press("Make folder");
   await browser.until(row("made here"));
   await browser.evaluate(`${row("made here")}.click()`);
-  await browser.until("document.querySelector('.files-told').innerText.endsWith('/made here')");
+  await browser.until("document.querySelector('.files-status').innerText.endsWith('/made here')");
   // A script cannot make folders to drop, so they are dropped as the browser would hand them over.
   await browser.evaluate(`{
     const file = (name, text) => ({ isFile: true, name, file: (done) => done(new File([text], name)) });

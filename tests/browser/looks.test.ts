@@ -42,7 +42,7 @@ for (const look of ["light", "dark"] as const) {
       await browser.run("set", "media", look);
       await browser.evaluate(`location.hash = ${JSON.stringify(place)}`);
       await browser.until(`document.querySelector(${JSON.stringify(sign)})`);
-      await browser.until("document.querySelector('.ask')");
+      await browser.until("document.querySelector('.agent-request')");
       await browser.picture(`view-${name}-${look}`);
       assert.deepEqual(await browser.seriousFindings(), []);
     });
@@ -73,7 +73,7 @@ test("the list of instances opens over a narrow screen and closes behind a choic
 test("everything that can be pressed can be reached with the tabulator key", async () => {
   await browser.run("set", "viewport", "1280", "800");
   await browser.evaluate("location.hash = '#/i/shown/chat'");
-  await browser.until("document.querySelector('.ask')");
+  await browser.until("document.querySelector('.agent-request')");
   await browser.evaluate("document.activeElement?.blur()");
   const reached = new Set<string>();
   for (let step = 0; step < 40; step += 1) {

@@ -46,7 +46,7 @@ test("a line is shown whole, and leads to its other half", async () => {
   await browser.press("Its answer");
   await browser.until("document.querySelector('.raw-details pre').innerText.includes('agentCapabilities')");
   await browser.picture("raw-details");
-  await browser.press("Close line");
+  await browser.press("Close event");
 });
 
 test("lines are filtered and searched", async () => {

@@ -37,7 +37,7 @@ test("a wrong token is told plainly, the right one opens, and none of them is in
   await browser.picture("wrong-token");
   await browser.run("fill", "input[name=token]", "right");
   await browser.press("Connect");
-  await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+  await browser.until("document.querySelector('.connection-state')?.dataset.state === 'live'");
   await browser.press("Start Mock agent");
   await browser.say("echo inside");
   await browser.untilShown("inside");
@@ -54,7 +54,7 @@ test("a wrong token is told plainly, the right one opens, and none of them is in
 test("a token in the fragment lets in and leaves the address bar", async () => {
   server = await startServer({ token: "from-link" });
   await browser.open(`${server.base}/ui/#token=from-link`);
-  await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+  await browser.until("document.querySelector('.connection-state')?.dataset.state === 'live'");
   assert.doesNotMatch(await browser.evaluate("location.href"), /from-link/);
   assert.doesNotMatch(await browser.evaluate("document.body.innerText"), /from-link/);
 });
@@ -64,7 +64,7 @@ test("everything works behind a path prefix", async () => {
   const gateway = await behindPrefix(server.base, "/some/where");
   try {
     await browser.open(`${gateway.base}/ui`);
-    await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+    await browser.until("document.querySelector('.connection-state')?.dataset.state === 'live'");
     assert.equal(await browser.evaluate("location.pathname"), "/some/where/ui/");
     await browser.press("Start Mock agent");
     await browser.say("markdown");
@@ -97,7 +97,7 @@ test("a server that cannot be reached is told, and another one can be tried", as
   await browser.untilShown("no answer from http://127.0.0.1:9/");
   await browser.clear("input[name=server]");
   await browser.press("Connect");
-  await browser.until("document.querySelector('.link-state')?.dataset.state === 'live'");
+  await browser.until("document.querySelector('.connection-state')?.dataset.state === 'live'");
 });
 
 test("MCP servers and skills are kept, and a mistake names its field", async () => {

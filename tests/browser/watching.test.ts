@@ -89,22 +89,22 @@ test("a question that came before the page is still there, and can be answered",
 test("a question that another client answers goes away", async () => {
   const session = await otherClient(server, "shared");
   const answered = otherPrompt(server, "shared", session, "permission");
-  await browser.until("document.querySelector('.ask')");
+  await browser.until("document.querySelector('.agent-request')");
   const open = (await server.instances()).find(({ serverId }) => serverId === "shared")?.awaiting[0];
   const result = { outcome: { outcome: "selected", optionId: "allow-once" } };
   await server.tell("shared", { id: open?.id, result });
-  await browser.until("!document.querySelector('.ask')");
+  await browser.until("!document.querySelector('.agent-request')");
   await answered;
 });
 
 test("many questions at once are all there, and each answer goes to its own", async () => {
   const session = await otherClient(server, "many");
   const answered = otherPrompt(server, "many", session, "permissions 3");
-  await browser.until("document.querySelectorAll('.ask').length === 3");
+  await browser.until("document.querySelectorAll('.agent-request').length === 3");
   await browser.picture("many-questions");
   for (const left of [2, 1, 0]) {
     await browser.run("press", "Alt+1");
-    await browser.until(`document.querySelectorAll('.ask').length === ${left}`);
+    await browser.until(`document.querySelectorAll('.agent-request').length === ${left}`);
   }
   await answered;
 });

@@ -3,13 +3,13 @@
 import { AcpHttpError } from "acp-http-client";
 import { useCallback, useEffect, useState } from "react";
 import { openJournal } from "./journal/store.ts";
-import { createActing } from "./server/acting.ts";
 import { createApi } from "./server/api.ts";
+import { createCommands } from "./server/commands.ts";
 import { createHttp, errorMessage } from "./server/http.ts";
-import { initialTarget, keepTarget, readFragment, type Target } from "./server/target.ts";
-import { Bench } from "./view/bench.tsx";
+import { initialTarget, readFragment, storeTarget, type Target } from "./server/target.ts";
 import { Connect } from "./view/connect.tsx";
 import { type Workbench, WorkbenchContext } from "./view/context.ts";
+import { WorkbenchView } from "./view/workbench.tsx";
 
 type Stage =
   | { readonly kind: "checking" }
@@ -21,7 +21,7 @@ function takeTarget(): Target {
   const target = initialTarget(location.href, sessionStorage);
   const { token, server } = readFragment(location.hash);
   if (token !== undefined || server !== undefined) {
-    keepTarget(target, location.href, sessionStorage);
+    storeTarget(target, location.href, sessionStorage);
     history.replaceState(null, "", `${location.pathname}${location.search}#/`);
   }
   return target;
@@ -41,7 +41,7 @@ export function App(): React.ReactNode {
       (workbench) => {
         if (!isCurrent) return workbench.journal.stop();
         close = workbench.journal.stop;
-        keepTarget(target, location.href, sessionStorage);
+        storeTarget(target, location.href, sessionStorage);
         setStage({ kind: "ready", workbench });
       },
       (error: unknown) => isCurrent && setStage({ kind: "asking", problem: explained(error, target) }),
@@ -62,7 +62,7 @@ export function App(): React.ReactNode {
   if (stage.kind === "asking") return <Connect target={target} problem={stage.problem} onConnect={connect} />;
   return (
     <WorkbenchContext value={stage.workbench}>
-      <Bench onLeave={leave} />
+      <WorkbenchView onLeave={leave} />
     </WorkbenchContext>
   );
 }
@@ -73,7 +73,7 @@ async function open(target: Target): Promise<Workbench> {
   const [api] = await Promise.all([createApi(target), http("v1/health")]);
   const workspace = await api.workspace().catch(() => "/");
   const journal = openJournal(target);
-  return { target, journal, api, acting: createActing(http, journal), workspace };
+  return { target, journal, api, commands: createCommands(http, journal), workspace };
 }
 
 function explained(error: unknown, { token }: Target): string | undefined {

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import type { AgentInfo } from "../server/api.ts";
+import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
 import { InstallState } from "./install.tsx";
@@ -27,11 +28,7 @@ export default function AgentsView(): React.ReactNode {
           Refresh
         </button>
       </div>
-      {error && (
-        <p role="alert" className="alert">
-          {error}
-        </p>
-      )}
+      <Alert text={error} />
       {agents.length === 0 && !error && <p className="splash">Loading…</p>}
       {agents.length > 0 && fitting.length === 0 && <p className="splash">No agent is called that.</p>}
       <ul className="rows">
@@ -77,7 +74,7 @@ function Agent({ agent, onChange }: { readonly agent: AgentInfo; onChange(): voi
               {task.isBusy ? "Installing…" : "Install again"}
             </button>
           )}
-          {task.error && <p className="alert small">{task.error}</p>}
+          <Alert text={task.error} isSmall />
         </details>
       </div>
       <InstallState agent={agent} onChange={onChange} />

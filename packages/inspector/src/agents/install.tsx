@@ -3,14 +3,15 @@
 import { useState } from "react";
 import type { AgentInfo } from "../server/api.ts";
 import { errorMessage } from "../server/http.ts";
+import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
-import { isUnderWay } from "./use-agents.ts";
+import { isInProgress } from "./use-agents.ts";
 
 export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; onChange(): void }): React.ReactNode {
   const { api } = useWorkbench();
   const [error, setError] = useState<string>();
   const { install, installed, credentialsAvailable } = agent;
-  const isBusy = isUnderWay(install.state);
+  const isBusy = isInProgress(install.state);
 
   const begin = (): void => {
     setError(undefined);
@@ -45,11 +46,7 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
           Install
         </button>
       )}
-      {(error ?? install.error) && (
-        <p role="alert" className="alert small">
-          {error ?? install.error}
-        </p>
-      )}
+      <Alert text={error ?? install.error} isSmall />
     </div>
   );
 }

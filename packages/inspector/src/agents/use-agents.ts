@@ -8,7 +8,7 @@ import { useWorkbench } from "../view/context.ts";
 /** How often an install is looked at. */
 const POLL_MS = 1000;
 /** When to look a second time. */
-const LEARNED_MS = 2000;
+const REGISTRY_MS = 2000;
 
 export interface AgentList {
   readonly agents: readonly AgentInfo[];
@@ -33,11 +33,11 @@ export function useAgents(): AgentList {
 
   useEffect(() => {
     refresh();
-    // The server asks the registry behind its first answer, so that what it has learned is in the second.
-    const timer = setTimeout(refresh, LEARNED_MS);
+    // The server agentRequests the registry behind its first answer, so that what it has learned is in the second.
+    const timer = setTimeout(refresh, REGISTRY_MS);
     return () => clearTimeout(timer);
   }, [refresh]);
-  const isInstalling = agents.some(({ install }) => isUnderWay(install.state));
+  const isInstalling = agents.some(({ install }) => isInProgress(install.state));
   useEffect(() => {
     if (!isInstalling) return undefined;
     const timer = setInterval(refresh, POLL_MS);
@@ -48,6 +48,6 @@ export function useAgents(): AgentList {
 }
 
 /** Whether an install has begun and not ended. */
-export function isUnderWay(state: string): boolean {
+export function isInProgress(state: string): boolean {
   return !["not_installed", "installed", "failed"].includes(state);
 }

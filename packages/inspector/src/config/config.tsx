@@ -2,8 +2,9 @@
 
 import { useCallback, useEffect, useState } from "react";
 import type { ConfigKind } from "../server/api.ts";
+import { Alert } from "../view/alert.tsx";
+import { ConfirmButton } from "../view/confirm-button.tsx";
 import { useWorkbench } from "../view/context.ts";
-import { SureButton } from "../view/sure.tsx";
 import { useTask } from "../view/task.ts";
 import { summaryOf } from "./entry.ts";
 import { ConfigForm } from "./form.tsx";
@@ -64,11 +65,7 @@ function Entries({ kind, directory }: Props): React.ReactNode {
           {kind === "mcp" ? "Add MCP server" : "Add skills"}
         </button>
       </div>
-      {task.error && (
-        <p role="alert" className="alert small">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} isSmall />
       {names.length === 0 && !editing && <p className="muted">None for this folder.</p>}
       <ul className="rows">
         {names.map((name) => (
@@ -84,12 +81,12 @@ function Entries({ kind, directory }: Props): React.ReactNode {
             >
               Edit
             </button>
-            <SureButton
+            <ConfirmButton
               name="Remove"
               label={`Remove ${name}`}
               question="Really remove it"
               isBusy={task.isBusy}
-              onSure={() => task.run(() => api.deleteConfig(kind, directory, name).then(load))}
+              onConfirm={() => task.run(() => api.deleteConfig(kind, directory, name).then(load))}
             />
           </li>
         ))}

@@ -6,28 +6,28 @@ import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-cl
 export interface FieldSpec {
   readonly name: string;
   readonly label: string;
-  readonly look: "text" | "lines" | "pairs" | "choice";
+  readonly control: "text" | "lines" | "pairs" | "choice";
   readonly choices?: readonly string[];
   readonly hint?: string;
 }
 
 const LOCAL: readonly FieldSpec[] = [
-  { name: "command", label: "Command", look: "text" },
-  { name: "args", label: "Arguments", look: "lines", hint: "one a line" },
-  { name: "env", label: "Environment", look: "pairs", hint: "NAME=value, one a line" },
-  { name: "cwd", label: "Folder", look: "text" },
+  { name: "command", label: "Command", control: "text" },
+  { name: "args", label: "Arguments", control: "lines", hint: "one a line" },
+  { name: "env", label: "Environment", control: "pairs", hint: "NAME=value, one a line" },
+  { name: "cwd", label: "Folder", control: "text" },
 ];
 const REMOTE: readonly FieldSpec[] = [
-  { name: "url", label: "URL", look: "text" },
-  { name: "transport", label: "Transport", look: "choice", choices: ["", "http", "sse"] },
-  { name: "headers", label: "Headers", look: "pairs", hint: "Name=value, one a line" },
-  { name: "bearerTokenEnvVar", label: "Variable that holds the token", look: "text" },
+  { name: "url", label: "URL", control: "text" },
+  { name: "transport", label: "Transport", control: "choice", choices: ["", "http", "sse"] },
+  { name: "headers", label: "Headers", control: "pairs", hint: "Name=value, one a line" },
+  { name: "bearerTokenEnvVar", label: "Variable that holds the token", control: "text" },
 ];
 const SKILLS: readonly FieldSpec[] = [
-  { name: "source", label: "Source", look: "text", hint: "owner/repository, URL or path" },
-  { name: "ref", label: "Branch, tag or commit", look: "text" },
-  { name: "subpath", label: "Folder in it", look: "text" },
-  { name: "skills", label: "Only these skills", look: "lines", hint: "one a line" },
+  { name: "source", label: "Source", control: "text", hint: "owner/repository, URL or path" },
+  { name: "ref", label: "Branch, tag or commit", control: "text" },
+  { name: "subpath", label: "Folder in it", control: "text" },
+  { name: "skills", label: "Only these skills", control: "lines", hint: "one a line" },
 ];
 
 /** The fields of a type of entry. */
@@ -52,9 +52,9 @@ export function shownValue(value: unknown): string {
 }
 
 /** The value of what a form shows; `undefined` where it is empty. */
-export function readValue(look: FieldSpec["look"], text: string): unknown {
+export function readValue(control: FieldSpec["control"], text: string): unknown {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  switch (look) {
+  switch (control) {
     case "lines":
       return lines.length > 0 ? lines : undefined;
     case "pairs":

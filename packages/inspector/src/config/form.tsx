@@ -3,6 +3,7 @@
 import { textOf } from "acp-http-client/internal";
 import { type FormEvent, useId, useState } from "react";
 import type { ConfigKind } from "../server/api.ts";
+import { Alert } from "../view/alert.tsx";
 import { useTask } from "../view/task.ts";
 import { editedPart, type FieldSpec, fieldsOf, readValue, shownValue, typesOf, withPart } from "./entry.ts";
 
@@ -28,7 +29,7 @@ export function ConfigForm({ kind, name, entry, onSave, onCancel }: Props): Reac
     event.preventDefault();
     const changed = fields
       .filter((field) => field.name in values)
-      .map((field) => [field.name, readValue(field.look, values[field.name] ?? "")] as const);
+      .map((field) => [field.name, readValue(field.control, values[field.name] ?? "")] as const);
     const enabled = kind === "mcp" && (!isEnabled || part.enabled !== undefined) ? { enabled: isEnabled } : {};
     const merged = { ...part, ...Object.fromEntries(changed), ...enabled, type };
     task.run(() => onSave(called.trim(), withPart(kind, entry, merged)));
@@ -64,11 +65,7 @@ export function ConfigForm({ kind, name, entry, onSave, onCancel }: Props): Reac
           </label>
         )}
       </div>
-      {task.error && (
-        <p role="alert" className="alert small">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} isSmall />
       <div className="choices">
         <button type="submit" className="primary" disabled={task.isBusy}>
           Save
@@ -87,23 +84,23 @@ interface FieldProps {
   onChange(value: string): void;
 }
 
-function Field({ field: { label, look, choices = [], hint }, value, onChange }: FieldProps): React.ReactNode {
-  const control = useId();
+function Field({ field: { label, control, choices = [], hint }, value, onChange }: FieldProps): React.ReactNode {
+  const controlId = useId();
   return (
-    <label htmlFor={control}>
+    <label htmlFor={controlId}>
       {label}
-      {look === "choice" ? (
-        <select id={control} value={value} onChange={(event) => onChange(event.target.value)}>
+      {control === "choice" ? (
+        <select id={controlId} value={value} onChange={(event) => onChange(event.target.value)}>
           {choices.map((choice) => (
             <option key={choice} value={choice}>
               {choice || "default"}
             </option>
           ))}
         </select>
-      ) : look === "text" ? (
-        <input id={control} value={value} onChange={(event) => onChange(event.target.value)} />
+      ) : control === "text" ? (
+        <input id={controlId} value={value} onChange={(event) => onChange(event.target.value)} />
       ) : (
-        <textarea id={control} rows={2} value={value} onChange={(event) => onChange(event.target.value)} />
+        <textarea id={controlId} rows={2} value={value} onChange={(event) => onChange(event.target.value)} />
       )}
       {hint && <small>{hint}</small>}
     </label>

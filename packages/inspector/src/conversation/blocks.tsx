@@ -5,9 +5,9 @@ import { lazy, Suspense, useState } from "react";
 import type { ContentBlock } from "../journal/types.ts";
 import { Code } from "../text/code.tsx";
 import { Json } from "../text/json.tsx";
-import { Long } from "../text/long.tsx";
+import { LongText } from "../text/long-text.tsx";
 import { FileIcon } from "../view/icons.tsx";
-import { splitMarkdown } from "./split.ts";
+import { splitMarkdown } from "./split-markdown.ts";
 
 const Markdown = lazy(() => import("./markdown.tsx"));
 
@@ -16,7 +16,7 @@ export function Blocks({ blocks }: { readonly blocks: readonly ContentBlock[] })
   return blocks.map((block, index) =>
     block.type === "text" ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
-      <Long key={index} text={textOf(block.text) ?? ""} show={(text) => <p className="plain">{text}</p>} />
+      <LongText key={index} text={textOf(block.text) ?? ""} show={(text) => <p className="plain">{text}</p>} />
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
       <Block key={index} block={block} />
@@ -53,7 +53,7 @@ export function Block({ block }: { readonly block: ContentBlock }): React.ReactN
             <FileChip uri={uri} name={undefined} />
           </summary>
           {text !== undefined && (
-            <Long text={text} show={(part) => <Code className="json" text={part} language={endingOf(uri)} />} />
+            <LongText text={text} show={(part) => <Code className="json" text={part} language={endingOf(uri)} />} />
           )}
         </details>
       );

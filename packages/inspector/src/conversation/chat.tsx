@@ -3,8 +3,9 @@
 import { useState } from "react";
 import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState, SessionState } from "../journal/types.ts";
+import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
-import { go, type Place } from "../view/place.ts";
+import { go, type Route } from "../view/route.ts";
 import { useTask } from "../view/task.ts";
 import { Composer } from "./composer.tsx";
 import { SessionsDialog } from "./sessions.tsx";
@@ -13,21 +14,21 @@ import { Timeline } from "./timeline.tsx";
 
 interface Props {
   readonly state: InstanceState;
-  readonly place: Extract<Place, { kind: "instance" }>;
+  readonly route: Extract<Route, { kind: "instance" }>;
 }
 
-export function Chat({ state, place }: Props): React.ReactNode {
-  const { acting, workspace } = useWorkbench();
+export function Chat({ state, route }: Props): React.ReactNode {
+  const { commands, workspace } = useWorkbench();
   const task = useTask();
   const [isListing, setIsListing] = useState(false);
   const sessions = [...state.sessions.values()];
-  const session = state.sessions.get(place.session ?? "") ?? sessions.at(-1);
+  const session = state.sessions.get(route.session ?? "") ?? sessions.at(-1);
   const canAct = state.status === "running" || state.status === "starting";
-  const open = (sessionId: string): void => go({ ...place, tab: "chat", session: sessionId });
+  const open = (sessionId: string): void => go({ ...route, tab: "chat", session: sessionId });
 
   const begin = (): void =>
     task.run(async () => {
-      open(await acting.newSession(state.serverId, { cwd: session?.cwd ?? workspace, mcpServers: [] }));
+      open(await commands.newSession(state.serverId, { cwd: session?.cwd ?? workspace, mcpServers: [] }));
     });
 
   return (
@@ -51,11 +52,7 @@ export function Chat({ state, place }: Props): React.ReactNode {
         {session && <Settings serverId={state.serverId} session={session} isDisabled={!canAct} />}
         {session?.usage && <UsageText usage={session.usage} />}
       </div>
-      {task.error && (
-        <p role="alert" className="alert">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} />
       {session ? (
         <>
           <Timeline key={session.id} session={session} terminals={state.terminals} />
@@ -91,9 +88,9 @@ function sessionName(session: SessionState): string {
 function UsageText({ usage }: { readonly usage: NonNullable<SessionState["usage"]> }): React.ReactNode {
   const { used, size, cost } = usage;
   const tokens = used?.toLocaleString("en");
-  const told =
+  const tokenText =
     tokens === undefined ? undefined : size ? `${tokens} of ${size.toLocaleString("en")} tokens` : `${tokens} tokens`;
-  const parts = [told, cost].filter((part) => part !== undefined);
+  const parts = [tokenText, cost].filter((part) => part !== undefined);
   if (parts.length === 0) return null;
   return <span className="muted usage">{parts.join(" · ")}</span>;
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { fittingCommands, resourceLink, uploadPath } from "./compose.ts";
+import { matchingCommands, resourceLink, uploadPath } from "./compose.ts";
 
 const commands = [{ name: "help" }, { name: "Hello" }, { name: "plan" }];
 
 test("a slash offers commands until there is a space behind it", () => {
-  expect(fittingCommands("/", commands)).toHaveLength(3);
-  expect(fittingCommands("/he", commands).map(({ name }) => name)).toEqual(["help", "Hello"]);
-  expect(fittingCommands("/help me", commands)).toEqual([]);
-  expect(fittingCommands("say /help", commands)).toEqual([]);
+  expect(matchingCommands("/", commands)).toHaveLength(3);
+  expect(matchingCommands("/he", commands).map(({ name }) => name)).toEqual(["help", "Hello"]);
+  expect(matchingCommands("/help me", commands)).toEqual([]);
+  expect(matchingCommands("say /help", commands)).toEqual([]);
 });
 
 test("an attached file stays in its folder whatever it is called", () => {

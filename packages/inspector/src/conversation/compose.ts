@@ -6,7 +6,7 @@ import { type JsonObject, textOf } from "acp-http-client/internal";
 const OFFERED = 8;
 
 /** The commands that what was typed so far may become. */
-export function fittingCommands(text: string, commands: readonly JsonObject[]): readonly JsonObject[] {
+export function matchingCommands(text: string, commands: readonly JsonObject[]): readonly JsonObject[] {
   const typed = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
   if (typed === undefined) return [];
   return commands.filter(({ name }) => textOf(name)?.toLowerCase().startsWith(typed)).slice(0, OFFERED);

@@ -1,15 +1,16 @@
-/** Where the user writes: text, slash commands, files that are picked or dropped; and the button that stops a turn. */
+/** Where the user writes: text, slash slashCommands, files that are picked or dropped; and the button that stops a turn. */
 
 import { AcpTransportError } from "acp-http-client";
 import { type JsonObject, randomHex } from "acp-http-client/internal";
 import { type DragEvent, type FormEvent, type KeyboardEvent, useId, useRef, useState } from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";
+import { Alert } from "../view/alert.tsx";
 
 import { useWorkbench } from "../view/context.ts";
 import { ClipIcon, FileIcon } from "../view/icons.tsx";
 import { useTask } from "../view/task.ts";
-import { Commands, optionId } from "./commands.tsx";
-import { fittingCommands, resourceLink, uploadPath } from "./compose.ts";
+import { CommandList, optionId } from "./command-list.tsx";
+import { matchingCommands, resourceLink, uploadPath } from "./compose.ts";
 
 interface Props {
   readonly state: InstanceState;
@@ -25,11 +26,11 @@ interface Attached {
 }
 
 export function Composer({ state, session, isDisabled }: Props): React.ReactNode {
-  const { acting, api, workspace } = useWorkbench();
+  const { commands, api, workspace } = useWorkbench();
   const [text, setText] = useState("");
   const [attached, setAttached] = useState<readonly Attached[]>([]);
-  const [isOver, setIsOver] = useState(false);
-  const [place, setPlace] = useState(0);
+  const [isDragOver, setIsDragOver] = useState(false);
+  const [activeIndex, setActiveIndex] = useState(0);
   const [isDismissed, setIsDismissed] = useState(false);
   const list = useId();
   const picker = useRef<HTMLInputElement>(null);
@@ -37,8 +38,8 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   const task = useTask();
   const upload = useTask();
   const isWorking = session.turns.length > 0;
-  const commands = isDismissed ? [] : fittingCommands(text, session.commands);
-  const active = Math.min(place, commands.length - 1);
+  const slashCommands = isDismissed ? [] : matchingCommands(text, session.commands);
+  const active = Math.min(activeIndex, slashCommands.length - 1);
 
   const attach = (files: Iterable<File>): void =>
     upload.run(async () => {
@@ -52,32 +53,37 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
 
   const send = (event?: FormEvent): void => {
     event?.preventDefault();
-    const said = text.trim();
-    if ((said === "" && attached.length === 0) || isDisabled || upload.isBusy) return;
-    const prompt = [...(said === "" ? [] : [{ type: "text", text: said }]), ...attached.map(resourceLink)];
+    const content = text.trim();
+    if ((content === "" && attached.length === 0) || isDisabled || upload.isBusy) return;
+    const prompt = [...(content === "" ? [] : [{ type: "text", text: content }]), ...attached.map(resourceLink)];
     write("");
     setAttached([]);
     // The journal shows the turn and how it ends; only what never reached the agent is told here.
-    task.run(() => acting.request(state.serverId, "session/prompt", { sessionId: session.id, prompt }).catch(unshown));
+    task.run(() =>
+      commands
+        .request(state.serverId, "session/prompt", { sessionId: session.id, prompt })
+        .catch(rethrowTransportError),
+    );
   };
-  const cancel = (): void => task.run(() => acting.notify(state.serverId, "session/cancel", { sessionId: session.id }));
+  const cancel = (): void =>
+    task.run(() => commands.notify(state.serverId, "session/cancel", { sessionId: session.id }));
 
   const write = (next: string): void => {
     setText(next);
-    setPlace(0);
+    setActiveIndex(0);
     setIsDismissed(false);
   };
   const complete = (command: JsonObject): void => {
     write(`/${String(command.name)} `);
     area.current?.focus();
   };
-  /** Keys that mean something to the list of commands while it is there. */
+  /** Keys that mean something to the list of slashCommands while it is there. */
   const onListKey = (key: string): boolean => {
-    const chosen = commands[active];
+    const chosen = slashCommands[active];
     if (!chosen) return false;
     if (key === "ArrowDown" || key === "ArrowUp") {
       const step = key === "ArrowDown" ? 1 : -1;
-      setPlace((active + step + commands.length) % commands.length);
+      setActiveIndex((active + step + slashCommands.length) % slashCommands.length);
     } else if (key === "Escape") setIsDismissed(true);
     else if (key === "Tab" || (key === "Enter" && text !== `/${String(chosen.name)}`)) complete(chosen);
     else return false;
@@ -91,28 +97,26 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   };
   const onDrop = (event: DragEvent): void => {
     event.preventDefault();
-    setIsOver(false);
+    setIsDragOver(false);
     attach([...event.dataTransfer.files]);
   };
 
   return (
     <form
       className="composer"
-      data-over={isOver}
+      data-over={isDragOver}
       onSubmit={send}
       onDragOver={(event) => {
         event.preventDefault();
-        setIsOver(true);
+        setIsDragOver(true);
       }}
-      onDragLeave={() => setIsOver(false)}
+      onDragLeave={() => setIsDragOver(false)}
       onDrop={onDrop}
     >
-      {commands.length > 0 && <Commands id={list} commands={commands} active={active} onChoose={complete} />}
-      {(task.error ?? upload.error) && (
-        <p role="alert" className="alert small">
-          {task.error ?? upload.error}
-        </p>
+      {slashCommands.length > 0 && (
+        <CommandList id={list} commands={slashCommands} active={active} onChoose={complete} />
       )}
+      <Alert text={task.error ?? upload.error} isSmall />
       {attached.length > 0 && (
         <ul className="attached" aria-label="Attached files">
           {attached.map(({ path, name }) => (
@@ -159,9 +163,9 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
           rows={Math.min(8, text.split("\n").length)}
           disabled={isDisabled}
           role="combobox"
-          aria-expanded={commands.length > 0}
+          aria-expanded={slashCommands.length > 0}
           aria-controls={list}
-          aria-activedescendant={commands.length > 0 ? optionId(list, active) : undefined}
+          aria-activedescendant={slashCommands.length > 0 ? optionId(list, active) : undefined}
           onChange={(event) => write(event.target.value)}
           onKeyDown={onKey}
         />
@@ -179,6 +183,6 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
 }
 
 /** What the agent itself answered is a line of the conversation already. */
-function unshown(error: unknown): void {
+function rethrowTransportError(error: unknown): void {
   if (error instanceof AcpTransportError) throw error;
 }

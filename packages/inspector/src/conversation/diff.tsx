@@ -37,7 +37,7 @@ export default function Diff({ path, before, after }: Props): React.ReactNode {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <pre tabIndex={0}>
         {lines.slice(0, SHOWN).map(({ sign, number, tokens }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place.
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its index.
           <span key={index} data-sign={sign}>
             <span className="diff-number">{number ?? ""}</span>
             {`${sign} `}
@@ -58,8 +58,8 @@ function changesOf(
   const hunks = structuredPatch(path, path, before, after, "", "", options)?.hunks ?? [whole(before, after)];
   const [old, now] = [tokenLines(before, language), tokenLines(after, language)];
   const lines: DiffLine[] = [];
-  for (const [place, hunk] of hunks.entries()) {
-    if (place > 0) lines.push({ sign: "⋯", number: undefined, tokens: [] });
+  for (const [index, hunk] of hunks.entries()) {
+    if (index > 0) lines.push({ sign: "⋯", number: undefined, tokens: [] });
     let [oldAt, newAt] = [hunk.oldStart, hunk.newStart];
     for (const line of hunk.lines) {
       const sign = line[0] ?? " ";

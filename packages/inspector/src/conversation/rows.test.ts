@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { chunk, play, prompt, said, sessionIn, turnEnd, update } from "../journal/testing.ts";
+import { chunk, fromAgent, prompt, replay, sessionIn, turnEnd, update } from "../journal/testing.ts";
 import { createRows } from "./rows.ts";
 
 const image = update("agent_message_chunk", { content: { type: "image", data: "", mimeType: "image/png" } });
 
 test("an answer is a row for every piece of it, anything else is one row", () => {
-  const { items } = sessionIn(play(prompt("1", "hi"), chunk("words ".repeat(1400)), image, turnEnd("1")));
+  const { items } = sessionIn(replay(prompt("1", "hi"), chunk("words ".repeat(1400)), image, turnEnd("1")));
   const rows = createRows()(items);
   expect(rows.map(({ kind }) => kind).join(" ")).toMatch(/^item text text text block$/);
   expect(rows.map((row) => ("part" in row ? row.part : ""))).toEqual(["", "first", "continued", "continued", "first"]);
@@ -15,8 +15,8 @@ test("an answer is a row for every piece of it, anything else is one row", () =>
 test("a row that has not changed is the same object, while the last one grows", () => {
   const make = createRows();
   const journal = [prompt("1", "hi"), chunk(`${"words ".repeat(300)}\n\nmore`)];
-  const before = make(sessionIn(play(...journal)).items);
-  const after = make(sessionIn(play(...journal, chunk(" and more"))).items);
+  const before = make(sessionIn(replay(...journal)).items);
+  const after = make(sessionIn(replay(...journal, chunk(" and more"))).items);
   expect(after).toHaveLength(before.length);
   expect(after.at(-2)).toBe(before.at(-2));
   expect(after.at(-1)).not.toBe(before.at(-1));
@@ -24,8 +24,8 @@ test("a row that has not changed is the same object, while the last one grows", 
 
 test("what left the conversation leaves the rows", () => {
   const make = createRows();
-  const known = play(prompt("1", "hi"), chunk("there"), turnEnd("1"));
+  const known = replay(prompt("1", "hi"), chunk("there"), turnEnd("1"));
   expect(make(sessionIn(known).items)).toHaveLength(2);
   expect(make([])).toEqual([]);
-  expect(make(sessionIn(play(said({}), prompt("2", "again"))).items)).toHaveLength(1);
+  expect(make(sessionIn(replay(fromAgent({}), prompt("2", "again"))).items)).toHaveLength(1);
 });

@@ -5,7 +5,7 @@
 
 import { textOf } from "acp-http-client/internal";
 import type { ContentBlock, Item, SpeechItem } from "../journal/types.ts";
-import { type Split, splitMarkdown } from "./split.ts";
+import { type Split, splitMarkdown } from "./split-markdown.ts";
 
 /** A row of the conversation. */
 export type Row =
@@ -68,9 +68,9 @@ function answerRows(item: SpeechItem, known: Made | undefined): Made {
     }
     const split = splitMarkdown(textOf(block.text) ?? "", known?.splits[index]);
     const { pieces, definitions } = split;
-    for (const [place, { text, isContinued }] of pieces.entries()) {
+    for (const [index, { text, isContinued }] of pieces.entries()) {
       const part = rows.length === 0 ? "first" : isContinued ? "continued" : "next";
-      add({ kind: "text", key: `${key} ${place}`, text, definitions, part });
+      add({ kind: "text", key: `${key} ${index}`, text, definitions, part });
     }
     return split;
   });

@@ -3,6 +3,7 @@
 import { objectOf, textOf } from "acp-http-client/internal";
 import { useEffect, useRef } from "react";
 import type { InstanceState } from "../journal/types.ts";
+import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
 
@@ -14,7 +15,7 @@ interface Props {
 }
 
 export function SessionsDialog({ state, cwd, onOpen, onClose }: Props): React.ReactNode {
-  const { acting } = useWorkbench();
+  const { commands } = useWorkbench();
   const dialog = useRef<HTMLDialogElement>(null);
   const task = useTask();
   const { run } = task;
@@ -30,25 +31,21 @@ export function SessionsDialog({ state, cwd, onOpen, onClose }: Props): React.Re
       let cursor: unknown;
       do {
         const params = cursor === undefined ? {} : { cursor };
-        cursor = objectOf(await acting.request(state.serverId, "session/list", params)).nextCursor ?? undefined;
+        cursor = objectOf(await commands.request(state.serverId, "session/list", params)).nextCursor ?? undefined;
       } while (cursor !== undefined);
     });
-  }, [run, acting, state.serverId]);
+  }, [run, commands, state.serverId]);
 
   const open = (method: "session/load" | "session/resume", sessionId: string, folder: string): void =>
     task.run(async () => {
-      await acting.request(state.serverId, method, { sessionId, cwd: folder, mcpServers: [] });
+      await commands.request(state.serverId, method, { sessionId, cwd: folder, mcpServers: [] });
       onOpen(sessionId);
     });
 
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="sessions-title">
       <h2 id="sessions-title">Sessions of this agent</h2>
-      {task.error && (
-        <p role="alert" className="alert">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} />
       {task.isBusy && <p role="status">Asking the agent…</p>}
       {!task.isBusy && state.listed?.length === 0 && <p className="muted">The agent has none.</p>}
       <ul className="rows">

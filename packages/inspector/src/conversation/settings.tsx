@@ -12,14 +12,14 @@ interface Props {
 }
 
 export function Settings({ serverId, session, isDisabled }: Props): React.ReactNode {
-  const { acting } = useWorkbench();
+  const { commands } = useWorkbench();
   const task = useTask();
   const { id: sessionId, configOptions, modes } = session;
   const hasModeOption = configOptions.some(({ category }) => category === "mode");
   const available = listOf(modes?.availableModes).filter(isObject);
 
   const setOption = (configId: unknown, value: unknown): void =>
-    task.run(() => acting.request(serverId, "session/set_config_option", { sessionId, configId, value }));
+    task.run(() => commands.request(serverId, "session/set_config_option", { sessionId, configId, value }));
 
   return (
     <>
@@ -29,7 +29,7 @@ export function Settings({ serverId, session, isDisabled }: Props): React.ReactN
           value={textOf(modes?.currentModeId)}
           options={available.map(({ id, name }) => ({ id: String(id), name: textOf(name) ?? String(id) }))}
           isDisabled={isDisabled || task.isBusy}
-          onChange={(modeId) => task.run(() => acting.request(serverId, "session/set_mode", { sessionId, modeId }))}
+          onChange={(modeId) => task.run(() => commands.request(serverId, "session/set_mode", { sessionId, modeId }))}
         />
       )}
       {configOptions.map((option) =>

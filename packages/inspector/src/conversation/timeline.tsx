@@ -4,7 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { type Folds, FoldsContext } from "./fold.tsx";
-import { isStillFollowing, type Seen } from "./follow.ts";
+import { isStillFollowing, type ScrollPosition } from "./follow-end.ts";
 import { RowView } from "./row.tsx";
 import { createRows, estimateHeight } from "./rows.ts";
 
@@ -21,7 +21,7 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
   const [makeRows] = useState(createRows);
   const [folds] = useState<Folds>(() => new Map());
   const [isFollowing, setIsFollowing] = useState(true);
-  const seen = useRef<Seen>({ top: 0, height: 0, room: 0 });
+  const position = useRef<ScrollPosition>({ top: 0, height: 0, viewport: 0 });
   const rows = useMemo(() => makeRows(session.items), [makeRows, session.items]);
   const growing = session.turns.length > 0 ? rows.at(-1)?.key : undefined;
 
@@ -44,12 +44,12 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
     const element = box.current;
     if (!element || !isFollowing) return;
     element.scrollTop = element.scrollHeight;
-    seen.current = seenOf(element);
+    position.current = scrollPositionOf(element);
   });
   const onScroll = ({ currentTarget }: React.UIEvent<HTMLElement>): void => {
-    const now = seenOf(currentTarget);
-    setIsFollowing(isStillFollowing(isFollowing, seen.current, now));
-    seen.current = now;
+    const now = scrollPositionOf(currentTarget);
+    setIsFollowing(isStillFollowing(isFollowing, position.current, now));
+    position.current = now;
   };
 
   return (
@@ -96,6 +96,6 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
   );
 }
 
-function seenOf({ scrollTop, scrollHeight, clientHeight }: Element): Seen {
-  return { top: scrollTop, height: scrollHeight, room: clientHeight };
+function scrollPositionOf({ scrollTop, scrollHeight, clientHeight }: Element): ScrollPosition {
+  return { top: scrollTop, height: scrollHeight, viewport: clientHeight };
 }

@@ -5,7 +5,7 @@ import { lazy, Suspense } from "react";
 import type { InstanceState, ToolItem } from "../journal/types.ts";
 import { Code } from "../text/code.tsx";
 import { Json } from "../text/json.tsx";
-import { Long } from "../text/long.tsx";
+import { LongText } from "../text/long-text.tsx";
 import { isForTerminal, Terminal } from "../text/terminal.tsx";
 import { ToolIcon } from "../view/icons.tsx";
 import { Block } from "./blocks.tsx";
@@ -66,7 +66,7 @@ export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
         </p>
       )}
       {command !== undefined && (
-        <Long text={command} show={(text) => <Code className="json" text={text} language="bash" />} />
+        <LongText text={command} show={(text) => <Code className="json" text={text} language="bash" />} />
       )}
       {rest !== undefined &&
         (hasResult || command !== undefined ? (
@@ -131,7 +131,7 @@ function ToolText({ text, tool }: { readonly text: string; readonly tool: ToolIt
   if (isForTerminal(text) || (tool.kind === "execute" && !isMarkdown)) return <Terminal output={text} />;
   if (isMarkdown || !AS_IT_IS.includes(tool.kind)) return <Block block={{ type: "text", text }} />;
   const language = /\.(\w+)$/.exec(textOf(tool.locations[0]?.path) ?? "")?.[1]?.toLowerCase();
-  return <Long text={text} show={(part) => <Code className="json" text={part} language={language} />} />;
+  return <LongText text={text} show={(part) => <Code className="json" text={part} language={language} />} />;
 }
 
 function RawOutput({ value }: { readonly value: unknown }): React.ReactNode {

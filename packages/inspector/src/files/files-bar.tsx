@@ -1,10 +1,10 @@
 /** Which folder is shown, and what can be done with the one that is chosen. */
 
 import { useRef, useState } from "react";
+import { ConfirmButton } from "../view/confirm-button.tsx";
 import { useWorkbench } from "../view/context.ts";
-import { downloadBlob } from "../view/hand-out.ts";
+import { downloadBlob } from "../view/export.ts";
 import { FolderIcon } from "../view/icons.tsx";
-import { SureButton } from "../view/sure.tsx";
 import type { Task } from "../view/task.ts";
 import { nameOf } from "./content.ts";
 import type { Dropped } from "./dropped.ts";
@@ -17,7 +17,7 @@ interface Props {
   readonly folder: string;
   readonly task: Task;
   onRoot(path: string): void;
-  onBring(files: readonly Dropped[]): void;
+  onUpload(files: readonly Dropped[]): void;
   onMakeFolder(): void;
   onMove(): void;
   onDelete(): void;
@@ -25,7 +25,7 @@ interface Props {
 }
 
 export function FilesBar(props: Props): React.ReactNode {
-  const { root, folder, task, onRoot, onBring } = props;
+  const { root, folder, task, onRoot, onUpload } = props;
   const { api } = useWorkbench();
   const [typed, setTyped] = useState(root);
   const files = useRef<HTMLInputElement>(null);
@@ -35,7 +35,7 @@ export function FilesBar(props: Props): React.ReactNode {
     // A picked folder's files say where in it they were.
     const list = [...(target.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
     target.value = "";
-    onBring(list);
+    onUpload(list);
   };
 
   return (
@@ -89,11 +89,11 @@ export function FilesBar(props: Props): React.ReactNode {
             <button type="button" aria-label="Move folder" onClick={props.onMove}>
               Move
             </button>
-            <SureButton
+            <ConfirmButton
               name="Delete folder"
               question={`Really delete ${nameOf(folder)}`}
               isBusy={task.isBusy}
-              onSure={props.onDelete}
+              onConfirm={props.onDelete}
             />
           </>
         )}

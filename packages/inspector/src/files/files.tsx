@@ -1,8 +1,9 @@
-/** The sandbox's files: look, change, bring, take. */
+/** The sandbox's files: look, change, upload, take. */
 
 import { type DragEvent, useCallback, useEffect, useState } from "react";
+import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
-import { NameDialog, type Naming } from "../view/name-dialog.tsx";
+import { NameDialog, type NamePrompt } from "../view/name-dialog.tsx";
 import { useTask } from "../view/task.ts";
 import { nameOf } from "./content.ts";
 import { type Dropped, droppedFiles } from "./dropped.ts";
@@ -20,33 +21,33 @@ export default function FilesView(): React.ReactNode {
   const [root, setRoot] = useState(workspace);
   const [folder, setFolder] = useState(workspace);
   const [open, setOpen] = useState<string>();
-  const [round, setRound] = useState(0);
-  const [isOver, setIsOver] = useState(false);
-  const [told, setTold] = useState("");
-  const [naming, setNaming] = useState<Naming>();
+  const [revision, setRevision] = useState(0);
+  const [isDragOver, setIsDragOver] = useState(false);
+  const [status, setStatus] = useState("");
+  const [namePrompt, setNamePrompt] = useState<NamePrompt>();
   const [drafts] = useState<Drafts>(() => new Map());
   const task = useTask();
-  const refresh = useCallback(() => setRound((count) => count + 1), []);
+  const refresh = useCallback(() => setRevision((count) => count + 1), []);
   useChanges(root, refresh);
   useWarning(drafts);
 
-  const bring = (files: Promise<readonly Dropped[]>): void =>
+  const upload = (files: Promise<readonly Dropped[]>): void =>
     task.run(async () => {
       const list = await files;
       for (const [index, { path, file }] of list.entries()) {
-        setTold(`Uploading ${index + 1} of ${list.length}: ${path}`);
+        setStatus(`Uploading ${index + 1} of ${list.length}: ${path}`);
         await api.write(joinPath(folder, path), file);
       }
-      setTold(`${list.length === 1 ? list[0]?.path : `${list.length} files`} uploaded to ${folder}`);
+      setStatus(`${list.length === 1 ? list[0]?.path : `${list.length} files`} uploaded to ${folder}`);
       refresh();
     });
   const onDrop = (event: DragEvent): void => {
     event.preventDefault();
-    setIsOver(false);
-    bring(droppedFiles(event.dataTransfer));
+    setIsDragOver(false);
+    upload(droppedFiles(event.dataTransfer));
   };
   const makeFolder = (): void =>
-    setNaming({
+    setNamePrompt({
       title: `New folder in ${folder}`,
       label: "Name",
       initial: "",
@@ -57,7 +58,7 @@ export default function FilesView(): React.ReactNode {
       },
     });
   const move = (path: string, after: (to: string) => void): void =>
-    setNaming({
+    setNamePrompt({
       title: `Move ${nameOf(path)}`,
       label: "New path",
       initial: path,
@@ -69,7 +70,7 @@ export default function FilesView(): React.ReactNode {
         refresh();
       },
     });
-  const goneFrom = (path: string): void => {
+  const closeRemoved = (path: string): void => {
     for (const draft of drafts.keys()) if (draft === path || draft.startsWith(`${path}/`)) drafts.delete(draft);
     if (open === path || open?.startsWith(`${path}/`)) setOpen(undefined);
     refresh();
@@ -78,13 +79,13 @@ export default function FilesView(): React.ReactNode {
   return (
     <section
       className="files"
-      data-over={isOver}
+      data-over={isDragOver}
       aria-label="Files"
       onDragOver={(event) => {
         event.preventDefault();
-        setIsOver(true);
+        setIsDragOver(true);
       }}
-      onDragLeave={() => setIsOver(false)}
+      onDragLeave={() => setIsDragOver(false)}
       onDrop={onDrop}
     >
       <FilesBar
@@ -96,40 +97,36 @@ export default function FilesView(): React.ReactNode {
           setFolder(path);
           refresh();
         }}
-        onBring={(files) => bring(Promise.resolve(files))}
+        onUpload={(files) => upload(Promise.resolve(files))}
         onMakeFolder={makeFolder}
         onMove={() =>
           move(folder, (to) => {
-            goneFrom(folder);
+            closeRemoved(folder);
             setFolder(to);
           })
         }
         onDelete={() =>
           task.run(async () => {
             await api.remove(folder);
-            goneFrom(folder);
+            closeRemoved(folder);
             setFolder(parentOf(folder));
           })
         }
         onRefresh={refresh}
       />
-      <p className="files-told muted small" role="status">
-        {told || `Files and folders dropped here go to ${folder}`}
+      <p className="files-status muted small" role="status">
+        {status || `Files and folders dropped here go to ${folder}`}
       </p>
-      {task.error && (
-        <p role="alert" className="alert">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} />
       <div className="files-body" data-open={open !== undefined}>
         <div className="files-tree">
           <Tree
             path={root}
-            round={round}
+            revision={revision}
             current={open ?? folder}
             onFolder={(path) => {
               setFolder(path);
-              setTold("");
+              setStatus("");
             }}
             onFile={setOpen}
           />
@@ -141,25 +138,25 @@ export default function FilesView(): React.ReactNode {
             drafts={drafts}
             onMove={() =>
               move(open, (to) => {
-                goneFrom(open);
+                closeRemoved(open);
                 setOpen(to);
               })
             }
-            onGone={() => goneFrom(open)}
+            onGone={() => closeRemoved(open)}
             onClose={() => setOpen(undefined)}
           />
         )}
       </div>
-      {naming && <NameDialog naming={naming} onClose={() => setNaming(undefined)} />}
+      {namePrompt && <NameDialog namePrompt={namePrompt} onClose={() => setNamePrompt(undefined)} />}
     </section>
   );
 }
 
-/** Looks again when something below the folder has changed. Where that cannot be told, there is a button. */
+/** Looks again when something below the folder has changed. Where that cannot be status, there is a button. */
 function useChanges(path: string, onChange: () => void): void {
   const { api } = useWorkbench();
   useEffect(() => {
-    const over = new AbortController();
+    const stopping = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const changed = (): void => {
       timer ??= setTimeout(() => {
@@ -167,15 +164,15 @@ function useChanges(path: string, onChange: () => void): void {
         onChange();
       }, SETTLED_MS);
     };
-    api.watch(path, changed, over.signal).catch(() => undefined);
+    api.watch(path, changed, stopping.signal).catch(() => undefined);
     return () => {
-      over.abort();
+      stopping.abort();
       clearTimeout(timer);
     };
   }, [api, path, onChange]);
 }
 
-/** The browser asks before what was changed and not saved is lost. */
+/** The browser agentRequests before what was changed and not saved is lost. */
 function useWarning(drafts: Drafts): void {
   useEffect(() => {
     const warn = (event: BeforeUnloadEvent): void => {

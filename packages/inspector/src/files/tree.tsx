@@ -13,7 +13,7 @@ const SHOWN = 1000;
 interface Props {
   readonly path: string;
   /** Another number means: look again. */
-  readonly round: number;
+  readonly revision: number;
   readonly current: string;
   onFolder(path: string): void;
   onFile(path: string): void;
@@ -21,11 +21,11 @@ interface Props {
 
 export function Tree(props: Props): React.ReactNode {
   const { api } = useWorkbench();
-  const { path, round } = props;
+  const { path, revision } = props;
   const [entries, setEntries] = useState<readonly FileEntry[]>();
   const [error, setError] = useState<string>();
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another round means to look again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another revision means to look again.
   useEffect(() => {
     let isCurrent = true;
     api.list(path).then(
@@ -39,7 +39,7 @@ export function Tree(props: Props): React.ReactNode {
     return () => {
       isCurrent = false;
     };
-  }, [api, path, round]);
+  }, [api, path, revision]);
 
   if (error) return <p className="alert small">{error}</p>;
   if (!entries) return <p className="muted small">…</p>;

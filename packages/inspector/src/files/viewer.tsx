@@ -2,9 +2,10 @@
 
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { sizeText } from "../text/size.ts";
+import { Alert } from "../view/alert.tsx";
+import { ConfirmButton } from "../view/confirm-button.tsx";
 import { useWorkbench } from "../view/context.ts";
-import { downloadBlob } from "../view/hand-out.ts";
-import { SureButton } from "../view/sure.tsx";
+import { downloadBlob } from "../view/export.ts";
 import { useTask } from "../view/task.ts";
 import { type Content, contentOf, nameOf } from "./content.ts";
 
@@ -98,21 +99,17 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
         <button type="button" onClick={onMove}>
           Move
         </button>
-        <SureButton
+        <ConfirmButton
           name="Delete"
           question="Really delete it"
           isBusy={task.isBusy}
-          onSure={() => task.run(() => api.remove(path).then(onGone))}
+          onConfirm={() => task.run(() => api.remove(path).then(onGone))}
         />
         <button type="button" className="icon" aria-label="Close file" onClick={onClose}>
           ×
         </button>
       </div>
-      {task.error && (
-        <p role="alert" className="alert small">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} isSmall />
       {isConflict && (
         <div role="alert" className="alert small conflict">
           <span>This file has changed since it was read. Nothing was saved.</span>

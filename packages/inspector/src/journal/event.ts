@@ -12,7 +12,7 @@ export interface JournalEvent {
   readonly index: number;
   readonly type: JournalType;
   /** The server's number for it, which `answered` speaks of. */
-  readonly event: number | undefined;
+  readonly number: number | undefined;
   readonly atMs: number | undefined;
   readonly data: unknown;
 }
@@ -25,7 +25,7 @@ export function keyOf(id: unknown): string {
   return JSON.stringify(id) ?? "undefined";
 }
 
-/** The envelope of a line, empty where it is none. */
+/** The envelope of a event, empty where it is none. */
 export function envelopeOf({ type, data }: Pick<JournalEvent, "type" | "data">): JsonObject {
   return (type === "message" || type === "sent") && isObject(data) ? data : {};
 }
@@ -41,14 +41,14 @@ export function errorText(error: JsonObject): string {
   const { message, data, detail } = error;
   const { details, message: inner } = isObject(data) ? data : { details: data, message: undefined };
   const more = textOf(details) ?? textOf(inner) ?? (isObject(data) ? JSON.stringify(data) : undefined);
-  const said = [textOf(detail) ?? textOf(message), more].filter((part) => part !== undefined && part !== "");
-  return said.length > 0 ? [...new Set(said)].join(": ") : JSON.stringify(error);
+  const content = [textOf(detail) ?? textOf(message), more].filter((part) => part !== undefined && part !== "");
+  return content.length > 0 ? [...new Set(content)].join(": ") : JSON.stringify(error);
 }
 
 const TYPES: ReadonlySet<string> = new Set(["message", "sent", "answered", "failed", "unparsed", "exit", "gap"]);
 
-/** A watched event as a line, when it is one. */
-export function lineOf(event: WatchedEvent, index: number): JournalEvent | undefined {
+/** A watched event as a event, when it is one. */
+export function journalEventOf(event: WatchedEvent, index: number): JournalEvent | undefined {
   if (!TYPES.has(event.type)) return undefined;
-  return { index, type: event.type as JournalType, event: event.event, atMs: event.atMs, data: event.data };
+  return { index, type: event.type as JournalType, number: event.event, atMs: event.atMs, data: event.data };
 }

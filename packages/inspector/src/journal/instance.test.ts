@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { nameOfSession } from "./session.ts";
 import {
   chunk,
+  fromAgent,
   type Line,
   permission,
-  play,
   prompt,
+  replay,
   SESSION,
-  said,
   sent,
   sessionIn,
   turnEnd,
@@ -23,13 +23,13 @@ const brief = (item: Item): string =>
       : item.type === "plan"
         ? `plan ${item.entries.length}`
         : `${item.type} ${item.blocks.map((block) => block.text ?? block.type).join("|")}`;
-const shown = (...journal: Line[]): string[] => sessionIn(play(...journal)).items.map(brief);
+const shown = (...journal: Line[]): string[] => sessionIn(replay(...journal)).items.map(brief);
 
 test("a prompt by any client and the chunks behind it are a turn", () => {
-  const open = play(prompt("1", "hello"), chunk("Hel"), chunk("lo."));
+  const open = replay(prompt("1", "hello"), chunk("Hel"), chunk("lo."));
   expect(sessionIn(open).items.map(brief)).toEqual(["user hello", "agent Hello."]);
   expect(sessionIn(open).turns).toHaveLength(1);
-  expect(sessionIn(play(prompt("1", "hello"), chunk("Hello."), turnEnd("1"))).turns).toEqual([]);
+  expect(sessionIn(replay(prompt("1", "hello"), chunk("Hello."), turnEnd("1"))).turns).toEqual([]);
 });
 
 test("another message id, a thought or a tool begins something new", () => {
@@ -54,7 +54,7 @@ test("an image between texts stays between them", () => {
 
 test("a tool call keeps what an update does not say", () => {
   const { items } = sessionIn(
-    play(
+    replay(
       update("tool_call", { toolCallId: "t", title: "Read", kind: "read", rawInput: { path: "/a" } }),
       update("tool_call_update", { toolCallId: "t", status: "completed", rawOutput: { lines: 1 } }),
     ),
@@ -78,7 +78,7 @@ test("a plan is replaced in its turn and a later turn has its own", () => {
 test("a cancelled turn and a failed prompt say so", () => {
   expect(shown(prompt("1", "a"), turnEnd("1", "cancelled"))).toEqual(["user a", "notice Cancelled."]);
   const error = { code: -32603, message: "out of luck" };
-  expect(shown(prompt("1", "a"), said({ id: "1", error }))).toEqual([
+  expect(shown(prompt("1", "a"), fromAgent({ id: "1", error }))).toEqual([
     "user a",
     "notice session/prompt failed: out of luck",
   ]);
@@ -96,8 +96,8 @@ test("a session that is loaded is told anew, and a failed load leaves it as it w
   const load = sent({ id: "l", method: "session/load", params: { sessionId: SESSION, cwd: "/w" } });
   const before = [prompt("1", "a"), chunk("b"), turnEnd("1")] as const;
   const again = update("user_message_chunk", { content: { type: "text", text: "a" } });
-  expect(shown(...before, load, again, said({ id: "l", result: {} }))).toEqual(["user a"]);
-  expect(shown(...before, load, said({ id: "l", error: { message: "no" } }))).toEqual([
+  expect(shown(...before, load, again, fromAgent({ id: "l", result: {} }))).toEqual(["user a"]);
+  expect(shown(...before, load, fromAgent({ id: "l", error: { message: "no" } }))).toEqual([
     "user a",
     "agent b",
     "notice session/load failed: no",
@@ -111,9 +111,9 @@ test("modes and options follow whoever changes them", () => {
   ];
   const values = (...more: Line[]) =>
     sessionIn(
-      play(
+      replay(
         sent({ id: 1, method: "session/new", params: { cwd: "/w" } }),
-        said({ id: 1, result: { sessionId: SESSION, modes: { currentModeId: "ask" }, configOptions: options } }),
+        fromAgent({ id: 1, result: { sessionId: SESSION, modes: { currentModeId: "ask" }, configOptions: options } }),
         ...more,
       ),
     ).configOptions.map(({ currentValue }) => currentValue);
@@ -122,74 +122,78 @@ test("modes and options follow whoever changes them", () => {
   const params = { sessionId: SESSION, configId: "model", value: "large" };
   const set = sent({ id: 2, method: "session/set_config_option", params });
   expect(values(set)).toEqual(["ask", "small"]);
-  expect(values(set, said({ id: 2, result: {} }))).toEqual(["ask", "large"]);
+  expect(values(set, fromAgent({ id: 2, result: {} }))).toEqual(["ask", "large"]);
 });
 
 test("a permission waits until it is answered, and the answer is told", () => {
-  expect(play(permission(7)).asks).toMatchObject([{ id: 7, method: "session/request_permission" }]);
+  expect(replay(permission(7)).agentRequests).toMatchObject([{ id: 7, method: "session/request_permission" }]);
   const answer = sent({ id: 7, result: { outcome: { outcome: "selected", optionId: "no" } } });
-  const settled = play(permission(7), answer, ["answered", { id: 7, event: 1000 }]);
-  expect(settled.asks).toEqual([]);
+  const settled = replay(permission(7), answer, ["answered", { id: 7, event: 1000 }]);
+  expect(settled.agentRequests).toEqual([]);
   expect(sessionIn(settled).items.map(brief)).toEqual(["tool pending", "notice Edit it: Reject once"]);
 });
 
 test("answered by somebody whose answer is gone from the journal is answered all the same", () => {
-  expect(play(permission(7), ["answered", { id: 7, event: 1000 }]).asks).toEqual([]);
+  expect(replay(permission(7), ["answered", { id: 7, event: 1000 }]).agentRequests).toEqual([]);
 });
 
 test("an answer to an earlier request of the same id leaves the newer one open", () => {
-  expect(play(permission(7), permission(7), ["answered", { id: 7, event: 1000 }]).asks).toHaveLength(1);
+  expect(replay(permission(7), permission(7), ["answered", { id: 7, event: 1000 }]).agentRequests).toHaveLength(1);
 });
 
 test("the number 7 and the text 7 are two requests", () => {
-  expect(play(permission(7), permission("7"), ["answered", { id: "7", event: 1001 }]).asks).toMatchObject([{ id: 7 }]);
+  expect(replay(permission(7), permission("7"), ["answered", { id: "7", event: 1001 }]).agentRequests).toMatchObject([
+    { id: 7 },
+  ]);
 });
 
 test("a request that the agent takes back no longer waits", () => {
-  expect(play(permission(7), said({ method: "$/cancel_request", params: { requestId: 7 } })).asks).toEqual([]);
+  expect(
+    replay(permission(7), fromAgent({ method: "$/cancel_request", params: { requestId: 7 } })).agentRequests,
+  ).toEqual([]);
 });
 
 test("files and terminals are no questions to a person, and what a terminal printed is kept", () => {
-  const instance = play(
-    said({ id: 1, method: "terminal/create", params: { sessionId: SESSION, command: "ls", args: ["-l"] } }),
+  const instance = replay(
+    fromAgent({ id: 1, method: "terminal/create", params: { sessionId: SESSION, command: "ls", args: ["-l"] } }),
     sent({ id: 1, result: { terminalId: "t" } }),
-    said({ id: 2, method: "terminal/output", params: { sessionId: SESSION, terminalId: "t" } }),
+    fromAgent({ id: 2, method: "terminal/output", params: { sessionId: SESSION, terminalId: "t" } }),
     sent({ id: 2, result: { output: "file\n", exitStatus: { exitCode: 0 } } }),
   );
-  expect(instance.asks).toEqual([]);
+  expect(instance.agentRequests).toEqual([]);
   expect(instance.terminals.get("t")).toEqual({ command: "ls -l", output: "file\n", exit: "exit code 0" });
 });
 
 test("the end of the process settles everything, and a new process goes on", () => {
-  const ended = play(prompt("1", "a"), permission(7), ["exit", { code: 3, stderrTail: "oops" }]);
-  expect(ended).toMatchObject({ status: "exited", asks: [], exit: { code: 3 } });
+  const ended = replay(prompt("1", "a"), permission(7), ["exit", { code: 3, stderrTail: "oops" }]);
+  expect(ended).toMatchObject({ status: "exited", agentRequests: [], exit: { code: 3 } });
   expect(sessionIn(ended).turns).toEqual([]);
   expect(sessionIn(ended).items.at(-1)).toMatchObject({ type: "notice", tone: "bad" });
-  expect(play(["exit", { code: 3 }], said({ id: 1, result: {} })).status).toBe("running");
+  expect(replay(["exit", { code: 3 }], fromAgent({ id: 1, result: {} })).status).toBe("running");
 });
 
 test("lists of sessions are put together page by page and begin anew", () => {
   const page = (id: number, cursor: string | undefined, ids: string[]) =>
     [
       sent({ id, method: "session/list", params: cursor === undefined ? {} : { cursor } }),
-      said({ id, result: { sessions: ids.map((sessionId) => ({ sessionId })) } }),
+      fromAgent({ id, result: { sessions: ids.map((sessionId) => ({ sessionId })) } }),
     ] as const;
   const first = [...page(1, undefined, ["a"]), ...page(2, "next", ["b"])];
-  expect(play(...first).listed).toHaveLength(2);
-  expect(play(...first, ...page(3, undefined, ["c"])).listed).toEqual([{ sessionId: "c" }]);
+  expect(replay(...first).listed).toHaveLength(2);
+  expect(replay(...first, ...page(3, undefined, ["c"])).listed).toEqual([{ sessionId: "c" }]);
 });
 
 test("what is not understood changes nothing and breaks nothing", () => {
   const odd = [
     ["message", null],
     ["message", [1, 2]],
-    said({ method: "session/update" }),
-    said({ method: "session/update", params: { sessionId: SESSION, update: null } }),
+    fromAgent({ method: "session/update" }),
+    fromAgent({ method: "session/update", params: { sessionId: SESSION, update: null } }),
     update("something_new", {}),
-    said({ id: null, error: { code: -32700 } }),
+    fromAgent({ id: null, error: { code: -32700 } }),
     ["unparsed", { line: "noise" }],
   ] as const satisfies Line[];
-  expect(sessionIn(play(...odd)).items).toEqual([]);
+  expect(sessionIn(replay(...odd)).items).toEqual([]);
 });
 
 test("what is missing is told where it is missing", () => {
@@ -205,7 +209,7 @@ test("a diff stays when what came of it takes its place", () => {
   const diff = { type: "diff", path: "/a", oldText: "1", newText: "2" };
   const done = { type: "content", content: { type: "text", text: "done" } };
   const [tool] = sessionIn(
-    play(
+    replay(
       update("tool_call", { toolCallId: "t", content: [diff] }),
       update("tool_call_update", { toolCallId: "t", content: [done] }),
     ),
@@ -215,13 +219,13 @@ test("a diff stays when what came of it takes its place", () => {
 
 test("an error says what is in its data", () => {
   const error = { code: -32603, message: "Internal error", data: { details: "exited with code 1" } };
-  expect(shown(prompt("1", "hi"), said({ id: "1", error }))).toContain(
+  expect(shown(prompt("1", "hi"), fromAgent({ id: "1", error }))).toContain(
     "notice session/prompt failed: Internal error: exited with code 1",
   );
 });
 
 test("a session is called by its title, by its first words, or by its id", () => {
-  const session = sessionIn(play(prompt("1", "first words")));
+  const session = sessionIn(replay(prompt("1", "first words")));
   expect(nameOfSession(session)).toBe("first words");
   expect(nameOfSession({ ...session, title: "Title" })).toBe("Title");
   expect(nameOfSession({ ...session, items: [] })).toBe(SESSION);

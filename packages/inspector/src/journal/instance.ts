@@ -5,11 +5,11 @@
 
 import type { AcpExit } from "acp-http-client";
 import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
-import { withAnswer, withRequest, withWithdrawal } from "./asks.ts";
+import { withAnswer, withRequest, withWithdrawal } from "./agent-requests.ts";
+import { withClientRequest, withResponse } from "./client-requests.ts";
 import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
-import { withClientRequest, withResponse } from "./requests.ts";
 import { withItem, withSession, withUpdate } from "./session.ts";
-import { withTold } from "./terminals.ts";
+import { withAgentTerminal } from "./terminals.ts";
 import type { InstanceState } from "./types.ts";
 
 export function newInstance(serverId: string, agent: string): InstanceState {
@@ -23,100 +23,100 @@ export function newInstance(serverId: string, agent: string): InstanceState {
     initialized: undefined,
     sessions: new Map(),
     listed: undefined,
-    asks: [],
+    agentRequests: [],
     pending: new Map(),
     served: new Map(),
     terminals: new Map(),
   };
 }
 
-/** Takes in one line. */
-export function reduce(instance: InstanceState, line: JournalEvent): InstanceState {
-  const createdAtMs = instance.createdAtMs ?? line.atMs;
-  const seen: InstanceState = { ...instance, createdAtMs, lastAtMs: line.atMs ?? instance.lastAtMs };
-  switch (line.type) {
+/** Takes in one event. */
+export function reduce(instance: InstanceState, event: JournalEvent): InstanceState {
+  const createdAtMs = instance.createdAtMs ?? event.atMs;
+  const seen: InstanceState = { ...instance, createdAtMs, lastAtMs: event.atMs ?? instance.lastAtMs };
+  switch (event.type) {
     case "sent":
-      return fromClient(seen, line);
+      return fromClient(seen, event);
     case "message":
-      return fromAgent(seen.status === "running" ? seen : { ...seen, status: "running", exit: undefined }, line);
+      return fromAgent(seen.status === "running" ? seen : { ...seen, status: "running", exit: undefined }, event);
     case "answered": {
-      const { id, event } = objectOf(line.data);
-      return withWithdrawal(seen, keyOf(id), typeof event === "number" ? event : undefined);
+      const { id, event: number } = objectOf(event.data);
+      return withWithdrawal(seen, keyOf(id), typeof number === "number" ? number : undefined);
     }
     case "failed": {
-      const { id, problem } = objectOf(line.data);
+      const { id, problem } = objectOf(event.data);
       const { detail, title } = objectOf(problem);
       const error = { message: textOf(detail) ?? textOf(title) ?? "no answer will come" };
-      return withResponse(seen, keyOf(id), { error }, line);
+      return withResponse(seen, keyOf(id), { error }, event);
     }
     case "exit":
-      return ended(seen, objectOf(line.data), line);
+      return ended(seen, objectOf(event.data), event);
     case "gap":
-      return withGap(seen, line);
+      return withGap(seen, event);
     case "unparsed":
       return seen;
   }
 }
 
-function fromClient(instance: InstanceState, line: JournalEvent): InstanceState {
-  const envelope = envelopeOf(line);
+function fromClient(instance: InstanceState, event: JournalEvent): InstanceState {
+  const envelope = envelopeOf(event);
   switch (kindOf(envelope)) {
     case "request":
-      return withClientRequest(instance, envelope, line);
+      return withClientRequest(instance, envelope, event);
     case "response":
-      return withAnswer(instance, envelope, line);
+      return withAnswer(instance, envelope, event);
     case "notification":
     case "other":
       return instance;
   }
 }
 
-function fromAgent(instance: InstanceState, line: JournalEvent): InstanceState {
-  const envelope = envelopeOf(line);
+function fromAgent(instance: InstanceState, event: JournalEvent): InstanceState {
+  const envelope = envelopeOf(event);
   const params = objectOf(envelope.params);
   switch (kindOf(envelope)) {
     case "request":
-      return withRequest(instance, envelope, line);
+      return withRequest(instance, envelope, event);
     case "response":
-      return withResponse(instance, keyOf(envelope.id), envelope, line);
+      return withResponse(instance, keyOf(envelope.id), envelope, event);
     case "notification":
       if (envelope.method === "$/cancel_request") return withWithdrawal(instance, keyOf(params.requestId), undefined);
-      return envelope.method === "session/update" ? updated(instance, params, line) : instance;
+      return envelope.method === "session/update" ? updated(instance, params, event) : instance;
     case "other":
       return instance;
   }
 }
 
-function updated(instance: InstanceState, params: JsonObject, line: JournalEvent): InstanceState {
+function updated(instance: InstanceState, params: JsonObject, event: JournalEvent): InstanceState {
   const sessionId = textOf(params.sessionId);
   if (sessionId === undefined) return instance;
   const update = objectOf(params.update);
-  const told = withTold(instance, update);
-  return withSession(told, sessionId, (session) => withUpdate(session, update, `n${line.index}`));
+  const next = withAgentTerminal(instance, update);
+  return withSession(next, sessionId, (session) => withUpdate(session, update, `n${event.index}`));
 }
 
-/** Which session the lost lines were of is not known, so that each is told. */
-function withGap(instance: InstanceState, line: JournalEvent): InstanceState {
+/** Which session the lost lines were of is not known, so that each is next. */
+function withGap(instance: InstanceState, event: JournalEvent): InstanceState {
   const text = "Some of what happened here is missing: the server does not hold it any more.";
   const sessions = new Map(
     [...instance.sessions].map(([id, session]) => [
       id,
-      withItem(session, { type: "notice", key: `n${line.index}`, tone: "bad", text }),
+      withItem(session, { type: "notice", key: `n${event.index}`, tone: "bad", text }),
     ]),
   );
   return { ...instance, sessions };
 }
 
 /** The end settles everything that was open. */
-function ended(instance: InstanceState, exit: AcpExit, line: JournalEvent): InstanceState {
+function ended(instance: InstanceState, exit: AcpExit, event: JournalEvent): InstanceState {
   const sessions = new Map(
     [...instance.sessions].map(([id, session]) => {
       if (session.turns.length === 0) return [id, session];
       const text = `The agent has ended (${exitText(exit)}) in the middle of this turn.`;
-      return [id, withItem({ ...session, turns: [] }, { type: "notice", key: `n${line.index}`, tone: "bad", text })];
+      return [id, withItem({ ...session, turns: [] }, { type: "notice", key: `n${event.index}`, tone: "bad", text })];
     }),
   );
-  return { ...instance, status: "exited", exit, sessions, asks: [], pending: new Map(), served: new Map() };
+  return { ...instance, status: "exited", exit, sessions, agentRequests: [], pending: new Map(), served: new Map() };
 }
 
 /** How a process ended, in a few words. */

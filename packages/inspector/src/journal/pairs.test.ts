@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createPairs } from "./pairs.ts";
-import { type Line, lines, permission, prompt, sent, turnEnd } from "./testing.ts";
+import { journalEvents, type Line, permission, prompt, sent, turnEnd } from "./testing.ts";
 
 function pairsOf(...journal: Line[]): ReturnType<typeof createPairs> {
   const pairs = createPairs();
-  for (const line of lines(journal)) pairs.add(line);
+  for (const event of journalEvents(journal)) pairs.add(event);
   return pairs;
 }
 

@@ -7,13 +7,13 @@ import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 export interface Peer {
   readonly index: number;
   readonly latencyMs: number | undefined;
-  /** What was asked, for the answer's line. */
+  /** What was asked, for the answer's event. */
   readonly method: string;
 }
 
 /** All pairs of one journal. */
 export interface Pairs {
-  add(line: JournalEvent): void;
+  add(event: JournalEvent): void;
   peerOf(index: number): Peer | undefined;
 }
 
@@ -34,15 +34,15 @@ export function createPairs(): Pairs {
   };
 
   return {
-    add(line) {
-      if (line.type === "failed") return settle("sent", objectOf(line.data).id, line);
-      if (line.type === "exit") return open.clear();
-      if (line.type !== "sent" && line.type !== "message") return;
-      const envelope = envelopeOf(line);
+    add(event) {
+      if (event.type === "failed") return settle("sent", objectOf(event.data).id, event);
+      if (event.type === "exit") return open.clear();
+      if (event.type !== "sent" && event.type !== "message") return;
+      const envelope = envelopeOf(event);
       const kind = kindOf(envelope);
-      if (kind === "request") open.set(`${line.type} ${keyOf(envelope.id)}`, line);
+      if (kind === "request") open.set(`${event.type} ${keyOf(envelope.id)}`, event);
       // An answer goes the other way than what it answers.
-      if (kind === "response") settle(line.type === "sent" ? "message" : "sent", envelope.id, line);
+      if (kind === "response") settle(event.type === "sent" ? "message" : "sent", envelope.id, event);
     },
     peerOf: (index) => peers.get(index),
   };

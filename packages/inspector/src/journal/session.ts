@@ -1,7 +1,7 @@
 /** What an update does to a session. Pure; the order of the journal is the only clock. */
 
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "acp-http-client/internal";
-import { toldTerminal } from "./terminals.ts";
+import { terminalIdOf } from "./terminals.ts";
 import type { ContentBlock, InstanceState, Item, SessionState, SpeechItem, ToolItem, ToolStatus } from "./types.ts";
 
 export function newSession(id: string): SessionState {
@@ -129,7 +129,7 @@ export function withTool(session: SessionState, update: JsonObject, key: string)
           rawOutput: undefined,
           terminalId: undefined,
         };
-  const told: ToolItem = {
+  const next: ToolItem = {
     ...base,
     title: textOf(update.title) ?? base.title,
     kind: textOf(update.kind) ?? base.kind,
@@ -138,12 +138,12 @@ export function withTool(session: SessionState, update: JsonObject, key: string)
     locations: Array.isArray(update.locations) ? update.locations.filter(isObject) : base.locations,
     rawInput: update.rawInput ?? base.rawInput,
     rawOutput: update.rawOutput ?? base.rawOutput,
-    terminalId: toldTerminal(update) ?? base.terminalId,
+    terminalId: terminalIdOf(update) ?? base.terminalId,
   };
-  return index < 0 ? withItem(session, told) : { ...session, items: session.items.with(index, told) };
+  return index < 0 ? withItem(session, next) : { ...session, items: session.items.with(index, next) };
 }
 
-/** New content takes the place of what was there, but for a diff: agents show it when they ask, and not when it is done. */
+/** New content takes the place of what was there, but for a diff: agents show it when they request, and not when it is done. */
 function contentAfter({ content }: ToolItem, next: readonly JsonObject[]): readonly JsonObject[] {
   const isDiff = ({ type }: JsonObject): boolean => type === "diff";
   return next.some(isDiff) ? next : [...content.filter(isDiff), ...next];
@@ -158,7 +158,7 @@ function withPlan(session: SessionState, entries: readonly JsonObject[], key: st
   return { ...session, items: session.items.with(index, { ...known, entries }) };
 }
 
-/** The mode is told in two places, and older agents know only one of them. */
+/** The mode is next in two places, and older agents know only one of them. */
 function withMode(session: SessionState, modeId: unknown): SessionState {
   return {
     ...session,

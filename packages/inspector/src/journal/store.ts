@@ -6,18 +6,18 @@
 import { AcpHttpError, type WatchedEvent, watchAcpServers } from "acp-http-client";
 import { errorMessage } from "../server/http.ts";
 import type { Target } from "../server/target.ts";
+import { applyEvent, type PendingAnswers, type WatchedInstance } from "./apply-event.ts";
 import { keyOf } from "./event.ts";
-import { takeIn, type Waiting, type Watched } from "./fold.ts";
 
 /** Whether news arrive. */
-export type Link =
-  | { readonly state: "connecting" | "live" | "cut" }
-  | { readonly state: "over"; readonly reason: string; readonly isRefused: boolean };
+export type ConnectionState =
+  | { readonly state: "connecting" | "live" | "reconnecting" }
+  | { readonly state: "disconnected"; readonly reason: string; readonly isRefused: boolean };
 
 /** What the page knows at one moment. */
 export interface Snapshot {
-  readonly link: Link;
-  readonly instances: ReadonlyMap<string, Watched>;
+  readonly connection: ConnectionState;
+  readonly instances: ReadonlyMap<string, WatchedInstance>;
 }
 
 /** The journal of a server. */
@@ -38,24 +38,24 @@ const HIDDEN_MS = 250;
 
 /** Begins to watch. */
 export function openJournal({ base, token }: Target): JournalStore {
-  const over = new AbortController();
+  const stopping = new AbortController();
   const listeners = new Set<() => void>();
-  const waiting: Waiting = new Map();
+  const waiting: PendingAnswers = new Map();
   const queue: WatchedEvent[] = [];
   let taken = 0;
   let isScheduled = false;
-  let current: Snapshot = { link: { state: "connecting" }, instances: new Map() };
+  let current: Snapshot = { connection: { state: "connecting" }, instances: new Map() };
 
   const publish = (next: Partial<Snapshot>): void => {
     current = { ...current, ...next };
     for (const listener of listeners) listener();
   };
-  const link = (next: Link): void => {
-    if (next.state !== current.link.state) publish({ link: next });
+  const setConnection = (next: ConnectionState): void => {
+    if (next.state !== current.connection.state) publish({ connection: next });
   };
 
   const schedule = (): void => {
-    if (isScheduled || over.signal.aborted) return;
+    if (isScheduled || stopping.signal.aborted) return;
     isScheduled = true;
     let isDone = false;
     const once = (): void => {
@@ -74,7 +74,7 @@ export function openJournal({ base, token }: Target): JournalStore {
     while (taken < queue.length && (taken % 32 !== 0 || performance.now() < until)) {
       const event = queue[taken];
       taken += 1;
-      if (event) takeIn(instances, event, waiting);
+      if (event) applyEvent(instances, event, waiting);
     }
     if (taken === queue.length) {
       queue.length = 0;
@@ -85,17 +85,17 @@ export function openJournal({ base, token }: Target): JournalStore {
 
   const watching = async (): Promise<void> => {
     // The watch connects again on its own and says nothing about it; its requests do.
-    const told: typeof fetch = async (input, init) => {
-      if (current.link.state !== "connecting") link({ state: "cut" });
+    const observedFetch: typeof fetch = async (input, init) => {
+      if (current.connection.state !== "connecting") setConnection({ state: "reconnecting" });
       const response = await fetch(input, init);
-      if (response.ok) link({ state: "live" });
+      if (response.ok) setConnection({ state: "live" });
       return response;
     };
     const events = watchAcpServers(new URL("v1/acp", base), {
       view: "journal",
       token,
-      fetch: told,
-      signal: over.signal,
+      fetch: observedFetch,
+      signal: stopping.signal,
       retry: { giveUpMs: Number.POSITIVE_INFINITY },
     });
     for await (const event of events) {
@@ -105,7 +105,7 @@ export function openJournal({ base, token }: Target): JournalStore {
   };
   watching().catch((error: unknown) => {
     const isRefused = error instanceof AcpHttpError && (error.status === 401 || error.status === 403);
-    publish({ link: { state: "over", reason: errorMessage(error), isRefused } });
+    publish({ connection: { state: "disconnected", reason: errorMessage(error), isRefused } });
   });
 
   return {
@@ -127,6 +127,6 @@ export function openJournal({ base, token }: Target): JournalStore {
       instances.delete(serverId);
       publish({ instances });
     },
-    stop: () => over.abort(),
+    stop: () => stopping.abort(),
   };
 }

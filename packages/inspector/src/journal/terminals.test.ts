@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
-import { play, said, sent, sessionIn, update } from "./testing.ts";
+import { fromAgent, replay, sent, sessionIn, update } from "./testing.ts";
 
 test("what a client's terminal prints is known by its id", () => {
-  const instance = play(
-    said({ id: 0, method: "terminal/create", params: { sessionId: "s1", command: "ls", args: ["-l"] } }),
+  const instance = replay(
+    fromAgent({ id: 0, method: "terminal/create", params: { sessionId: "s1", command: "ls", args: ["-l"] } }),
     sent({ id: 0, result: { terminalId: "t" } }),
-    said({ id: 1, method: "terminal/output", params: { sessionId: "s1", terminalId: "t" } }),
+    fromAgent({ id: 1, method: "terminal/output", params: { sessionId: "s1", terminalId: "t" } }),
     sent({ id: 1, result: { output: "a\nb\n", truncated: false } }),
-    said({ id: 2, method: "terminal/wait_for_exit", params: { sessionId: "s1", terminalId: "t" } }),
+    fromAgent({ id: 2, method: "terminal/wait_for_exit", params: { sessionId: "s1", terminalId: "t" } }),
     sent({ id: 2, result: { exitCode: 3 } }),
   );
   expect(instance.terminals.get("t")).toEqual({ command: "ls -l", output: "a\nb\n", exit: "exit code 3" });
-  expect(instance.asks).toEqual([]);
+  expect(instance.agentRequests).toEqual([]);
 });
 
 test("an agent may have terminals of its own, and tell of them beside its tool calls", () => {
   const tell = (sessionUpdate: string, _meta: object) => update(sessionUpdate, { toolCallId: "c", _meta });
-  const instance = play(
+  const instance = replay(
     tell("tool_call", { terminal_info: { terminal_id: "c", cwd: "/" } }),
     tell("tool_call_update", { terminal_output: { terminal_id: "c", data: "one " } }),
     tell("tool_call_update", { terminal_output_delta: { terminal_id: "c", data: "two" } }),

@@ -1,5 +1,5 @@
 /**
- * What terminals print, for the tool calls that show them. Terminals of clients are told in requests of the agent and
+ * What terminals print, for the tool calls that show them. Terminals of clients are meta in requests of the agent and
  * their answers; some agents have terminals of their own, and tell of them beside their tool calls (`_meta`). Pure.
  */
 
@@ -25,13 +25,13 @@ export function withServed(instance: InstanceState, request: PendingRequest, res
 }
 
 /** What an agent says about a terminal of its own, in an update of a tool call. */
-export function withTold(instance: InstanceState, update: JsonObject): InstanceState {
-  const told = objectOf(update._meta);
-  const id = toldTerminal(update);
+export function withAgentTerminal(instance: InstanceState, update: JsonObject): InstanceState {
+  const meta = objectOf(update._meta);
+  const id = terminalIdOf(update);
   if (id === undefined) return instance;
   const known = instance.terminals.get(id) ?? NEW;
-  const exit = objectOf(told.terminal_exit);
-  const printed = [told.terminal_output, told.terminal_output_delta].map((part) => textOf(objectOf(part).data) ?? "");
+  const exit = objectOf(meta.terminal_exit);
+  const printed = [meta.terminal_output, meta.terminal_output_delta].map((part) => textOf(objectOf(part).data) ?? "");
   return withTerminal(instance, id, {
     command: known.command,
     output: (known.output + printed.join("")).slice(-KEPT),
@@ -40,7 +40,7 @@ export function withTold(instance: InstanceState, update: JsonObject): InstanceS
 }
 
 /** The terminal that an update of a tool call speaks of, beside the protocol. */
-export function toldTerminal(update: JsonObject): string | undefined {
+export function terminalIdOf(update: JsonObject): string | undefined {
   const { terminal_info, terminal_output, terminal_output_delta, terminal_exit } = objectOf(update._meta);
   return [terminal_info, terminal_output, terminal_output_delta, terminal_exit]
     .map((part) => textOf(objectOf(part).terminal_id))

@@ -10,16 +10,16 @@ export const SESSION = "s1";
 export type Line = readonly [type: JournalType, data: unknown];
 
 export const sent = (data: object): Line => ["sent", { jsonrpc: "2.0", ...data }];
-export const said = (data: object): Line => ["message", { jsonrpc: "2.0", ...data }];
+export const fromAgent = (data: object): Line => ["message", { jsonrpc: "2.0", ...data }];
 export const update = (sessionUpdate: string, more: object): Line =>
-  said({ method: "session/update", params: { sessionId: SESSION, update: { sessionUpdate, ...more } } });
+  fromAgent({ method: "session/update", params: { sessionId: SESSION, update: { sessionUpdate, ...more } } });
 export const chunk = (text: string, messageId = "m1"): Line =>
   update("agent_message_chunk", { content: { type: "text", text }, messageId });
 export const prompt = (id: string, text: string): Line =>
   sent({ id, method: "session/prompt", params: { sessionId: SESSION, prompt: [{ type: "text", text }] } });
-export const turnEnd = (id: string, stopReason = "end_turn"): Line => said({ id, result: { stopReason } });
+export const turnEnd = (id: string, stopReason = "end_turn"): Line => fromAgent({ id, result: { stopReason } });
 export const permission = (id: unknown): Line =>
-  said({
+  fromAgent({
     id,
     method: "session/request_permission",
     params: {
@@ -32,13 +32,13 @@ export const permission = (id: unknown): Line =>
     },
   });
 
-export function lines(journal: readonly Line[]): readonly JournalEvent[] {
-  return journal.map(([type, data], index) => ({ index, type, event: 1000 + index, atMs: index, data }));
+export function journalEvents(journal: readonly Line[]): readonly JournalEvent[] {
+  return journal.map(([type, data], index) => ({ index, type, number: 1000 + index, atMs: index, data }));
 }
 
 /** What a journal amounts to. */
-export function play(...journal: Line[]): InstanceState {
-  return lines(journal).reduce(reduce, newInstance("id", "mock"));
+export function replay(...journal: Line[]): InstanceState {
+  return journalEvents(journal).reduce(reduce, newInstance("id", "mock"));
 }
 
 export function sessionIn(instance: InstanceState): SessionState {

@@ -82,7 +82,7 @@ export interface SessionState {
 }
 
 /** A request of the agent that nobody has answered. */
-export interface Ask {
+export interface AgentRequest {
   /** Its id as the agent wrote it, to be sent back as it came. */
   readonly id: unknown;
   readonly key: string;
@@ -122,7 +122,7 @@ export interface InstanceState {
   readonly sessions: ReadonlyMap<string, SessionState>;
   /** What the agent said to `session/list`. */
   readonly listed: readonly JsonObject[] | undefined;
-  readonly asks: readonly Ask[];
+  readonly agentRequests: readonly AgentRequest[];
   readonly pending: ReadonlyMap<string, PendingRequest>;
   /** The agent's own requests that clients answer by machine, until they are answered. */
   readonly served: ReadonlyMap<string, PendingRequest>;

@@ -1,37 +1,37 @@
-/** One line, whole, and the way to its other half. */
+/** One event, whole, and the way to its other half. */
 
 import { useState } from "react";
+import type { WatchedInstance } from "../journal/apply-event.ts";
 import type { JournalEvent } from "../journal/event.ts";
-import type { Watched } from "../journal/fold.ts";
 import { Code } from "../text/code.tsx";
 import { CopyButton } from "../text/copy.tsx";
 import { pretty } from "../text/json.tsx";
-import { Long } from "../text/long.tsx";
-import { describe } from "./describe.ts";
+import { LongText } from "../text/long-text.tsx";
+import { rowOf } from "./event-row.ts";
 
 interface DetailsProps {
-  readonly line: JournalEvent;
-  readonly watched: Watched;
+  readonly event: JournalEvent;
+  readonly watched: WatchedInstance;
   onChoose(index: number): void;
   onClose(): void;
 }
 
-export function Details({ line, watched, onChoose, onClose }: DetailsProps): React.ReactNode {
+export function Details({ event, watched, onChoose, onClose }: DetailsProps): React.ReactNode {
   const [isPretty, setIsPretty] = useState(true);
-  const peer = watched.pairs.peerOf(line.index);
-  const { what, direction } = describe(line, watched.pairs);
-  const text = isPretty ? pretty(line.data) : JSON.stringify(line.data);
+  const peer = watched.pairs.peerOf(event.index);
+  const { summary, direction } = rowOf(event, watched.pairs);
+  const text = isPretty ? pretty(event.data) : JSON.stringify(event.data);
   return (
-    <section className="raw-details" aria-label="Line">
+    <section className="raw-details" aria-label="Event">
       <div className="raw-bar">
-        <strong className="ellipsis">{what}</strong>
+        <strong className="ellipsis">{summary}</strong>
         <small className="muted">
           {direction}
-          {line.event !== undefined && ` · event ${line.event}`}
+          {event.number !== undefined && ` · event ${event.number}`}
         </small>
         {peer && (
           <button type="button" onClick={() => onChoose(peer.index)}>
-            {peer.index > line.index ? "Its answer" : "Its request"}
+            {peer.index > event.index ? "Its answer" : "Its request"}
             {peer.latencyMs !== undefined && ` (${peer.latencyMs} ms)`}
           </button>
         )}
@@ -39,12 +39,12 @@ export function Details({ line, watched, onChoose, onClose }: DetailsProps): Rea
           <input type="checkbox" checked={isPretty} onChange={(event) => setIsPretty(event.target.checked)} /> Pretty
         </label>
         <CopyButton text={() => text} />
-        <button type="button" className="icon" aria-label="Close line" onClick={onClose}>
+        <button type="button" className="icon" aria-label="Close event" onClick={onClose}>
           ×
         </button>
       </div>
-      <Long
-        key={line.index}
+      <LongText
+        key={event.index}
         text={text}
         show={(part) => <Code className={isPretty ? "" : "wrap"} text={part} language="json" />}
       />

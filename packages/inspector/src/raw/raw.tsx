@@ -1,24 +1,24 @@
 /** Every envelope in both directions, as it passed. */
 
 import { useDeferredValue, useMemo, useState } from "react";
-import type { Watched } from "../journal/fold.ts";
-import { downloadText } from "../view/hand-out.ts";
-import { DIRECTIONS, type Direction, exportLines, fits, type RawFilter } from "./describe.ts";
+import type { WatchedInstance } from "../journal/apply-event.ts";
+import { downloadText } from "../view/export.ts";
 import { Details } from "./details.tsx";
-import { Lines } from "./lines.tsx";
+import { EventList } from "./event-list.tsx";
+import { DIRECTIONS, type Direction, exportEvents, matches, type RawFilter } from "./event-row.ts";
 
-export default function RawView({ watched }: { readonly watched: Watched }): React.ReactNode {
+export default function RawView({ watched }: { readonly watched: WatchedInstance }): React.ReactNode {
   const [filter, setFilter] = useState<RawFilter>({ direction: "all", text: "" });
   const [chosen, setChosen] = useState<number>();
   const deferred = useDeferredValue(filter);
-  const { lines, count, pairs } = watched;
+  const { events, count, pairs } = watched;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `lines` grows in place, and `count` tells that it has.
   const shown = useMemo(
-    () => (isAll(deferred) ? lines : lines.filter((line) => fits(line, pairs, deferred))),
-    [lines, count, pairs, deferred],
+    () => (isAll(deferred) ? events : events.filter((event) => matches(event, pairs, deferred))),
+    [events, count, pairs, deferred],
   );
-  const selected = chosen === undefined ? undefined : lines[chosen];
+  const selected = chosen === undefined ? undefined : events[chosen];
 
   return (
     <div className="raw">
@@ -42,19 +42,19 @@ export default function RawView({ watched }: { readonly watched: Watched }): Rea
           onChange={(event) => setFilter({ ...filter, text: event.target.value })}
         />
         <span className="muted" role="status">
-          {shown.length === count ? `${count} lines` : `${shown.length} of ${count} lines`}
+          {shown.length === count ? `${count} events` : `${shown.length} of ${count} events`}
         </span>
         <button
           type="button"
-          onClick={() => downloadText(`${watched.state.serverId}.jsonl`, exportLines(shown), "application/x-ndjson")}
+          onClick={() => downloadText(`${watched.state.serverId}.jsonl`, exportEvents(shown), "application/x-ndjson")}
         >
           Export JSONL
         </button>
       </div>
       <div className="raw-body" data-selected={selected !== undefined}>
-        <Lines shown={shown} count={shown.length} watched={watched} chosen={chosen} onChoose={setChosen} />
+        <EventList shown={shown} count={shown.length} watched={watched} chosen={chosen} onChoose={setChosen} />
         {selected && (
-          <Details line={selected} watched={watched} onChoose={setChosen} onClose={() => setChosen(undefined)} />
+          <Details event={selected} watched={watched} onChoose={setChosen} onClose={() => setChosen(undefined)} />
         )}
       </div>
     </div>

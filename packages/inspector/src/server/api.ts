@@ -47,7 +47,7 @@ export interface Api {
 
 /** Binds the calls to a server. */
 export async function createApi({ base, token }: Target): Promise<Api> {
-  await import("./without-eval.ts");
+  await import("./zod-jitless.ts");
   const { SandboxAgentClient } = await import("sandbox-agent");
   const client = new SandboxAgentClient({ baseUrl: base, autoConnect: false, ...(token !== undefined && { token }) });
   const { agents, files, mcpConfig, skillsConfig } = client;
@@ -82,13 +82,13 @@ export async function createApi({ base, token }: Target): Promise<Api> {
   };
 }
 
-function installOf(told: JsonObject = {}): Install {
+function installOf(status: JsonObject = {}): Install {
   return {
-    command: textOf(told.command) ?? "",
-    state: textOf(told.state) ?? "not_installed",
-    step: textOf(told.step),
-    detail: textOf(told.detail),
-    elapsedMs: numberOf(told.elapsedMs),
-    error: textOf(told.error),
+    command: textOf(status.command) ?? "",
+    state: textOf(status.state) ?? "not_installed",
+    step: textOf(status.step),
+    detail: textOf(status.detail),
+    elapsedMs: numberOf(status.elapsedMs),
+    error: textOf(status.error),
   };
 }

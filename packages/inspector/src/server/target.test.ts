@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { initialTarget, type Keep, keepTarget, ownServer, parseServer, readFragment } from "./target.ts";
+import { initialTarget, ownServer, parseServer, readFragment, storeTarget, type TargetStorage } from "./target.ts";
 
-function memory(): Keep {
+function memory(): TargetStorage {
   const held = new Map<string, string>();
   return {
     getItem: (key) => held.get(key) ?? null,
@@ -34,13 +34,13 @@ test("the fragment gives a token, and a place in the page is none", () => {
 
 test("what was kept comes back on reload, and the fragment wins over it", () => {
   const keep = memory();
-  keepTarget({ base: "http://other/", token: "kept" }, PAGE, keep);
+  storeTarget({ base: "http://other/", token: "kept" }, PAGE, keep);
   expect(initialTarget(PAGE, keep)).toEqual({ base: "http://other/", token: "kept" });
   expect(initialTarget(`${PAGE}#token=new`, keep)).toEqual({ base: "http://other/", token: "new" });
 });
 
 test("a kept token is not handed to another server that a link names", () => {
   const keep = memory();
-  keepTarget({ base: ownServer(PAGE), token: "secret" }, PAGE, keep);
+  storeTarget({ base: ownServer(PAGE), token: "secret" }, PAGE, keep);
   expect(initialTarget(`${PAGE}#server=http://evil/`, keep)).toEqual({ base: "http://evil/", token: undefined });
 });

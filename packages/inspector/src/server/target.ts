@@ -14,7 +14,7 @@ const TOKEN_KEY = "sandbox-agent.token";
 const BASE_KEY = "sandbox-agent.server";
 
 /** What can be kept; the browser's `sessionStorage`. */
-export type Keep = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+export type TargetStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 /** The server that serves this page: `/ui/` is one level below it, behind whatever prefix. */
 export function ownServer(page: string): string {
@@ -46,7 +46,7 @@ export function readFragment(fragment: string): { token?: string; server?: strin
 }
 
 /** The target to begin with: the fragment wins, then what this tab used last, then the page's own server. */
-export function initialTarget(page: string, keep: Keep): Target {
+export function initialTarget(page: string, keep: TargetStorage): Target {
   const { token, server } = readFragment(new URL(page).hash);
   const named = server === undefined ? undefined : parseServer(server, page);
   const kept = keep.getItem(BASE_KEY) ?? undefined;
@@ -57,7 +57,7 @@ export function initialTarget(page: string, keep: Keep): Target {
 }
 
 /** Keeps a target for the next load of this tab. */
-export function keepTarget({ base, token }: Target, page: string, keep: Keep): void {
+export function storeTarget({ base, token }: Target, page: string, keep: TargetStorage): void {
   if (base === ownServer(page)) keep.removeItem(BASE_KEY);
   else keep.setItem(BASE_KEY, base);
   if (token) keep.setItem(TOKEN_KEY, token);

@@ -1,9 +1,9 @@
 /** A button that copies, and says that it has. */
 
 import { useEffect, useState } from "react";
-import { copyText } from "../view/hand-out.ts";
+import { copyText } from "../view/export.ts";
 
-const TOLD_MS = 1500;
+const RESULT_MS = 1500;
 
 interface Props {
   /** What is copied; made when the button is pressed. */
@@ -12,22 +12,22 @@ interface Props {
 }
 
 export function CopyButton({ text, name = "Copy" }: Props): React.ReactNode {
-  const [told, setTold] = useState<"copied" | "failed">();
+  const [result, setResult] = useState<"copied" | "failed">();
   useEffect(() => {
-    if (told === undefined) return undefined;
-    const timer = setTimeout(() => setTold(undefined), TOLD_MS);
+    if (result === undefined) return undefined;
+    const timer = setTimeout(() => setResult(undefined), RESULT_MS);
     return () => clearTimeout(timer);
-  }, [told]);
+  }, [result]);
   const copy = (): void =>
     void copyText(text()).then(
-      () => setTold("copied"),
-      () => setTold("failed"),
+      () => setResult("copied"),
+      () => setResult("failed"),
     );
   return (
     <button type="button" className="quiet" onClick={copy}>
-      {told === "copied" ? "Copied" : told === "failed" ? "Not copied" : name}
+      {result === "copied" ? "Copied" : result === "failed" ? "Not copied" : name}
       <span className="visually-hidden" role="status">
-        {told ?? ""}
+        {result ?? ""}
       </span>
     </button>
   );

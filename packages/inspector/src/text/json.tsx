@@ -1,7 +1,7 @@
 /** A value, readable. */
 
 import { Code } from "./code.tsx";
-import { Long } from "./long.tsx";
+import { LongText } from "./long-text.tsx";
 
 export function pretty(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? String(value));
@@ -9,5 +9,5 @@ export function pretty(value: unknown): string {
 
 export function Json({ value }: { readonly value: unknown }): React.ReactNode {
   const language = typeof value === "string" ? undefined : "json";
-  return <Long text={pretty(value)} show={(text) => <Code className="json" text={text} language={language} />} />;
+  return <LongText text={pretty(value)} show={(text) => <Code className="json" text={text} language={language} />} />;
 }

@@ -20,11 +20,11 @@ test("text is shown as it was printed, whatever ends its lines", async () => {
 test("colours and marks are told, and end where they end", async () => {
   const [line] = await shown("\u001b[31mred\u001b[0m plain \u001b[1;4;38;5;208mbold\u001b[0m \u001b[48;2;1;2;3mback");
   expect(line).toEqual([
-    { text: "red", look: "", color: "var(--ansi-1)", background: undefined },
-    { text: " plain ", look: "", color: undefined, background: undefined },
-    { text: "bold", look: "bold underline", color: "rgb(255 135 0)", background: undefined },
-    { text: " ", look: "", color: undefined, background: undefined },
-    { text: "back", look: "", color: undefined, background: "#010203" },
+    { text: "red", className: "", color: "var(--ansi-1)", background: undefined },
+    { text: " plain ", className: "", color: undefined, background: undefined },
+    { text: "bold", className: "bold underline", color: "rgb(255 135 0)", background: undefined },
+    { text: " ", className: "", color: undefined, background: undefined },
+    { text: "back", className: "", color: undefined, background: "#010203" },
   ]);
 });
 

@@ -8,11 +8,11 @@ import { type IBufferCell, type IBufferLine, Terminal } from "@xterm/headless";
 /** As wide as a terminal may be; longer lines are put together again. */
 const COLUMNS = 250;
 const ROWS = 50;
-/** Some characters of one look. */
+/** Some characters of one className. */
 export interface Run {
   readonly text: string;
   /** Names of classes. */
-  readonly look: string;
+  readonly className: string;
   readonly color: string | undefined;
   readonly background: string | undefined;
 }
@@ -87,7 +87,7 @@ function isBlank(line: IBufferLine, column: number, cell: IBufferCell): boolean 
   return true;
 }
 
-const PLAIN: Omit<Run, "text"> = { look: "", color: undefined, background: undefined };
+const PLAIN: Omit<Run, "text"> = { className: "", color: undefined, background: undefined };
 
 function keyOf(cell: IBufferCell): string {
   if (cell.isAttributeDefault()) return "plain";
@@ -101,7 +101,7 @@ function styleOf(cell: IBufferCell): Omit<Run, "text"> {
   const front = colourOf(cell.isFgRGB(), cell.isFgPalette(), cell.getFgColor());
   const back = colourOf(cell.isBgRGB(), cell.isBgPalette(), cell.getBgColor());
   const [ink, paper] = cell.isInverse() ? [back, front] : [front, back];
-  const looks = [
+  const names = [
     cell.isBold() && "bold",
     cell.isDim() && "dim",
     cell.isItalic() && "italic",
@@ -109,7 +109,7 @@ function styleOf(cell: IBufferCell): Omit<Run, "text"> {
     cell.isStrikethrough() && "strike",
     cell.isInverse() && "inverse",
   ];
-  return { look: looks.filter(Boolean).join(" "), color: ink, background: paper };
+  return { className: names.filter(Boolean).join(" "), color: ink, background: paper };
 }
 
 /** The sixteen named colours are the page's own; the others are what they are. */

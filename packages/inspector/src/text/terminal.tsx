@@ -54,12 +54,12 @@ export function Terminal({ output, command, exit }: Props): React.ReactNode {
 function Line({ line }: { readonly line: readonly Run[] }): React.ReactNode {
   return (
     <>
-      {line.map(({ text, look, color, background }, index) =>
-        look === "" && color === undefined && background === undefined ? (
+      {line.map(({ text, className, color, background }, index) =>
+        className === "" && color === undefined && background === undefined ? (
           text
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: a word is known by its place.
-          <span key={index} className={look} style={{ color, background }}>
+          <span key={index} className={className} style={{ color, background }}>
             {text}
           </span>
         ),
@@ -125,5 +125,5 @@ function useScreen(output: string): Lines {
 function plainLines(output: string): Lines {
   if (output === "" || isForTerminal(output)) return [];
   const lines = output.replace(/\r?\n$/, "").split(/\r?\n/);
-  return lines.slice(-HELD).map((text) => [{ text, look: "", color: undefined, background: undefined }]);
+  return lines.slice(-HELD).map((text) => [{ text, className: "", color: undefined, background: undefined }]);
 }

@@ -2,6 +2,7 @@
 
 import { type FormEvent, useState } from "react";
 import { ownServer, parseServer, type Target } from "../server/target.ts";
+import { Alert } from "./alert.tsx";
 
 interface Props {
   readonly target: Target;
@@ -28,11 +29,7 @@ export function Connect({ target, problem, onConnect }: Props): React.ReactNode 
       <form onSubmit={submit} aria-labelledby="connect-title">
         <h1 id="connect-title">Sandbox Agent</h1>
         <p className="muted">See and steer the agents of a server.</p>
-        {shown && (
-          <p role="alert" className="alert">
-            {shown}
-          </p>
-        )}
+        <Alert text={shown} />
         <label>
           Server
           <input

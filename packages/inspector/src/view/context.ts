@@ -2,14 +2,14 @@
 
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { JournalStore, Snapshot } from "../journal/store.ts";
-import type { Acting } from "../server/acting.ts";
 import type { Api } from "../server/api.ts";
+import type { Commands } from "../server/commands.ts";
 import type { Target } from "../server/target.ts";
 
 export interface Workbench {
   readonly target: Target;
   readonly journal: JournalStore;
-  readonly acting: Acting;
+  readonly commands: Commands;
   readonly api: Api;
   readonly workspace: string;
 }

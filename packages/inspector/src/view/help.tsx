@@ -1,4 +1,4 @@
-/** The keys that do something, for those who ask: with the question mark, or with the button. */
+/** The keys that do something, for those who request: with the question mark, or with the button. */
 
 import { useEffect, useRef, useState } from "react";
 

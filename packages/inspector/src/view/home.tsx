@@ -4,14 +4,14 @@ import { useState } from "react";
 import { type McpServers, mcpServersOf } from "sandbox-agent/convert";
 import { InstallState } from "../agents/install.tsx";
 import { useAgents } from "../agents/use-agents.ts";
-import { StartError } from "../server/acting.ts";
 import type { AgentInfo } from "../server/api.ts";
+import { StartError } from "../server/commands.ts";
 import { useWorkbench } from "./context.ts";
-import { formatPlace, go } from "./place.ts";
+import { formatRoute, go } from "./route.ts";
 import { useTask } from "./task.ts";
 
 export function Home(): React.ReactNode {
-  const { acting, api, workspace } = useWorkbench();
+  const { commands, api, workspace } = useWorkbench();
   const { agents, error, refresh } = useAgents();
   const [cwd, setCwd] = useState(workspace);
   const [useMcp, setUseMcp] = useState(true);
@@ -24,7 +24,7 @@ export function Home(): React.ReactNode {
       setFailed(undefined);
       const stored = useMcp ? await api.configEntries("mcp", cwd).catch(() => ({})) : {};
       const { servers } = mcpServersOf(stored as McpServers);
-      const starting = acting.start(agent.id, { cwd, mcpServers: servers });
+      const starting = commands.start(agent.id, { cwd, mcpServers: servers });
       starting.catch((error: unknown) => error instanceof StartError && setFailed(error.serverId));
       const { serverId, sessionId } = await starting;
       go({ kind: "instance", serverId, tab: "chat", session: sessionId });
@@ -55,7 +55,7 @@ export function Home(): React.ReactNode {
         <p role="alert" className="alert">
           {task.error ?? error}{" "}
           {task.error && failed !== undefined && (
-            <a href={formatPlace({ kind: "instance", serverId: failed, tab: "raw" })}>See what was said</a>
+            <a href={formatRoute({ kind: "instance", serverId: failed, tab: "raw" })}>See what was said</a>
           )}
         </p>
       )}

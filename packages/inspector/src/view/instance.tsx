@@ -2,11 +2,12 @@
 
 import { lazy, useState } from "react";
 import { Chat } from "../conversation/chat.tsx";
-import type { Watched } from "../journal/fold.ts";
+import type { WatchedInstance } from "../journal/apply-event.ts";
 import { exitText } from "../journal/instance.ts";
+import { Alert } from "./alert.tsx";
+import { ConfirmButton } from "./confirm-button.tsx";
 import { useWorkbench } from "./context.ts";
-import { formatPlace, INSTANCE_TABS, type InstanceTab, type Place } from "./place.ts";
-import { SureButton } from "./sure.tsx";
+import { formatRoute, INSTANCE_TABS, type InstanceTab, type Route } from "./route.ts";
 import { useTask } from "./task.ts";
 
 const RawView = lazy(() => import("../raw/raw.tsx"));
@@ -14,23 +15,23 @@ const RawView = lazy(() => import("../raw/raw.tsx"));
 const TITLES: Record<InstanceTab, string> = { chat: "Conversation", raw: "Raw" };
 
 interface Props {
-  readonly watched: Watched;
-  readonly place: Extract<Place, { kind: "instance" }>;
+  readonly watched: WatchedInstance;
+  readonly route: Extract<Route, { kind: "instance" }>;
 }
 
-export function InstanceView({ watched, place }: Props): React.ReactNode {
-  const { acting } = useWorkbench();
+export function InstanceView({ watched, route }: Props): React.ReactNode {
+  const { commands } = useWorkbench();
   const [isSplit, setIsSplit] = useState(false);
   const task = useTask();
   const { state } = watched;
-  const isSideBySide = isSplit && place.tab === "chat";
+  const isSideBySide = isSplit && route.tab === "chat";
 
   return (
     <section className="instance" aria-label={`Instance ${state.serverId}`}>
       <div className="instance-bar">
         <nav aria-label="Instance">
           {INSTANCE_TABS.map((tab) => (
-            <a key={tab} href={formatPlace({ ...place, tab })} aria-current={place.tab === tab ? "page" : undefined}>
+            <a key={tab} href={formatRoute({ ...route, tab })} aria-current={route.tab === tab ? "page" : undefined}>
               {TITLES[tab]}
               {tab === "raw" && <small> {watched.count}</small>}
             </a>
@@ -42,7 +43,7 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
         <span className="muted ellipsis" title={state.serverId}>
           {state.agent} · {state.serverId}
         </span>
-        {place.tab === "chat" && (
+        {route.tab === "chat" && (
           <button type="button" className="only-wide" aria-pressed={isSplit} onClick={() => setIsSplit(!isSplit)}>
             Side by side
           </button>
@@ -51,25 +52,21 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
           <button
             type="button"
             disabled={task.isBusy}
-            onClick={() => task.run(() => acting.startAgain(state.serverId, state.agent))}
+            onClick={() => task.run(() => commands.startAgain(state.serverId, state.agent))}
           >
             Start again
           </button>
         )}
         {state.status !== "closed" && (
-          <SureButton
+          <ConfirmButton
             name="End"
             question="Really end it"
             isBusy={task.isBusy}
-            onSure={() => task.run(() => acting.end(state.serverId))}
+            onConfirm={() => task.run(() => commands.end(state.serverId))}
           />
         )}
       </div>
-      {task.error && (
-        <p role="alert" className="alert">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} />
       {state.exit && (
         <div className="alert" role="status">
           The agent has ended: {exitText(state.exit)}.
@@ -77,8 +74,8 @@ export function InstanceView({ watched, place }: Props): React.ReactNode {
         </div>
       )}
       <div className="instance-body" data-split={isSideBySide}>
-        {place.tab === "chat" && <Chat key={state.serverId} state={state} place={place} />}
-        {(place.tab === "raw" || isSideBySide) && <RawView key={state.serverId} watched={watched} />}
+        {route.tab === "chat" && <Chat key={state.serverId} state={state} route={route} />}
+        {(route.tab === "raw" || isSideBySide) && <RawView key={state.serverId} watched={watched} />}
       </div>
     </section>
   );

@@ -1,9 +1,10 @@
 /** Asks for a name or a path. */
 
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { Alert } from "./alert.tsx";
 import { useTask } from "./task.ts";
 
-export interface Naming {
+export interface NamePrompt {
   readonly title: string;
   readonly label: string;
   readonly initial: string;
@@ -12,9 +13,15 @@ export interface Naming {
   done(name: string): Promise<void>;
 }
 
-export function NameDialog({ naming, onClose }: { readonly naming: Naming; onClose(): void }): React.ReactNode {
+export function NameDialog({
+  namePrompt,
+  onClose,
+}: {
+  readonly namePrompt: NamePrompt;
+  onClose(): void;
+}): React.ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [name, setName] = useState(naming.initial);
+  const [name, setName] = useState(namePrompt.initial);
   const task = useTask();
   const title = useId();
   useEffect(() => dialog.current?.showModal(), []);
@@ -24,26 +31,22 @@ export function NameDialog({ naming, onClose }: { readonly naming: Naming; onClo
     const wanted = name.trim();
     if (wanted === "" || task.isBusy) return;
     task.run(async () => {
-      await naming.done(wanted);
+      await namePrompt.done(wanted);
       onClose();
     });
   };
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby={title}>
-      <h2 id={title}>{naming.title}</h2>
+      <h2 id={title}>{namePrompt.title}</h2>
       <form className="name-form" onSubmit={submit}>
         <label>
-          {naming.label}
+          {namePrompt.label}
           <input name="name" value={name} onChange={(event) => setName(event.target.value)} spellCheck={false} />
         </label>
-        {task.error && (
-          <p role="alert" className="alert small">
-            {task.error}
-          </p>
-        )}
+        <Alert text={task.error} isSmall />
         <div className="choices">
           <button type="submit" className="primary" disabled={task.isBusy || name.trim() === ""}>
-            {naming.button}
+            {namePrompt.button}
           </button>
           <button type="button" onClick={() => dialog.current?.close()}>
             Cancel

@@ -4,6 +4,7 @@ import type { JsonObject } from "acp-http-client/internal";
 import { useCallback, useEffect, useState } from "react";
 import { durationText } from "../text/duration.ts";
 import { Json } from "../text/json.tsx";
+import { Alert } from "./alert.tsx";
 import { useSnapshot, useWorkbench } from "./context.ts";
 import { limitTexts } from "./limits.ts";
 import { useTask } from "./task.ts";
@@ -12,7 +13,7 @@ const EVERY_MS = 5000;
 
 export default function ServerView(): React.ReactNode {
   const { api, target, workspace } = useWorkbench();
-  const { instances, link } = useSnapshot();
+  const { instances, connection } = useSnapshot();
   const [health, setHealth] = useState<JsonObject>();
   const task = useTask();
   const { run } = task;
@@ -24,7 +25,7 @@ export default function ServerView(): React.ReactNode {
   }, [load]);
 
   const states = [...instances.values()].map(({ state }) => state.status);
-  const lines = [...instances.values()].reduce((sum, { count }) => sum + count, 0);
+  const received = [...instances.values()].reduce((sum, { count }) => sum + count, 0);
   const uptime = typeof health?.uptimeMs === "number" ? durationText(health.uptimeMs) : "";
   const facts: readonly Fact[] = [
     ["Address", target.base],
@@ -33,19 +34,15 @@ export default function ServerView(): React.ReactNode {
     ["Version", String(health?.version ?? "")],
     ["Running for", uptime],
     ["Workspace", workspace],
-    ["Event stream", link.state],
+    ["Event stream", connection.state],
     ["Instances", `${states.filter((status) => status === "running").length} running, ${states.length} known`],
-    ["Lines seen", String(lines)],
+    ["Events received", String(received)],
   ];
   const limits = limitTexts(health);
   return (
     <section className="page" aria-labelledby="server-title">
       <h1 id="server-title">Server</h1>
-      {task.error && (
-        <p role="alert" className="alert">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} />
       <Facts facts={facts} />
       {limits.length > 0 && (
         <section className="card wide" aria-labelledby="limits-title">

@@ -3,22 +3,22 @@
 import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState } from "../journal/types.ts";
 import { useSnapshot, useWorkbench } from "./context.ts";
-import { formatPlace, go, type Place } from "./place.ts";
+import { formatRoute, go, type Route } from "./route.ts";
 
 interface Props {
-  readonly place: Place;
+  readonly route: Route;
   readonly isOpen: boolean;
   /** What has no room elsewhere on a small screen. */
   readonly foot: React.ReactNode;
 }
 
-export function Sidebar({ place, isOpen, foot }: Props): React.ReactNode {
+export function Sidebar({ route, isOpen, foot }: Props): React.ReactNode {
   const { instances } = useSnapshot();
   const ageOf = ({ createdAtMs }: InstanceState): number => createdAtMs ?? Number.POSITIVE_INFINITY;
   const newestFirst = [...instances.values()].sort((one, other) => ageOf(other.state) - ageOf(one.state) || 0);
   return (
     <aside id="sidebar" data-open={isOpen} aria-label="Instances">
-      <a className="button primary" href={formatPlace({ kind: "home" })}>
+      <a className="button primary" href={formatRoute({ kind: "home" })}>
         Start an agent
       </a>
       {newestFirst.length === 0 && (
@@ -27,7 +27,7 @@ export function Sidebar({ place, isOpen, foot }: Props): React.ReactNode {
       <ul>
         {newestFirst.map(({ state }) => (
           <li key={state.serverId}>
-            <Row state={state} isCurrent={place.kind === "instance" && place.serverId === state.serverId} />
+            <Row state={state} isCurrent={route.kind === "instance" && route.serverId === state.serverId} />
           </li>
         ))}
       </ul>
@@ -38,7 +38,7 @@ export function Sidebar({ place, isOpen, foot }: Props): React.ReactNode {
 
 function Row({ state, isCurrent }: { readonly state: InstanceState; readonly isCurrent: boolean }): React.ReactNode {
   const { journal } = useWorkbench();
-  const { serverId, agent, status, asks, sessions } = state;
+  const { serverId, agent, status, agentRequests, sessions } = state;
   const isWorking = [...sessions.values()].some(({ turns }) => turns.length > 0);
   const last = [...sessions.values()].findLast(({ title, items }) => title || items.length > 0);
   const name = last ? nameOfSession(last) : agent;
@@ -46,7 +46,7 @@ function Row({ state, isCurrent }: { readonly state: InstanceState; readonly isC
     <>
       <a
         className="instance-link"
-        href={formatPlace({ kind: "instance", serverId, tab: "chat" })}
+        href={formatRoute({ kind: "instance", serverId, tab: "chat" })}
         aria-current={isCurrent ? "page" : undefined}
       >
         <span className="dot" data-status={isWorking ? "working" : status} aria-hidden="true" />
@@ -57,9 +57,9 @@ function Row({ state, isCurrent }: { readonly state: InstanceState; readonly isC
           </small>
         </span>
         <span className="visually-hidden">{isWorking ? "working" : status}</span>
-        {asks.length > 0 && (
+        {agentRequests.length > 0 && (
           <span className="badge">
-            {asks.length}
+            {agentRequests.length}
             <span className="visually-hidden"> waiting for you</span>
           </span>
         )}

@@ -4,18 +4,18 @@
  */
 
 /** What a list measured when it was last looked at. */
-export interface Seen {
+export interface ScrollPosition {
   readonly top: number;
   readonly height: number;
-  readonly room: number;
+  readonly viewport: number;
 }
 
 /** Closer to the end than this counts as being at the end. */
 const NEAR_PX = 80;
 
 /** Whether to go on following after a scroll. */
-export function isStillFollowing(isFollowing: boolean, before: Seen, now: Seen): boolean {
-  if (now.height - now.top - now.room < NEAR_PX) return true;
+export function isStillFollowing(isFollowing: boolean, before: ScrollPosition, now: ScrollPosition): boolean {
+  if (now.height - now.top - now.viewport < NEAR_PX) return true;
   const up = before.top - now.top;
   const shorter = Math.max(0, before.height - now.height);
   return isFollowing && up <= shorter + 1;

@@ -1,14 +1,14 @@
 /** The workbench: what there is on the left, what is looked at beside it, and open questions above it all. */
 
 import { lazy, Suspense, useEffect, useState } from "react";
-import { AskDock } from "../asks/dock.tsx";
-import { openAsks } from "../asks/open.ts";
+import { AgentRequestDock } from "../agent-requests/dock.tsx";
+import { openRequests } from "../agent-requests/open.ts";
+import { ConnectionBanner } from "./connection-banner.tsx";
 import { useSnapshot, useWorkbench } from "./context.ts";
 import { Help } from "./help.tsx";
 import { Home } from "./home.tsx";
 import { InstanceView } from "./instance.tsx";
-import { LinkBanner } from "./link-banner.tsx";
-import { formatPlace, type Place, SERVER_TABS, type ServerTab, usePlace } from "./place.ts";
+import { formatRoute, type Route, SERVER_TABS, type ServerTab, useRoute } from "./route.ts";
 import { Sidebar } from "./sidebar.tsx";
 import { ThemeSwitch } from "./theme.tsx";
 
@@ -19,21 +19,22 @@ const ServerView = lazy(() => import("./server.tsx"));
 
 const TITLES: Record<ServerTab, string> = { files: "Files", config: "Config", agents: "Agents", server: "Server" };
 
-export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.ReactNode {
-  const { link, instances } = useSnapshot();
-  const place = usePlace();
+export function WorkbenchView({ onLeave }: { onLeave(problem?: string): void }): React.ReactNode {
+  const { connection, instances } = useSnapshot();
+  const route = useRoute();
   const [isOpen, setIsOpen] = useState(false);
-  const asks = openAsks(instances);
+  const agentRequests = openRequests(instances);
 
   useEffect(() => {
-    document.title = asks.length > 0 ? `(${asks.length}) Sandbox Agent` : "Sandbox Agent";
-  }, [asks.length]);
+    document.title = agentRequests.length > 0 ? `(${agentRequests.length}) Sandbox Agent` : "Sandbox Agent";
+  }, [agentRequests.length]);
   useEffect(() => {
-    if (link.state === "over" && link.isRefused) onLeave("The server refused this token. Check it and try again.");
-  }, [link, onLeave]);
+    if (connection.state === "disconnected" && connection.isRefused)
+      onLeave("The server refused this token. Check it and try again.");
+  }, [connection, onLeave]);
   // Having gone somewhere, the list is in the way on a small screen.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the place is the trigger.
-  useEffect(() => setIsOpen(false), [place]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the route is the trigger.
+  useEffect(() => setIsOpen(false), [route]);
 
   const leave = (
     <button type="button" className="quiet" onClick={() => onLeave()}>
@@ -42,7 +43,7 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
   );
 
   return (
-    <div className="bench">
+    <div className="workbench">
       <button type="button" className="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
       </button>
@@ -57,16 +58,16 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
         >
           ☰
         </button>
-        <a className="brand" href={formatPlace({ kind: "home" })}>
+        <a className="brand" href={formatRoute({ kind: "home" })}>
           Sandbox Agent
         </a>
-        <LinkState />
+        <ConnectionStatus />
         <nav aria-label="Server">
           {SERVER_TABS.map((tab) => (
             <a
               key={tab}
-              href={formatPlace({ kind: "server", tab })}
-              aria-current={place.kind === "server" && place.tab === tab ? "page" : undefined}
+              href={formatRoute({ kind: "server", tab })}
+              aria-current={route.kind === "server" && route.tab === tab ? "page" : undefined}
             >
               {TITLES[tab]}
             </a>
@@ -77,35 +78,35 @@ export function Bench({ onLeave }: { onLeave(problem?: string): void }): React.R
         {leave}
       </header>
       <Sidebar
-        place={place}
+        route={route}
         isOpen={isOpen}
         foot={
           <>
-            <LinkState />
+            <ConnectionStatus />
             {leave}
           </>
         }
       />
       <main id="main" tabIndex={-1}>
-        <LinkBanner onLeave={onLeave} />
-        <AskDock asks={asks} />
+        <ConnectionBanner onLeave={onLeave} />
+        <AgentRequestDock agentRequests={agentRequests} />
         <Suspense fallback={<p className="splash">Loading…</p>}>
-          <Content place={place} />
+          <Content route={route} />
         </Suspense>
       </main>
     </div>
   );
 }
 
-function Content({ place }: { readonly place: Place }): React.ReactNode {
+function Content({ route }: { readonly route: Route }): React.ReactNode {
   const { instances } = useSnapshot();
-  if (place.kind === "instance") {
-    const watched = instances.get(place.serverId);
-    if (watched) return <InstanceView watched={watched} place={place} />;
-    return <NoInstance serverId={place.serverId} />;
+  if (route.kind === "instance") {
+    const watched = instances.get(route.serverId);
+    if (watched) return <InstanceView watched={watched} route={route} />;
+    return <NoInstance serverId={route.serverId} />;
   }
-  if (place.kind === "home") return <Home />;
-  switch (place.tab) {
+  if (route.kind === "home") return <Home />;
+  switch (route.tab) {
     case "files":
       return <FilesView />;
     case "config":
@@ -119,14 +120,14 @@ function Content({ place }: { readonly place: Place }): React.ReactNode {
 
 /** The list of instances comes a moment behind the page. */
 function NoInstance({ serverId }: { readonly serverId: string }): React.ReactNode {
-  const { link } = useSnapshot();
+  const { connection } = useSnapshot();
   return (
     <div className="splash">
-      {link.state === "live" ? (
+      {connection.state === "live" ? (
         <>
           <p>There is no instance {serverId}. It may have ended.</p>
           <p>
-            <a href={formatPlace({ kind: "home" })}>Start an agent</a>
+            <a href={formatRoute({ kind: "home" })}>Start an agent</a>
           </p>
         </>
       ) : (
@@ -136,14 +137,12 @@ function NoInstance({ serverId }: { readonly serverId: string }): React.ReactNod
   );
 }
 
-const LINK_TEXT = { connecting: "connecting", live: "live", cut: "reconnecting", over: "disconnected" } as const;
-
-function LinkState(): React.ReactNode {
-  const { link } = useSnapshot();
+function ConnectionStatus(): React.ReactNode {
+  const { connection } = useSnapshot();
   const { target } = useWorkbench();
   return (
-    <span className="link-state" data-state={link.state} role="status" title={target.base}>
-      {LINK_TEXT[link.state]}
+    <span className="connection-state" data-state={connection.state} role="status" title={target.base}>
+      {connection.state}
     </span>
   );
 }

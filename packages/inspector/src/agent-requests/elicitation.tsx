@@ -1,18 +1,19 @@
-/** A form or a page to visit (`elicitation/create`), and whatever else an agent asks that this page has no form for. */
+/** A form or a page to visit (`elicitation/create`), and whatever else an agent agentRequests that this page has no form for. */
 
 import { type FormEvent, useId, useState } from "react";
 import { elicitationAccepted, elicitationDeclined, type Question, type QuestionField } from "sandbox-agent/convert";
 import { Json } from "../text/json.tsx";
+import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
-import type { OpenAsk } from "./open.ts";
+import type { OpenRequest } from "./open.ts";
 
 interface Props {
-  readonly open: OpenAsk;
+  readonly open: OpenRequest;
   readonly question: Question | undefined;
 }
 
-export function AskForm({ open, question }: Props): React.ReactNode {
+export function ElicitationForm({ open, question }: Props): React.ReactNode {
   return question ? <Elicitation open={open} question={question} /> : <Unknown open={open} />;
 }
 
@@ -28,8 +29,14 @@ function initialValues(fields: readonly QuestionField[]): Values {
   );
 }
 
-function Elicitation({ open: { serverId, ask }, question }: { open: OpenAsk; question: Question }): React.ReactNode {
-  const { acting } = useWorkbench();
+function Elicitation({
+  open: { serverId, request },
+  question,
+}: {
+  open: OpenRequest;
+  question: Question;
+}): React.ReactNode {
+  const { commands } = useWorkbench();
   const task = useTask();
   const [values, setValues] = useState<Values>(() => initialValues(question.fields));
 
@@ -37,13 +44,13 @@ function Elicitation({ open: { serverId, ask }, question }: { open: OpenAsk; que
     event.preventDefault();
     task.run(async () => {
       const answers = question.fields.map(({ name }) => (values[name] ?? []).filter((value) => value !== ""));
-      await acting.answer(serverId, ask.id, elicitationAccepted(question, answers));
+      await commands.answer(serverId, request.id, elicitationAccepted(question, answers));
     });
   };
 
   return (
     <form onSubmit={submit}>
-      <h2>{question.prompt || "The agent asks for something"}</h2>
+      <h2>{question.prompt || "The agent agentRequests for something"}</h2>
       {question.url && (
         <p>
           <a href={/^https?:/i.test(question.url) ? question.url : undefined} target="_blank" rel="noreferrer">
@@ -61,11 +68,7 @@ function Elicitation({ open: { serverId, ask }, question }: { open: OpenAsk; que
           />
         ))}
       </div>
-      {task.error && (
-        <p role="alert" className="alert small">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} isSmall />
       <div className="choices">
         <button type="submit" className="primary" disabled={task.isBusy}>
           {question.kind === "url" ? "Done" : "Send answers"}
@@ -73,7 +76,7 @@ function Elicitation({ open: { serverId, ask }, question }: { open: OpenAsk; que
         <button
           type="button"
           disabled={task.isBusy}
-          onClick={() => task.run(() => acting.answer(serverId, ask.id, elicitationDeclined()))}
+          onClick={() => task.run(() => commands.answer(serverId, request.id, elicitationDeclined()))}
         >
           Decline
         </button>
@@ -148,16 +151,20 @@ function Field({ field, value, onChange }: FieldProps): React.ReactNode {
   );
 }
 
-function Unknown({ open: { serverId, ask } }: { readonly open: OpenAsk }): React.ReactNode {
-  const { acting } = useWorkbench();
+function Unknown({ open: { serverId, request } }: { readonly open: OpenRequest }): React.ReactNode {
+  const { commands } = useWorkbench();
   const task = useTask();
   return (
     <>
-      <h2>{ask.method}</h2>
+      <h2>{request.method}</h2>
       <p className="muted">Another client may answer this; this page can only decline it.</p>
-      <Json value={ask.params} />
-      {task.error && <p className="alert small">{task.error}</p>}
-      <button type="button" disabled={task.isBusy} onClick={() => task.run(() => acting.decline(serverId, ask.id))}>
+      <Json value={request.params} />
+      <Alert text={task.error} isSmall />
+      <button
+        type="button"
+        disabled={task.isBusy}
+        onClick={() => task.run(() => commands.decline(serverId, request.id))}
+      >
         Decline
       </button>
     </>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { splitMarkdown } from "./split.ts";
+import { splitMarkdown } from "./split-markdown.ts";
 
 const paragraph = `${"word ".repeat(200)}\n\n`;
 const textsOf = (source: string): readonly string[] => splitMarkdown(source).pieces.map(({ text }) => text);

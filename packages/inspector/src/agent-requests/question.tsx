@@ -2,25 +2,26 @@
 
 import { type FormEvent, useState } from "react";
 import { type Question, questionAnswered, questionRejected } from "sandbox-agent/convert";
+import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
-import { Digit } from "./digit.tsx";
-import type { OpenAsk } from "./open.ts";
+import type { OpenRequest } from "./open.ts";
+import { ShortcutDigit } from "./shortcut-digit.tsx";
 
 interface Props {
-  readonly open: OpenAsk;
+  readonly open: OpenRequest;
   readonly question: Question;
 }
 
-export function QuestionCard({ open: { serverId, ask }, question }: Props): React.ReactNode {
-  const { acting } = useWorkbench();
+export function QuestionCard({ open: { serverId, request }, question }: Props): React.ReactNode {
+  const { commands } = useWorkbench();
   const task = useTask();
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const type = question.fields[0]?.type;
 
   const reply = (answers: readonly string[]): void =>
-    task.run(() => acting.answer(serverId, ask.id, questionAnswered([answers])));
+    task.run(() => commands.answer(serverId, request.id, questionAnswered([answers])));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     reply(type === "choices" ? chosen : [text]);
@@ -30,7 +31,7 @@ export function QuestionCard({ open: { serverId, ask }, question }: Props): Reac
       type="button"
       className="quiet"
       disabled={task.isBusy}
-      onClick={() => task.run(() => acting.answer(serverId, ask.id, questionRejected()))}
+      onClick={() => task.run(() => commands.answer(serverId, request.id, questionRejected()))}
     >
       Do not answer
     </button>
@@ -39,11 +40,7 @@ export function QuestionCard({ open: { serverId, ask }, question }: Props): Reac
   return (
     <>
       <h2>{question.prompt || "A question"}</h2>
-      {task.error && (
-        <p role="alert" className="alert small">
-          {task.error}
-        </p>
-      )}
+      <Alert text={task.error} isSmall />
       {type === "choice" ? (
         <div className="choices">
           {question.options.map((option, index) => (
@@ -54,7 +51,7 @@ export function QuestionCard({ open: { serverId, ask }, question }: Props): Reac
               disabled={task.isBusy}
               onClick={() => reply([option.id])}
             >
-              <Digit value={index + 1} /> {option.label}
+              <ShortcutDigit value={index + 1} /> {option.label}
             </button>
           ))}
           {reject}

@@ -5,33 +5,38 @@ import { errorText, type JournalEvent, keyOf } from "./event.ts";
 import { withItem, withMode, withOption, withSession, withSettings } from "./session.ts";
 import type { ContentBlock, InstanceState, PendingRequest, SessionState } from "./types.ts";
 
-/** A client asks. */
-export function withClientRequest(instance: InstanceState, envelope: JsonObject, line: JournalEvent): InstanceState {
+/** A client agentRequests. */
+export function withClientRequest(instance: InstanceState, envelope: JsonObject, event: JournalEvent): InstanceState {
   const method = textOf(envelope.method) ?? "";
   const params = objectOf(envelope.params);
   const key = keyOf(envelope.id);
-  const asked = {
+  const added = {
     ...instance,
-    pending: new Map(instance.pending).set(key, { method, params, atMs: line.atMs }),
+    pending: new Map(instance.pending).set(key, { method, params, atMs: event.atMs }),
   };
   const sessionId = textOf(params.sessionId);
-  if (sessionId === undefined) return asked;
+  if (sessionId === undefined) return added;
   if (method === "session/prompt") {
-    return withSession(asked, sessionId, (session) => prompted(session, key, params, line));
+    return withSession(added, sessionId, (session) => prompted(session, key, params, event));
   }
   if (method === "session/load") {
     // The agent tells the whole conversation again.
-    return withSession(asked, sessionId, (session) => ({ ...session, before: session.items, items: [] }));
+    return withSession(added, sessionId, (session) => ({ ...session, before: session.items, items: [] }));
   }
-  return asked;
+  return added;
 }
 
-function prompted(session: SessionState, requestKey: string, params: JsonObject, line: JournalEvent): SessionState {
+function prompted(session: SessionState, requestKey: string, params: JsonObject, event: JournalEvent): SessionState {
   const blocks = listOf(params.prompt).filter(isObject) as ContentBlock[];
   const promptText = blocks.map((block) => textOf(block.text) ?? "").join("\n");
-  const turn = { requestKey, promptText, startedAtMs: line.atMs };
-  const said = withItem(session, { type: "user", key: `n${line.index}`, messageId: `prompt-${requestKey}`, blocks });
-  return { ...said, turns: [...session.turns, turn], isClosed: false };
+  const turn = { requestKey, promptText, startedAtMs: event.atMs };
+  const withMessage = withItem(session, {
+    type: "user",
+    key: `n${event.index}`,
+    messageId: `prompt-${requestKey}`,
+    blocks,
+  });
+  return { ...withMessage, turns: [...session.turns, turn], isClosed: false };
 }
 
 /** The agent answers, or the server says that no answer will come. */
@@ -39,7 +44,7 @@ export function withResponse(
   instance: InstanceState,
   key: string,
   answer: JsonObject,
-  line: JournalEvent,
+  event: JournalEvent,
 ): InstanceState {
   const request = instance.pending.get(key);
   if (!request) return instance;
@@ -50,9 +55,9 @@ export function withResponse(
   const sessionId = textOf(request.params.sessionId) ?? textOf(objectOf(answer.result).sessionId);
   if (error) {
     if (sessionId === undefined) return settled;
-    return withSession(settled, sessionId, (session) => refused(session, request, key, error, line));
+    return withSession(settled, sessionId, (session) => refused(session, request, key, error, event));
   }
-  return succeeded(settled, request, key, objectOf(answer.result), sessionId, line);
+  return succeeded(settled, request, key, objectOf(answer.result), sessionId, event);
 }
 
 function refused(
@@ -60,12 +65,12 @@ function refused(
   request: PendingRequest,
   key: string,
   error: JsonObject,
-  line: JournalEvent,
+  event: JournalEvent,
 ): SessionState {
   const text = `${request.method} failed: ${errorText(error)}`;
   const items = request.method === "session/load" && session.before ? session.before : session.items;
   const open = { ...session, items, before: undefined, turns: session.turns.filter((turn) => turn.requestKey !== key) };
-  return withItem(open, { type: "notice", key: `n${line.index}`, tone: "bad", text });
+  return withItem(open, { type: "notice", key: `n${event.index}`, tone: "bad", text });
 }
 
 function succeeded(
@@ -74,7 +79,7 @@ function succeeded(
   key: string,
   result: JsonObject,
   sessionId: string | undefined,
-  line: JournalEvent,
+  event: JournalEvent,
 ): InstanceState {
   if (method === "initialize") return { ...instance, initialized: result };
   if (method === "session/list") return { ...instance, listed: listedAfter(instance, params, result) };
@@ -91,7 +96,7 @@ function succeeded(
       case "session/set_config_option":
         return withSettings(withOption(session, params.configId, params.value), result);
       case "session/prompt":
-        return turnEnded(session, key, result, line);
+        return turnEnded(session, key, result, event);
       case "session/close":
       case "session/delete":
         return { ...session, isClosed: true };
@@ -117,10 +122,10 @@ const STOPS: Readonly<Record<string, string>> = {
   max_turn_requests: "Stopped at the limit of requests of one turn.",
 };
 
-function turnEnded(session: SessionState, key: string, result: JsonObject, line: JournalEvent): SessionState {
+function turnEnded(session: SessionState, key: string, result: JsonObject, event: JournalEvent): SessionState {
   const open = { ...session, turns: session.turns.filter((turn) => turn.requestKey !== key) };
   const reason = textOf(result.stopReason) ?? "end_turn";
   if (reason === "end_turn") return open;
   const tone = reason === "cancelled" ? "info" : "bad";
-  return withItem(open, { type: "notice", key: `n${line.index}`, tone, text: STOPS[reason] ?? `Stopped: ${reason}.` });
+  return withItem(open, { type: "notice", key: `n${event.index}`, tone, text: STOPS[reason] ?? `Stopped: ${reason}.` });
 }

@@ -1,11 +1,11 @@
-/** The lines as a list of which only what is in view exists, so that many thousands of them scroll. */
+/** The lines as a list of which only summary is in view exists, so that many thousands of them scroll. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
+import type { WatchedInstance } from "../journal/apply-event.ts";
 import type { JournalEvent } from "../journal/event.ts";
-import type { Watched } from "../journal/fold.ts";
 import { sizeText } from "../text/size.ts";
-import { describe, timeText } from "./describe.ts";
+import { rowOf, timeText } from "./event-row.ts";
 
 const ROW_PX = 30;
 /** Closer to the end than this counts as being at the end. */
@@ -15,12 +15,12 @@ interface Props {
   readonly shown: readonly JournalEvent[];
   /** `shown` may grow in place. */
   readonly count: number;
-  readonly watched: Watched;
+  readonly watched: WatchedInstance;
   readonly chosen: number | undefined;
   onChoose(index: number): void;
 }
 
-export function Lines({ shown, count, watched, chosen, onChoose }: Props): React.ReactNode {
+export function EventList({ shown, count, watched, chosen, onChoose }: Props): React.ReactNode {
   const box = useRef<HTMLUListElement>(null);
   const isAtEnd = useRef(true);
   const virtual = useVirtualizer({
@@ -33,14 +33,14 @@ export function Lines({ shown, count, watched, chosen, onChoose }: Props): React
     if (isAtEnd.current && box.current && count > 0) box.current.scrollTop = box.current.scrollHeight;
   }, [count]);
 
-  const move = (event: React.KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const move = (key: React.KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[key.key];
     if (step === undefined || count === 0) return;
-    event.preventDefault();
+    key.preventDefault();
     const at = shown.findIndex(({ index }) => index === chosen);
     const next = at < 0 ? count - 1 : Math.max(0, Math.min(count - 1, at + step));
-    const line = shown[next];
-    if (line) onChoose(line.index);
+    const event = shown[next];
+    if (event) onChoose(event.index);
     virtual.scrollToIndex(next);
   };
 
@@ -48,8 +48,8 @@ export function Lines({ shown, count, watched, chosen, onChoose }: Props): React
     <ul
       className="raw-lines"
       ref={box}
-      aria-label="Lines"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      aria-label="Events"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: summary scrolls must be reachable by keyboard.
       tabIndex={0}
       onKeyDown={move}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
@@ -59,9 +59,9 @@ export function Lines({ shown, count, watched, chosen, onChoose }: Props): React
       {/* As tall as all lines together, for the scroll bar. */}
       <li className="raw-height" aria-hidden="true" style={{ height: virtual.getTotalSize() }} />
       {virtual.getVirtualItems().map(({ index, start, key }) => {
-        const line = shown[index];
-        if (!line) return null;
-        const { sign, direction, what, id, latency, size } = describe(line, watched.pairs);
+        const event = shown[index];
+        if (!event) return null;
+        const { sign, direction, summary, id, latency, size } = rowOf(event, watched.pairs);
         return (
           <li
             key={key}
@@ -74,16 +74,16 @@ export function Lines({ shown, count, watched, chosen, onChoose }: Props): React
               type="button"
               tabIndex={-1}
               className="raw-line"
-              data-type={line.type}
-              aria-pressed={line.index === chosen}
-              onClick={() => onChoose(line.index)}
+              data-type={event.type}
+              aria-pressed={event.index === chosen}
+              onClick={() => onChoose(event.index)}
             >
-              <span className="raw-time">{timeText(line.atMs)}</span>
+              <span className="raw-time">{timeText(event.atMs)}</span>
               <span className="raw-sign" title={direction}>
                 <span aria-hidden="true">{sign}</span>
                 <span className="visually-hidden">{direction}</span>
               </span>
-              <span className="raw-what ellipsis">{what}</span>
+              <span className="raw-summary ellipsis">{summary}</span>
               <span className="raw-id ellipsis">{id}</span>
               <span className="raw-latency">{latency}</span>
               <span className="raw-size">{sizeText(size)}</span>

@@ -11,20 +11,20 @@ interface Props {
   onChoose(command: JsonObject): void;
 }
 
-export function optionId(list: string, place: number): string {
-  return `${list}-${place}`;
+export function optionId(list: string, index: number): string {
+  return `${list}-${index}`;
 }
 
-export function Commands({ id, commands, active, onChoose }: Props): React.ReactNode {
+export function CommandList({ id, commands, active, onChoose }: Props): React.ReactNode {
   return (
     <div className="commands" id={id} role="listbox" aria-label="Commands">
-      {commands.map((command, place) => (
+      {commands.map((command, index) => (
         <div
           key={String(command.name)}
-          id={optionId(id, place)}
+          id={optionId(id, index)}
           role="option"
           tabIndex={-1}
-          aria-selected={place === active}
+          aria-selected={index === active}
           // The field keeps the focus, so that typing goes on.
           onPointerDown={(event) => {
             event.preventDefault();

@@ -8,14 +8,14 @@ export const SERVER_TABS = ["files", "config", "agents", "server"] as const;
 export type InstanceTab = (typeof INSTANCE_TABS)[number];
 export type ServerTab = (typeof SERVER_TABS)[number];
 
-/** A place: something of an instance, or of the server. */
-export type Place =
+/** A route: something of an instance, or of the server. */
+export type Route =
   | { readonly kind: "home" }
   | { readonly kind: "instance"; readonly serverId: string; readonly tab: InstanceTab; readonly session?: string }
   | { readonly kind: "server"; readonly tab: ServerTab };
 
 /** Reads `#/i/<id>/<tab>/<session>` and `#/<tab>`. */
-export function parsePlace(fragment: string): Place {
+export function parseRoute(fragment: string): Route {
   const [first = "", ...rest] = fragment.replace(/^#\/?/, "").split("/").map(decoded);
   if (first === "i" && rest[0]) {
     const tab = INSTANCE_TABS.find((known) => known === rest[1]) ?? "chat";
@@ -25,10 +25,10 @@ export function parsePlace(fragment: string): Place {
   return tab ? { kind: "server", tab } : { kind: "home" };
 }
 
-export function formatPlace(place: Place): string {
-  if (place.kind === "home") return "#/";
-  if (place.kind === "server") return `#/${place.tab}`;
-  const parts = ["i", place.serverId, place.tab, ...(place.session === undefined ? [] : [place.session])];
+export function formatRoute(route: Route): string {
+  if (route.kind === "home") return "#/";
+  if (route.kind === "server") return `#/${route.tab}`;
+  const parts = ["i", route.serverId, route.tab, ...(route.session === undefined ? [] : [route.session])];
   return `#/${parts.map(encodeURIComponent).join("/")}`;
 }
 
@@ -40,8 +40,8 @@ function decoded(part: string): string {
   }
 }
 
-export function go(place: Place): void {
-  location.hash = formatPlace(place);
+export function go(route: Route): void {
+  location.hash = formatRoute(route);
 }
 
 const subscribe = (onChange: () => void): (() => void) => {
@@ -49,7 +49,7 @@ const subscribe = (onChange: () => void): (() => void) => {
   return () => removeEventListener("hashchange", onChange);
 };
 
-export function usePlace(): Place {
+export function useRoute(): Route {
   const fragment = useSyncExternalStore(subscribe, () => location.hash);
-  return useMemo(() => parsePlace(fragment), [fragment]);
+  return useMemo(() => parseRoute(fragment), [fragment]);
 }

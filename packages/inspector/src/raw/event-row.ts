@@ -8,7 +8,7 @@ export const DIRECTIONS = {
   all: "Both directions",
   message: "From the agent",
   sent: "To the agent",
-  other: "Beside the messages",
+  other: "Server events",
 } as const;
 
 export type Direction = keyof typeof DIRECTIONS;
@@ -22,27 +22,27 @@ export interface RawFilter {
 export interface Row {
   readonly sign: string;
   readonly direction: string;
-  readonly what: string;
+  readonly summary: string;
   readonly id: string;
   readonly latency: string;
   readonly size: number;
 }
 
-export function describe(line: JournalEvent, pairs: Pairs): Row {
-  const envelope = envelopeOf(line);
-  const peer = pairs.peerOf(line.index);
-  const sign = line.type === "message" ? "←" : line.type === "sent" ? "→" : "·";
+export function rowOf(event: JournalEvent, pairs: Pairs): Row {
+  const envelope = envelopeOf(event);
+  const peer = pairs.peerOf(event.index);
+  const sign = event.type === "message" ? "←" : event.type === "sent" ? "→" : "·";
   const direction =
-    line.type === "message" ? "from the agent" : line.type === "sent" ? "to the agent" : "beside the messages";
+    event.type === "message" ? "from the agent" : event.type === "sent" ? "to the agent" : "server event";
   const id = "id" in envelope ? JSON.stringify(envelope.id) : "";
   const latency = peer?.latencyMs === undefined ? "" : `${peer.latencyMs} ms`;
-  return { sign, direction, what: whatOf(line, peer?.method), id, latency, size: sizeOf(line) };
+  return { sign, direction, summary: summaryOf(event, peer?.method), id, latency, size: sizeOf(event) };
 }
 
-function whatOf(line: JournalEvent, answered: string | undefined): string {
-  const envelope = envelopeOf(line);
-  const data = objectOf(line.data);
-  switch (line.type) {
+function summaryOf(event: JournalEvent, answered: string | undefined): string {
+  const envelope = envelopeOf(event);
+  const data = objectOf(event.data);
+  switch (event.type) {
     case "answered":
       return `answered ${JSON.stringify(data.id)}`;
     case "failed":
@@ -52,7 +52,7 @@ function whatOf(line: JournalEvent, answered: string | undefined): string {
     case "exit":
       return `exit ${JSON.stringify(data.code ?? data.signal ?? data.error ?? "")}`;
     case "gap":
-      return `gap: lines ${String(data.after)} to ${String(data.next)} are gone`;
+      return `gap: events ${String(data.after)} to ${String(data.next)} are gone`;
     case "message":
     case "sent":
       break;
@@ -70,38 +70,40 @@ function whatOf(line: JournalEvent, answered: string | undefined): string {
 const texts = new WeakMap<JournalEvent, string>();
 
 /** A line as JSON; made once, when it is first looked at. */
-export function textOfLine(line: JournalEvent): string {
-  const known = texts.get(line);
+export function jsonOfEvent(event: JournalEvent): string {
+  const known = texts.get(event);
   if (known !== undefined) return known;
-  const text = JSON.stringify(line.data) ?? "";
-  texts.set(line, text);
+  const text = JSON.stringify(event.data) ?? "";
+  texts.set(event, text);
   return text;
 }
 
 const sizes = new WeakMap<JournalEvent, number>();
 
 /** Bytes of the line as JSON. */
-export function sizeOf(line: JournalEvent): number {
-  const known = sizes.get(line);
+export function sizeOf(event: JournalEvent): number {
+  const known = sizes.get(event);
   if (known !== undefined) return known;
-  const size = new TextEncoder().encode(textOfLine(line)).length;
-  sizes.set(line, size);
+  const size = new TextEncoder().encode(jsonOfEvent(event)).length;
+  sizes.set(event, size);
   return size;
 }
 
 /** Whether a line is asked for. All words must be in it. */
-export function fits(line: JournalEvent, pairs: Pairs, { direction, text }: RawFilter): boolean {
-  const side = line.type === "message" || line.type === "sent" ? line.type : "other";
+export function matches(event: JournalEvent, pairs: Pairs, { direction, text }: RawFilter): boolean {
+  const side = event.type === "message" || event.type === "sent" ? event.type : "other";
   if (direction !== "all" && direction !== side) return false;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
-  const content = `${line.type} ${whatOf(line, pairs.peerOf(line.index)?.method)} ${textOfLine(line)}`.toLowerCase();
+  const content =
+    `${event.type} ${summaryOf(event, pairs.peerOf(event.index)?.method)} ${jsonOfEvent(event)}`.toLowerCase();
   return words.every((word) => content.includes(word));
 }
 
-/** Lines for a file: one JSON object each. */
-export function exportLines(lines: readonly JournalEvent[]): string {
-  return lines.map(({ type, event, atMs, data }) => `${JSON.stringify({ type, event, atMs, data })}\n`).join("");
+/** EventList for a file: one JSON object each. */
+export function exportEvents(events: readonly JournalEvent[]): string {
+  const lines = events.map(({ type, number, atMs, data }) => JSON.stringify({ type, event: number, atMs, data }));
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 export function timeText(atMs: number | undefined): string {

@@ -1,7 +1,7 @@
 /**
  * Cuts markdown into pieces that can be shown one by one, so that only the piece that grows is read again while an
  * answer streams in, and only the pieces in view exist. Pieces are cut between paragraphs where that is possible. What
- * has no such place for long (a long list, code, a table, a paragraph without end) is cut inside, and the next piece
+ * has no such start for long (a long list, code, a table, a paragraph without end) is cut inside, and the next piece
  * begins with what it needs to be read as the same thing.
  */
 
@@ -30,57 +30,57 @@ export interface Split {
   /** Links' addresses and footnotes, which may be defined anywhere in a text and are used anywhere in it. */
   readonly definitions: string;
   /** Where the last piece begins, from where a longer text is cut again. */
-  readonly last: Place;
+  readonly last: Start;
 }
 
-interface Place {
+interface Start {
   readonly at: number;
   /** What the piece needs in front of it to be read as what it is a part of: a fence, the head of a table. */
   readonly head: string;
   readonly definitions: readonly string[];
 }
 
-const BEGINNING: Place = { at: 0, head: "", definitions: [] };
+const BEGINNING: Start = { at: 0, head: "", definitions: [] };
 
 /** Cuts a text; `before` is how a shorter one was cut that this one begins with. */
 export function splitMarkdown(source: string, before?: Split): Split {
   const isGrown = before !== undefined && source.startsWith(before.source);
   const pieces = isGrown ? before.pieces.slice(0, -1) : [];
-  let place = isGrown ? before.last : BEGINNING;
-  let piece = nextPiece(source, place);
-  for (; piece.next !== undefined; piece = nextPiece(source, place)) {
-    pieces.push(pieceOf(source, place, piece.next.at, piece.foot));
-    place = piece.next;
+  let start = isGrown ? before.last : BEGINNING;
+  let piece = nextPiece(source, start);
+  for (; piece.next !== undefined; piece = nextPiece(source, start)) {
+    pieces.push(pieceOf(source, start, piece.next.at, piece.foot));
+    start = piece.next;
   }
-  pieces.push(pieceOf(source, place, source.length, ""));
-  return { source, pieces, definitions: piece.definitions.join("\n"), last: place };
+  pieces.push(pieceOf(source, start, source.length, ""));
+  return { source, pieces, definitions: piece.definitions.join("\n"), last: start };
 }
 
-function pieceOf(source: string, { at, head }: Place, end: number, foot: string): Piece {
+function pieceOf(source: string, { at, head }: Start, end: number, foot: string): Piece {
   const isMidLine = at > 0 && source[at - 1] !== "\n";
   return { text: head + source.slice(at, end) + foot, isContinued: head !== "" || isMidLine };
 }
 
 interface Found {
   /** Where the next piece begins; not there when this is the last one. */
-  readonly next: Place | undefined;
+  readonly next: Start | undefined;
   /** What closes this piece. */
   readonly foot: string;
   readonly definitions: readonly string[];
 }
 
-/** Looks for the end of the piece that begins at a place. */
-function nextPiece(source: string, { at: start, head, definitions: known }: Place): Found {
+/** Looks for the end of the piece that begins at a start. */
+function nextPiece(source: string, { at: begin, head, definitions: known }: Start): Found {
   const definitions = [...known];
   let fence = FENCE.test(head) ? head : undefined;
   let table = fence === undefined ? head : "";
   let previous = "";
-  for (let at = start; at < source.length; ) {
+  for (let at = begin; at < source.length; ) {
     const newline = source.indexOf("\n", at);
     const end = newline < 0 ? source.length : newline + 1;
     const line = source.slice(at, Math.min(end, at + HARD));
     const isEmpty = line.trim() === "";
-    const length = at - start;
+    const length = at - begin;
     const mayCut = fence === undefined && previous === "\n" && !isEmpty && !CONTINUES.test(line);
     if ((mayCut && length >= SOFT) || length >= HARD) {
       const foot = fence === undefined ? "" : closingOf(fence);
@@ -112,7 +112,7 @@ function closingOf(fence: string): string {
   return `${FENCE.exec(fence)?.[1] ?? ""}\n`;
 }
 
-/** The last place before `limit` where a word begins; none for a word as long as a piece. */
+/** The last start before `limit` where a word begins; none for a word as long as a piece. */
 function wordBoundary(source: string, limit: number): number {
   for (let at = limit; at > limit - 200; at -= 1) {
     // A letter, since a sign at the beginning of a line may mean something else.

@@ -6,21 +6,21 @@ import { useSnapshot, useWorkbench } from "./context.ts";
 /** A cut that is shorter is nobody's concern. */
 const PATIENCE_MS = 1500;
 
-export function LinkBanner({ onLeave }: { onLeave(): void }): React.ReactNode {
-  const { link } = useSnapshot();
+export function ConnectionBanner({ onLeave }: { onLeave(): void }): React.ReactNode {
+  const { connection } = useSnapshot();
   const { target } = useWorkbench();
   const [isLasting, setIsLasting] = useState(false);
   useEffect(() => {
     setIsLasting(false);
-    if (link.state !== "cut") return undefined;
+    if (connection.state !== "reconnecting") return undefined;
     const timer = setTimeout(() => setIsLasting(true), PATIENCE_MS);
     return () => clearTimeout(timer);
-  }, [link.state]);
+  }, [connection.state]);
 
-  if (link.state === "over") {
+  if (connection.state === "disconnected") {
     return (
       <p role="alert" className="alert banner">
-        No news arrive any more: {link.reason}
+        No news arrive any more: {connection.reason}
         <button type="button" onClick={onLeave}>
           Connect again
         </button>

@@ -15,7 +15,7 @@ interface Props {
   show(text: string): React.ReactNode;
 }
 
-export function Long({ text, show }: Props): React.ReactNode {
+export function LongText({ text, show }: Props): React.ReactNode {
   const [limit, setLimit] = useState(FIRST);
   if (text.length <= limit + FIRST / 4) return show(text);
   return (

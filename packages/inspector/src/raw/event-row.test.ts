@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createPairs } from "../journal/pairs.ts";
-import { chunk, lines, prompt, turnEnd } from "../journal/testing.ts";
+import { chunk, journalEvents, prompt, turnEnd } from "../journal/testing.ts";
 import { sizeText } from "../text/size.ts";
-import { describe, exportLines, fits, sizeOf } from "./describe.ts";
+import { exportEvents, matches, rowOf, sizeOf } from "./event-row.ts";
 
-const journal = lines([
+const journal = journalEvents([
   prompt("1", "héllo"),
   chunk("there"),
   turnEnd("1"),
@@ -13,19 +13,19 @@ const journal = lines([
   ["gap", { after: 4, next: 9 }],
 ]);
 const pairs = createPairs();
-for (const line of journal) pairs.add(line);
+for (const event of journal) pairs.add(event);
 
-test("a row says what the line is", () => {
-  expect(journal.map((line) => describe(line, pairs).what)).toEqual([
+test("a row says summary the line is", () => {
+  expect(journal.map((event) => rowOf(event, pairs).summary)).toEqual([
     "session/prompt",
     "agent_message_chunk · session/update",
     "result of session/prompt",
     "unparsed: noise",
     "exit 3",
-    "gap: lines 4 to 9 are gone",
+    "gap: events 4 to 9 are gone",
   ]);
-  expect(journal.map((line) => describe(line, pairs).sign).join("")).toBe("→←←···");
-  expect(journal.map((line) => describe(line, pairs).latency)).toEqual(["2 ms", "", "2 ms", "", "", ""]);
+  expect(journal.map((event) => rowOf(event, pairs).sign).join("")).toBe("→←←···");
+  expect(journal.map((event) => rowOf(event, pairs).latency)).toEqual(["2 ms", "", "2 ms", "", "", ""]);
 });
 
 test("sizes are bytes, not characters", () => {
@@ -36,7 +36,7 @@ test("sizes are bytes, not characters", () => {
 
 test("a filter takes direction and all words, wherever they stand", () => {
   const found = (direction: "all" | "sent" | "message" | "other", text: string): number[] =>
-    journal.filter((line) => fits(line, pairs, { direction, text })).map(({ index }) => index);
+    journal.filter((event) => matches(event, pairs, { direction, text })).map(({ index }) => index);
   expect(found("sent", "")).toEqual([0]);
   expect(found("other", "")).toEqual([3, 4, 5]);
   expect(found("all", "SESSION/prompt")).toEqual([0, 2]);
@@ -45,6 +45,6 @@ test("a filter takes direction and all words, wherever they stand", () => {
 });
 
 test("an export is one JSON object a line", () => {
-  const rows = exportLines(journal).trimEnd().split("\n");
+  const rows = exportEvents(journal).trimEnd().split("\n");
   expect(rows.map((row) => JSON.parse(row).type)).toEqual(journal.map(({ type }) => type));
 });

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "react";
 
 /** How long the second press may take. */
-const SURE_MS = 4000;
+const CONFIRM_MS = 4000;
 
 interface Props {
   readonly name: string;
@@ -11,30 +11,30 @@ interface Props {
   readonly label?: string;
   readonly question: string;
   readonly isBusy: boolean;
-  onSure(): void;
+  onConfirm(): void;
 }
 
-export function SureButton({ name, label, question, isBusy, onSure }: Props): React.ReactNode {
-  const [isAsking, setIsAsking] = useState(false);
+export function ConfirmButton({ name, label, question, isBusy, onConfirm }: Props): React.ReactNode {
+  const [isConfirming, setIsConfirming] = useState(false);
   useEffect(() => {
-    if (!isAsking) return undefined;
-    const timer = setTimeout(() => setIsAsking(false), SURE_MS);
+    if (!isConfirming) return undefined;
+    const timer = setTimeout(() => setIsConfirming(false), CONFIRM_MS);
     return () => clearTimeout(timer);
-  }, [isAsking]);
+  }, [isConfirming]);
   const press = (): void => {
-    if (isAsking) onSure();
-    setIsAsking(!isAsking);
+    if (isConfirming) onConfirm();
+    setIsConfirming(!isConfirming);
   };
   return (
     <button
       type="button"
       className="danger"
-      data-asking={isAsking}
-      aria-label={isAsking ? undefined : label}
+      data-confirming={isConfirming}
+      aria-label={isConfirming ? undefined : label}
       disabled={isBusy}
       onClick={press}
     >
-      {isAsking ? question : name}
+      {isConfirming ? question : name}
     </button>
   );
 }

@@ -1,17 +1,21 @@
 /** What agents wait for, above every view. The digits answer the first one from anywhere (with Alt). */
 
 import { useEffect, useRef, useState } from "react";
-import { formatPlace } from "../view/place.ts";
-import { AskForm } from "./form.tsx";
-import type { OpenAsk } from "./open.ts";
+import { formatRoute } from "../view/route.ts";
+import { ElicitationForm } from "./elicitation.tsx";
+import type { OpenRequest } from "./open.ts";
 import { PermissionCard } from "./permission.tsx";
 import { QuestionCard } from "./question.tsx";
-import { questionOf } from "./read.ts";
+import { questionOf } from "./read-question.ts";
 
 /** How many are shown at once; the rest wait behind them. */
 const SHOWN = 5;
 
-export function AskDock({ asks }: { readonly asks: readonly OpenAsk[] }): React.ReactNode {
+export function AgentRequestDock({
+  agentRequests,
+}: {
+  readonly agentRequests: readonly OpenRequest[];
+}): React.ReactNode {
   const dock = useRef<HTMLElement>(null);
   const [isFolded, setIsFolded] = useState(false);
 
@@ -33,12 +37,12 @@ export function AskDock({ asks }: { readonly asks: readonly OpenAsk[] }): React.
     return () => removeEventListener("keydown", onKey);
   }, []);
 
-  if (asks.length === 0) return <div role="status" className="visually-hidden" />;
+  if (agentRequests.length === 0) return <div role="status" className="visually-hidden" />;
   return (
-    <section className="asks" aria-label="Waiting for you" ref={dock}>
-      <div className="asks-head">
+    <section className="agent-requests" aria-label="PendingAnswers for you" ref={dock}>
+      <div className="agent-requests-head">
         <strong role="status">
-          {asks.length === 1 ? "An agent waits for you" : `Agents wait for you: ${asks.length}`}
+          {agentRequests.length === 1 ? "An agent waits for you" : `Agents wait for you: ${agentRequests.length}`}
         </strong>
         <small className="muted only-wide">Alt+A comes here, Alt+1…9 answers the first</small>
         <button type="button" className="quiet" aria-expanded={!isFolded} onClick={() => setIsFolded(!isFolded)}>
@@ -46,29 +50,33 @@ export function AskDock({ asks }: { readonly asks: readonly OpenAsk[] }): React.
         </button>
       </div>
       {!isFolded &&
-        asks
+        agentRequests
           .slice(0, SHOWN)
-          .map((open) => <AskCard key={`${open.serverId} ${open.ask.key} ${open.ask.event}`} open={open} />)}
-      {!isFolded && asks.length > SHOWN && <p className="muted">And {asks.length - SHOWN} more behind these.</p>}
+          .map((open) => (
+            <AgentRequestCard key={`${open.serverId} ${open.request.key} ${open.request.event}`} open={open} />
+          ))}
+      {!isFolded && agentRequests.length > SHOWN && (
+        <p className="muted">And {agentRequests.length - SHOWN} more behind these.</p>
+      )}
     </section>
   );
 }
 
-function AskCard({ open }: { readonly open: OpenAsk }): React.ReactNode {
-  const { serverId, agent, sessionTitle, ask } = open;
-  const session = ask.sessionId === undefined ? {} : { session: ask.sessionId };
-  const question = questionOf(ask);
+function AgentRequestCard({ open }: { readonly open: OpenRequest }): React.ReactNode {
+  const { serverId, agent, sessionTitle, request } = open;
+  const session = request.sessionId === undefined ? {} : { session: request.sessionId };
+  const question = questionOf(request);
   return (
-    <article className="ask" data-method={ask.method}>
-      <a className="ask-from" href={formatPlace({ kind: "instance", serverId, tab: "chat", ...session })}>
+    <article className="agent-request" data-method={request.method}>
+      <a className="agent-request-from" href={formatRoute({ kind: "instance", serverId, tab: "chat", ...session })}>
         {agent} · {sessionTitle ?? serverId}
       </a>
-      {ask.method === "session/request_permission" ? (
+      {request.method === "session/request_permission" ? (
         <PermissionCard open={open} />
       ) : question?.kind === "choice" ? (
         <QuestionCard open={open} question={question} />
       ) : (
-        <AskForm open={open} question={question} />
+        <ElicitationForm open={open} question={question} />
       )}
     </article>
   );

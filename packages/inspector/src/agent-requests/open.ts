@@ -1,15 +1,15 @@
 /** All requests that wait for a person, of all instances. */
 
-import type { Watched } from "../journal/fold.ts";
+import type { WatchedInstance } from "../journal/apply-event.ts";
 import { nameOfSession } from "../journal/session.ts";
-import type { Ask, InstanceState } from "../journal/types.ts";
+import type { AgentRequest, InstanceState } from "../journal/types.ts";
 
 /** A request with the instance it came from. */
-export interface OpenAsk {
+export interface OpenRequest {
   readonly serverId: string;
   readonly agent: string;
   readonly sessionTitle: string | undefined;
-  readonly ask: Ask;
+  readonly request: AgentRequest;
 }
 
 function titleIn(state: InstanceState, sessionId: string | undefined): string | undefined {
@@ -18,14 +18,14 @@ function titleIn(state: InstanceState, sessionId: string | undefined): string | 
 }
 
 /** The oldest first. */
-export function openAsks(instances: ReadonlyMap<string, Watched>): readonly OpenAsk[] {
+export function openRequests(instances: ReadonlyMap<string, WatchedInstance>): readonly OpenRequest[] {
   const open = [...instances.values()].flatMap(({ state }) =>
-    state.asks.map((ask) => ({
+    state.agentRequests.map((request) => ({
       serverId: state.serverId,
       agent: state.agent,
-      sessionTitle: titleIn(state, ask.sessionId),
-      ask,
+      sessionTitle: titleIn(state, request.sessionId),
+      request,
     })),
   );
-  return open.sort((one, other) => (one.ask.atMs ?? 0) - (other.ask.atMs ?? 0));
+  return open.sort((one, other) => (one.request.atMs ?? 0) - (other.request.atMs ?? 0));
 }

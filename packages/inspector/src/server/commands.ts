@@ -1,5 +1,5 @@
 /**
- * Acting on an instance: the only code that sends anything to an agent, and it runs only when the user acts. What
+ * Commands on an instance: the only code that sends anything to an agent, and it runs only when the user acts. What
  * comes of it is seen in the journal, like what other clients do, so no second stream is needed.
  */
 
@@ -9,7 +9,7 @@ import type { JournalStore } from "../journal/store.ts";
 import type { Http } from "./http.ts";
 
 /** What the user can do to instances. */
-export interface Acting {
+export interface Commands {
   /** Sends a request and waits for its answer. `agent` starts one where there is none. */
   request(serverId: string, method: string, params: object, agent?: string): Promise<unknown>;
   /** Tells the agent something. */
@@ -55,8 +55,8 @@ const CAPABILITIES = {
   clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {} } },
 };
 
-/** Binds acting to a server and to the journal in which the answers come. */
-export function createActing(http: Http, journal: JournalStore): Acting {
+/** Binds commands to a server and to the journal in which the answers come. */
+export function createCommands(http: Http, journal: JournalStore): Commands {
   const post = async (serverId: string, envelope: object, agent?: string): Promise<void> => {
     await http(`v1/acp/${encodeURIComponent(serverId)}`, {
       method: "POST",
@@ -66,7 +66,7 @@ export function createActing(http: Http, journal: JournalStore): Acting {
     });
   };
 
-  const request: Acting["request"] = async (serverId, method, params, agent) => {
+  const request: Commands["request"] = async (serverId, method, params, agent) => {
     // Unique, since other clients talk to the same agent.
     const id = `inspector-${randomHex(16)}`;
     const { answer, forget } = journal.answerTo(serverId, id);
@@ -79,7 +79,7 @@ export function createActing(http: Http, journal: JournalStore): Acting {
     return answer;
   };
 
-  const newSession: Acting["newSession"] = async (serverId, session) => {
+  const newSession: Commands["newSession"] = async (serverId, session) => {
     const result = objectOf(await request(serverId, "session/new", session));
     const sessionId = textOf(result.sessionId);
     if (sessionId === undefined) throw new Error("the agent opened no session");

@@ -1,0 +1,80 @@
+import type { WatchedEvent } from "acp-http-client";
+import { expect, test } from "vitest";
+import { applyEvent, type PendingAnswers, type WatchedInstance } from "./apply-event.ts";
+
+const watchedEvent = (type: string, data: unknown, serverId: string | undefined = "a"): WatchedEvent =>
+  ({ type, id: undefined, serverId, event: undefined, atMs: 1, data }) as WatchedEvent;
+const list = (...ids: string[]): WatchedEvent =>
+  watchedEvent(
+    "instances",
+    { servers: ids.map((serverId) => ({ serverId, agent: "mock", status: "running" })) },
+    undefined,
+  );
+
+function setUp(): {
+  instances: Map<string, WatchedInstance>;
+  waiting: PendingAnswers;
+  apply(...events: WatchedEvent[]): void;
+} {
+  const instances = new Map<string, WatchedInstance>();
+  const waiting: PendingAnswers = new Map();
+  return {
+    instances,
+    waiting,
+    apply: (...events) => events.forEach((event) => void applyEvent(instances, event, waiting)),
+  };
+}
+
+function statuses(instances: Map<string, WatchedInstance>): Record<string, string> {
+  return Object.fromEntries([...instances].map(([id, { state }]) => [id, state.status]));
+}
+
+test("what is listed and what comes later is there, and what goes stays as closed", () => {
+  const { instances, apply } = setUp();
+  apply(
+    list("a"),
+    watchedEvent("opened", { serverId: "b", agent: "mock" }, "b"),
+    watchedEvent("closed", { serverId: "a" }, "a"),
+  );
+  expect(statuses(instances)).toEqual({ a: "closed", b: "starting" });
+});
+
+test("after a cut, what the list no longer has is closed, and what it has keeps its lines", () => {
+  const { instances, apply } = setUp();
+  apply(list("a", "b"), watchedEvent("sent", { id: 1, method: "x" }), list("a"));
+  expect(statuses(instances)).toEqual({ a: "running", b: "closed" });
+  expect(instances.get("a")?.count).toBe(1);
+});
+
+test("an id that is used again begins with an empty page", () => {
+  const { instances, apply } = setUp();
+  apply(list("a"), watchedEvent("sent", { id: 1, method: "x" }), watchedEvent("closed", { serverId: "a" }));
+  apply(watchedEvent("opened", { serverId: "a", agent: "mock" }));
+  expect(instances.get("a")).toMatchObject({ count: 0, state: { status: "starting" } });
+});
+
+test("an answer reaches who waits for it, and only the agent can give it", async () => {
+  const { apply, waiting } = setUp();
+  const waiter = Promise.withResolvers<unknown>();
+  waiting.set('a "q"', waiter);
+  apply(
+    list("a"),
+    watchedEvent("sent", { id: "q", result: "ours" }),
+    watchedEvent("message", { id: "q", result: { ok: 1 } }),
+  );
+  expect(await waiter.promise).toEqual({ ok: 1 });
+  expect(waiting.size).toBe(0);
+});
+
+test.each([
+  ["an error of the agent", watchedEvent("message", { id: "q", error: { message: "fromAgent no" } }), "fromAgent no"],
+  ["a failure of the server", watchedEvent("failed", { id: "q", problem: { detail: "timed out" } }), "timed out"],
+  ["the end of the agent", watchedEvent("exit", { code: 1 }), "the agent has ended"],
+  ["the end of the instance", watchedEvent("closed", { serverId: "a" }), "the instance was closed"],
+])("%s ends the wait", async (_, event, message) => {
+  const { apply, waiting } = setUp();
+  const waiter = Promise.withResolvers<unknown>();
+  waiting.set('a "q"', waiter);
+  apply(list("a"), event);
+  await expect(waiter.promise).rejects.toThrow(message);
+});

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { formatRoute, parseRoute, type Route } from "./route.ts";
+
+test.each<Route>([
+  { kind: "home" },
+  { kind: "server", tab: "files" },
+  { kind: "instance", serverId: "a.b~c", tab: "raw" },
+  { kind: "instance", serverId: "a", tab: "chat", session: "x/y z%" },
+])("a route comes back from the address: %o", (route) => {
+  expect(parseRoute(formatRoute(route))).toEqual(route);
+});
+
+test("an address that means nothing is the beginning", () => {
+  for (const odd of ["", "#", "#/nowhere", "#/i/", "#%", "#token"]) expect(parseRoute(odd)).toEqual({ kind: "home" });
+});
