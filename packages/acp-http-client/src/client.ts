@@ -1,10 +1,10 @@
-/** The official SDK's client on this transport, in one call. */
+/** Connects the official SDK's client over this transport. */
 
 import { type ClientConnection, client, type Stream } from "@agentclientprotocol/sdk";
 import type { AcpCloseOptions, AcpHttpOptions, AcpHttpStream } from "./options.ts";
 import { acpHttpStream } from "./stream.ts";
 
-/** Whatever can be connected to a `Stream`: the SDK's `client()`, stable or unstable. */
+/** Anything that connects to a `Stream`: the SDK's `client()`, stable or unstable. */
 export interface Connectable<Connection> {
   /** Connects to the stream and returns the connection. */
   connect(stream: Stream): Connection;
@@ -12,13 +12,13 @@ export interface Connectable<Connection> {
 
 /** A connected client. */
 export interface AcpHttpClient<Connection = ClientConnection> {
-  /** The SDK's connection; its `agent` is what requests are sent to. */
+  /** The SDK's connection. Requests to the agent are sent through its `agent`. */
   readonly connection: Connection;
-  /** The transport below. */
+  /** The transport of the connection. */
   readonly transport: AcpHttpStream;
-  /** Ends the agent: its process is gone when this resolves. */
+  /** Shuts the agent down. Resolves when its process has exited. */
   close(options?: AcpCloseOptions): Promise<void>;
-  /** Ends this connection alone, once what was written is delivered. The agent works on. */
+  /** Delivers what was written, then closes this connection. The agent keeps running. */
   detach(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface AcpHttpClient<Connection = ClientConnection> {
  * Connects the SDK's client to an endpoint.
  *
  * @param url - The endpoint; see {@link acpHttpStream}.
- * @param app - Your handlers: what `client()` of the SDK made. Without one, every request of the agent is declined.
+ * @param app - Your handlers, built with the SDK's `client()`. Default: an app that declines every agent request.
  */
 export function connectAcp(url: string | URL, options?: AcpHttpOptions): AcpHttpClient;
 export function connectAcp<Connection>(

@@ -11,7 +11,7 @@ const state = (changes: Partial<InstanceState> = {}): InstanceState => ({
 });
 
 describe("an endpoint URL", () => {
-  test("gives the id, the list above it, and an address that starts nothing", () => {
+  test("yields the instance's id, the URL of the list, and a URL that starts no agent", () => {
     expect(endpoint).toEqual({
       serverId: "my.id~1",
       bootstrapUrl: "http://host/base/v1/acp/my.id~1?agent=mock&key=1",
@@ -21,8 +21,8 @@ describe("an endpoint URL", () => {
   });
 });
 
-describe("where to begin", () => {
-  test("is the very first message of an instance that is not there yet", () => {
+describe("the start position", () => {
+  test("is the first message of an instance that does not exist yet", () => {
     for (const replay of ["open", "all", "none"] as const) {
       expect(startPosition(endpoint, "absent", replay, undefined)).toMatchObject({
         isRunning: false,
@@ -33,7 +33,7 @@ describe("where to begin", () => {
     }
   });
 
-  test("is behind the newest message, or in front of the oldest open request", () => {
+  test("is after the newest message, or before the oldest open request", () => {
     expect(startPosition(endpoint, state(), "open", undefined)).toMatchObject({ lastEventId: "90", past: 90 });
     const open = state({ awaiting: new Set([40, 70]) });
     expect(startPosition(endpoint, open, "open", undefined)).toMatchObject({ lastEventId: "39", past: 90 });
@@ -47,7 +47,7 @@ describe("where to begin", () => {
     expect(startPosition(endpoint, open, "open", "30")).toMatchObject({ lastEventId: "30", past: 30 });
   });
 
-  test("is now where the server does not tell what there is", () => {
+  test("is the present if the server does not offer the list", () => {
     const now = startPosition(endpoint, "unknown", "open", undefined);
     expect(now).toMatchObject({ isRunning: true, url: "http://host/base/v1/acp/my.id~1?key=1&replay=none" });
     expect(startPosition(endpoint, "unknown", "open", "30")).toMatchObject({ url: endpoint.url, lastEventId: "30" });

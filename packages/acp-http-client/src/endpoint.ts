@@ -1,4 +1,4 @@
-/** The addresses that follow from one endpoint URL, and what the server's list says about it. */
+/** The URLs derived from one endpoint URL, and the state of its instance in the server's list. */
 
 import { numberOf } from "./follow.ts";
 import { type Http, httpErrorOf } from "./http.ts";
@@ -6,19 +6,19 @@ import { parseObject } from "./json.ts";
 
 /** One endpoint. */
 export interface Endpoint {
-  /** The id that the client chose: the last part of the path. */
+  /** The instance's id, chosen by the client: the last path segment. */
   readonly serverId: string;
-  /** For the first POST: the query as given, with the agent to start. */
+  /** The URL of the first POST: the query as given, including the agent to start. */
   readonly bootstrapUrl: string;
-  /** For everything else: without the agent, so that nothing is ever started by accident. */
+  /** The URL of every other request. It does not name the agent, so it never starts one. */
   readonly url: string;
-  /** The list of all instances. */
+  /** The URL of the list of all instances. */
   readonly listUrl: string;
 }
 
-/** Reads an endpoint URL such as `http://host/v1/acp/my-id?agent=mock`. */
+/** Parses an endpoint URL such as `http://host/v1/acp/my-id?agent=mock`. */
 export function parseEndpoint(given: string | URL): Endpoint {
-  // In a browser a path alone is enough.
+  // In a browser, the URL may be a path.
   const base = (globalThis as { location?: { href: string } }).location?.href;
   const bootstrap = new URL(given, base);
   bootstrap.hash = "";
@@ -42,21 +42,21 @@ export function withQuery(url: string, name: string, value: string): string {
   return changed.href;
 }
 
-/** What the list says about one instance. */
+/** The state of an instance in the server's list. */
 export interface InstanceState {
   readonly isRunning: boolean;
-  /** The number of its newest event; 0 when there is none. */
+  /** The number of its newest event; 0 if it has none. */
   readonly lastEvent: number;
-  /** The events of the agent's requests that nobody has answered. */
+  /** The event numbers of the agent requests that are unanswered. */
   readonly awaiting: ReadonlySet<number>;
   readonly createdAtMs: number;
 }
 
 /**
- * Looks an instance up.
+ * Looks up an instance in the server's list.
  *
- * @returns `"absent"` when there is none, `"unknown"` when the server does not tell.
- * @throws When the server cannot be reached or wants another token.
+ * @returns `"absent"` if there is no such instance, `"unknown"` if the server does not offer the list.
+ * @throws AcpHttpError when the server rejects the token or is temporarily unavailable.
  */
 export async function lookUp(
   http: Http,
@@ -87,26 +87,26 @@ interface ListedServer {
   awaiting?: { event: number }[];
 }
 
-/** How much of an existing instance's past a client gets. */
+/** What a client receives of the events before it connected. */
 export type Replay = "open" | "all" | "none";
 
-/** Where a client begins to listen. */
+/** Where a client starts to read the event stream. */
 export interface StartPosition {
-  /** Whether there is a stream already; if not, the first POST makes one. */
+  /** True if the event stream exists. If not, the first POST creates it. */
   readonly isRunning: boolean;
   /** The URL of the stream. */
   readonly url: string;
   readonly lastEventId: string | undefined;
-  /** Messages up to this number are the past: the user gets none of them but the open requests. */
+  /** Messages up to this number are in the past: only unanswered agent requests among them are delivered. */
   readonly past: number;
-  /** Requests of the agent up to this number are answered, unless they are open. */
+  /** Agent requests up to this number are answered, unless they are in `open`. */
   readonly known: number;
   readonly open: ReadonlySet<number>;
-  /** When the instance was made, in microseconds since 1970; infinite when it is not made yet. */
+  /** When the instance was created, in microseconds since the Unix epoch; infinite if it does not exist yet. */
   readonly createdUs: number;
 }
 
-/** Decides where to begin. `resume` is a cursor of an earlier connection. */
+/** Decides where to start. `resume` is the cursor of an earlier connection. */
 export function startPosition(
   endpoint: Endpoint,
   state: InstanceState | "absent" | "unknown",
@@ -129,7 +129,7 @@ export function startPosition(
   }
   const open = replay === "none" ? new Set<number>() : state.awaiting;
   const past = resume ? cursor : replay === "all" ? 0 : state.lastEvent;
-  // To see an open request again, the reader starts in front of it and leaves out what is past.
+  // To receive an open request again, the reader starts before it and skips the other events of the past.
   const start = Math.min(past, ...[...open].map((event) => event - 1));
   return {
     ...fresh,

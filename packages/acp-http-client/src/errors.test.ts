@@ -6,7 +6,7 @@ const response = (body: string, headers: Record<string, string> = {}): Response 
   new Response(body, { status: 503, headers });
 
 describe("an HTTP error", () => {
-  test("carries the problem document with its extras", async () => {
+  test("carries the problem document with its extension members", async () => {
     const problem = { type: "urn:x:error:too_full", title: "Full", status: 503, detail: "try later", limit: 7 };
     const error = await httpErrorOf(response(JSON.stringify(problem), { "retry-after": "3" }));
     expect(error).toMatchObject({
@@ -22,7 +22,7 @@ describe("an HTTP error", () => {
   });
 
   test.each(["<html>Bad gateway</html>", "", "[1]", "null", '"text"', '{"error":"x"}'])(
-    "is made of whatever else came: %j",
+    "is made from a body that is not a problem document: %j",
     async (body) => {
       const error = await httpErrorOf(response(body, { "retry-after": "Sun, 15 Nov 2026 00:00:00 GMT" }));
       expect(error).toMatchObject({ status: 503, code: "http_503", problem: undefined, retryAfterMs: 0 });
@@ -31,7 +31,7 @@ describe("an HTTP error", () => {
 });
 
 describe("the error behind a rejection", () => {
-  test("is found as itself, in a request's data, or not at all", () => {
+  test("is the error itself, or in the data of a request's error", () => {
     const error = new AcpHttpError(502, undefined);
     expect(transportErrorOf(error)).toBe(error);
     expect(transportErrorOf(Object.assign(new Error("x"), { data: error }))).toBe(error);
@@ -39,7 +39,7 @@ describe("the error behind a rejection", () => {
     expect(transportErrorOf("x")).toBeUndefined();
   });
 
-  test("tells how an agent ended", () => {
+  test("says how an agent exited", () => {
     expect(new AcpExitError({ signal: "SIGKILL" }).message).toBe("the agent exited (SIGKILL)");
     expect(new AcpExitError({ code: 0 }).message).toBe("the agent exited (code 0)");
     expect(new AcpExitError({}).message).toBe("the agent exited (unknown)");

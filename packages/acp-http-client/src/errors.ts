@@ -1,66 +1,68 @@
 /**
- * What can go wrong between this client and the server. JSON-RPC errors of the agent are not in here: they reach the
- * caller as the SDK's own `RequestError`.
+ * Failures between this client and the server. The agent's JSON-RPC errors are not among them: they reach the caller as
+ * the SDK's `RequestError`.
  */
 
-/** Why a connection ended or a message was not delivered. */
+/** Why a connection ended, or why a message was not delivered. */
 export type AcpFailureReason =
   /** The server answered with an HTTP error; see {@link AcpHttpError}. */
   | "refused"
-  /** The agent's process has ended; see {@link AcpExitError}. */
+  /** The agent's process has exited; see {@link AcpExitError}. */
   | "exited"
-  /** The server could not be reached for as long as the client was told to try. */
+  /** The server was unreachable until the client gave up; see `RetryOptions`. */
   | "unreachable"
-  /** The answer may be among messages that the server no longer holds. */
+  /** The response may be among events that the server no longer holds. */
   | "lost"
   /** `close()` was called. */
   | "closed"
   /** `detach()` was called, or the caller's signal was aborted. */
   | "detached";
 
-/** Base of every error that this package makes. */
+/** Base class of all errors of this package. */
 export class AcpTransportError extends Error {
-  // Spelled out, since minifiers rename classes.
+  // A literal, since minifiers rename classes.
   override name = "AcpTransportError";
-  /** Why, for programs. */
+  /** The machine-readable reason. */
   declare readonly reason: AcpFailureReason;
 
-  /** @param reason - Why, for programs; the message says it to people. */
+  /** @param reason - The machine-readable reason; `message` is for people. */
   constructor(reason: AcpFailureReason, message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;
   }
 }
 
-/** A problem document (RFC 9457) as the server sent it. */
+/** A problem document (RFC 9457). */
 export interface AcpProblem {
-  /** Names the kind of problem. */
+  /** Identifies the kind of problem. */
   readonly type?: string;
-  /** The kind of problem in a few words. */
+  /** A short summary of the kind of problem. */
   readonly title?: string;
   /** The HTTP status. */
   readonly status?: number;
-  /** What happened and what to do about it. */
+  /** What happened, and what to do about it. */
   readonly detail?: string;
-  /** Whatever else this kind of problem carries. */
+  /** Extension members. */
   readonly [extra: string]: unknown;
 }
 
-/** The server refused a request, or says that an accepted one failed. */
+/** The server refused a request, or reported that an accepted request failed. */
 export class AcpHttpError extends AcpTransportError {
   override name = "AcpHttpError";
   /** The HTTP status. */
   declare readonly status: number;
-  /** The kind of problem: the last part of its `type`, or `http_<status>` where the answer was no problem document. */
+  /**
+   * The kind of problem: the last part of its `type`, or `http_<status>` if the response was not a problem document.
+   */
   declare readonly code: string;
-  /** What happened and what to do about it. */
+  /** What happened, and what to do about it. */
   declare readonly detail: string;
-  /** The whole problem document with its extras, when there was one. */
+  /** The problem document, if the response was one. */
   declare readonly problem: AcpProblem | undefined;
-  /** How long the server asks to wait before another try. */
+  /** How long the server asked to wait before the next attempt. */
   declare readonly retryAfterMs: number;
 
-  /** @param text - What came instead of a problem document. */
+  /** @param text - The body of a response that is not a problem document. */
   constructor(status: number, problem: AcpProblem | undefined, text = "", retryAfterMs = 0) {
     const code = /[^:/#]+$/.exec(problem?.type ?? "")?.[0] ?? `http_${status}`;
     const detail = problem?.detail ?? problem?.title ?? text.slice(0, 200);
@@ -73,27 +75,27 @@ export class AcpHttpError extends AcpTransportError {
   }
 }
 
-/** How an agent's process ended. */
+/** How an agent's process exited. */
 export interface AcpExit {
   /** Its exit code. */
   readonly code?: number;
-  /** The signal that ended it. */
+  /** The signal that killed it. */
   readonly signal?: string;
-  /** Why there is no process where none ended by itself, such as `closed` or `spawn_failed`. */
+  /** Why there is no process, if none exited by itself; such as `closed` or `spawn_failed`. */
   readonly error?: string;
-  /** The last of what it wrote to stderr. */
+  /** The end of its stderr. */
   readonly stderrTail?: string;
   /** The problem that kept it from starting. */
   readonly problem?: AcpProblem;
 }
 
-/** The agent's process has ended, and the connection with it. */
+/** The agent's process has exited, which ends the connection. */
 export class AcpExitError extends AcpTransportError {
   override name = "AcpExitError";
-  /** How it ended; empty when the end was seen but not its story. */
+  /** How it exited; empty if the exit event was not received. */
   declare readonly exit: AcpExit;
 
-  /** @param exit - How it ended, as far as that is known. */
+  /** @param exit - How it exited, as far as known. */
   constructor(exit: AcpExit) {
     const how = exit.error ?? exit.signal ?? (exit.code === undefined ? "unknown" : `code ${exit.code}`);
     super("exited", exit.problem?.detail ?? `the agent exited (${how})`);
@@ -102,10 +104,10 @@ export class AcpExitError extends AcpTransportError {
 }
 
 /**
- * Finds this package's error in whatever a call of the SDK was rejected with: the error itself when the connection
- * ended, or the `data` of a `RequestError` when only that request failed.
+ * Finds this package's error in the rejection of an SDK call: the error itself if the connection ended, or the `data`
+ * of a `RequestError` if only that request failed.
  *
- * @returns The error, or `undefined` when the agent itself said no.
+ * @returns The error; `undefined` if the agent itself answered with an error.
  */
 export function transportErrorOf(error: unknown): AcpTransportError | undefined {
   if (error instanceof AcpTransportError) return error;

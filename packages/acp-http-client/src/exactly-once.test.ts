@@ -18,7 +18,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** Cuts, delays and buffers event streams, and swallows answers to POSTs, as the seed decides. */
+/** Cuts, delays and buffers event streams, and drops responses to POSTs, determined by the seed. */
 function injectFaults(seed: number, cuts: number, meanBytes: number): { cuts: number } {
   const random = seeded(seed);
   const done = { cuts: 0 };
@@ -36,8 +36,10 @@ function injectFaults(seed: number, cuts: number, meanBytes: number): { cuts: nu
 const chunks = (count: number): string[] => Array.from({ length: count }, (_, index) => `chunk ${index + 1} `);
 const starts = (texts: string[]): string[] => texts.map((text) => /^chunk \d+ /.exec(text)?.[0] ?? text);
 
-describe("a turn over a bad network", () => {
-  test("of 10,000 events with 100 random cuts brings every event once and in order", { timeout: 60_000 }, async () => {
+describe("a turn over an unreliable network", () => {
+  test("of 10,000 events with 100 random cuts delivers every event once and in order", {
+    timeout: 60_000,
+  }, async () => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 50 } });
     const sessionId = await openSession(acp);
     const done = injectFaults(20261115, 100, 15_000);
@@ -50,7 +52,7 @@ describe("a turn over a bad network", () => {
     await acp.close();
   });
 
-  test.each([1, 2, 3, 4, 5])("cut into small pieces brings every event once and in order (seed %i)", async (seed) => {
+  test.each([1, 2, 3, 4, 5])("with frequent cuts delivers every event once and in order (seed %i)", async (seed) => {
     injectFaults(seed, 40, 3_000);
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 2, maxMs: 20 } });
     const sessionId = await openSession(acp);
@@ -67,7 +69,7 @@ describe("a turn over a bad network", () => {
     await Promise.all([acp.close(), calm.close()]);
   });
 
-  test("keeps messages of several megabytes whole", async () => {
+  test("delivers messages of several megabytes intact", async () => {
     injectFaults(9, 10, 400_000);
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 50 } });
     const sessionId = await openSession(acp);
@@ -77,8 +79,8 @@ describe("a turn over a bad network", () => {
   });
 });
 
-describe("a POST whose answer is lost", () => {
-  test("is repeated under its key and runs once", async () => {
+describe("a POST whose response is lost", () => {
+  test("is repeated under its idempotency key and takes effect once", async () => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
     const sessionId = await openSession(acp);
     let lost = 0;
@@ -86,13 +88,13 @@ describe("a POST whose answer is lost", () => {
     await prompt(acp, sessionId, "echo once");
     expect(acp.texts).toEqual(["once"]);
     const prompts = (): SeenRequest[] => proxy.seen.filter(({ body }) => body.includes("echo once"));
-    // The agent's answer comes on the stream, maybe before the POST got through.
-    await until("the POST got through", () => prompts().length === 4);
+    // The agent's response arrives on the event stream, possibly before the POST succeeds.
+    await until("the POST to succeed", () => prompts().length === 4);
     expect(new Set(prompts().map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
     await acp.close();
   });
 
-  test("starts the agent once, also when it is the first", async () => {
+  test("starts the agent once when it is the first POST", async () => {
     let lost = 0;
     proxy.plan = ({ method }) => (method === "POST" && ++lost <= 2 ? { dropResponse: true } : {});
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
@@ -122,7 +124,7 @@ describe("a POST whose answer is lost", () => {
     [502, "install_failed"],
     [503, "server_stopping"],
     [413, "payload_too_large"],
-  ])("is not repeated after %i %s, which stands", async (status, code) => {
+  ])("is not repeated after %i %s, which is final", async (status, code) => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
     const sessionId = await openSession(acp);
     let posts = 0;
@@ -134,7 +136,7 @@ describe("a POST whose answer is lost", () => {
     await acp.close();
   });
 
-  test("keeps its place: later messages wait behind it", async () => {
+  test("keeps its position: later messages wait for it", async () => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
     await openSession(acp);
     let left = 3;
@@ -148,8 +150,8 @@ describe("a POST whose answer is lost", () => {
   });
 });
 
-describe("a connection that says nothing", () => {
-  test("counts as cut and is opened again", async () => {
+describe("a connection that delivers no data", () => {
+  test("counts as cut and is reconnected", async () => {
     let left = 1;
     proxy.plan = ({ method, path }) =>
       method === "GET" && path.startsWith("/v1/acp/") && left-- > 0 ? { freezeAfter: 5 } : {};

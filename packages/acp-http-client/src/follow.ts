@@ -1,6 +1,6 @@
 /**
- * One event stream over as many connections as it takes: every event once, in order, from a cursor on. Reads only;
- * what the events mean is for others, but for `gap` and `exit`, which decide where to go on and whether to.
+ * Reads one event stream over any number of connections: every event once, in order, from a cursor on. Does not
+ * interpret events, except `gap` and `exit`, which decide where and whether to resume.
  */
 
 import { type AcpHttpError, AcpTransportError } from "./errors.ts";
@@ -8,58 +8,63 @@ import { type Http, httpErrorOf } from "./http.ts";
 import { createBackoff, linkedController, type RetryOptions, TRANSIENT } from "./retry.ts";
 import { readEvents, type SseEvent } from "./sse.ts";
 
-/** Without a byte for this long, a connection counts as cut. Servers of this transport send one every 15 s. */
+/** A connection that delivers no byte for this long counts as cut. The server sends a keep-alive every 15 s. */
 const SILENCE_MS = 45_000;
-/** A connection that lasted this long was a good one, even if nothing was said on it. */
+/** A connection that lasted this long resets the backoff, even if it delivered no event. */
 const GOOD_CONNECTION_MS = 5_000;
 
 /** What to follow. */
 export interface FollowOptions {
   readonly http: Http;
-  /** Asked at every connection. */
+  /** Called for every connection. */
   url(): string;
-  /** Start behind this event. */
+  /** Start after this event. */
   readonly lastEventId: string | undefined;
   readonly retry: RetryOptions;
   readonly silenceMs: number | undefined;
   readonly signal: AbortSignal;
-  /** Where events without a number are replayed with those around them, a repeat of them is recognised by count. */
+  /**
+   * True if the server replays events without a number together with their neighbours. Duplicates among them are then
+   * recognised by counting.
+   */
   readonly replaysUnnumbered: boolean;
-  /** Whether the stream is over when it ends behind an `exit`. */
+  /** True if the stream is over once it ends after an `exit`. */
   readonly endsAtExit: boolean;
-  /** Asked when there is no stream (404, 204): whether to try again. Waits until that makes sense. */
+  /**
+   * Called when there is no stream (404, 204). Resolves with true when it makes sense to try again, with false to stop.
+   */
   onMissing?(): Promise<boolean>;
   onOpen?(): void;
   onCut?(error: unknown): void;
 }
 
-/** What a `gap` says; one of many instances' speaks of that one alone. */
+/** The payload of a `gap`. In the stream of many instances it names the instance that it applies to. */
 interface Gap {
   readonly serverId?: string;
   readonly after?: number;
   readonly next?: number;
 }
 
-/** An event, with the number in its id; 0 where it has none. */
+/** An event and the number in its id; 0 if it has none. */
 export type NumberedEvent = SseEvent & { readonly number: number };
 
 /**
- * Follows a stream until it is over. Yields what came together as one batch.
+ * Follows a stream until it is over. Yields the events of one chunk as one batch.
  *
- * @throws AcpTransportError when there is no such stream, or it cannot be reached for too long.
+ * @throws AcpTransportError when there is no such stream, or the server is unreachable for too long.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEvent[], void, void> {
   const { http, signal, endsAtExit, silenceMs = SILENCE_MS } = options;
   const backoff = createBackoff(options.retry, signal);
   let lastEventId = options.lastEventId;
   let seen = numberOf(lastEventId);
-  // How many events without a number came behind the newest one with a number.
+  // How many events without a number followed the newest numbered one.
   let unnumbered = 0;
   let exited = false;
 
   const isNew = (event: NumberedEvent, repeats: { left: number }): boolean => {
     if (event.type === "gap") {
-      // Behind a gap there are no repeats; and where the clock was set back, numbers start lower.
+      // After a gap nothing is replayed. If the clock was set back, numbers restart lower.
       repeats.left = unnumbered = 0;
       const { serverId, after = 0, next = 0 } = JSON.parse(event.data) as Gap;
       if (!serverId && next <= after) seen = 0;
@@ -137,15 +142,15 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
   }
 }
 
-/** What the server says about a GET stands, unless it says that it will pass. */
+/** True if trying again cannot help. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof AcpTransportError)) return false;
   const { status = 400 } = error as Partial<AcpHttpError>;
-  // 409 is an instance on its way out: soon there is none, or a new one.
+  // 409: the instance is shutting down. Soon it is absent, or replaced by a new one.
   return status < 500 && status !== 409 && !TRANSIENT.includes(status);
 }
 
-/** The number in `17` or `j17`. */
+/** The number in an event id such as `17` or `j17`. */
 export function numberOf(id: string | undefined): number {
   return Number(/\d+$/.exec(id ?? "")?.[0] ?? 0);
 }

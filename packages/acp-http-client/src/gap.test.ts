@@ -5,7 +5,7 @@ import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 import { connect, endpoint, openSession, prompt, type TestClient } from "./testing/session.ts";
 
-/** A server that forgets soon, and a client that is away while it does. */
+/** A server with a small replay buffer, and a client that is disconnected while events are evicted from it. */
 let server: TestServer;
 let proxy: TestProxy;
 let url: string;
@@ -20,7 +20,7 @@ beforeEach(async () => {
   sessionId = await openSession(away);
   proxy.plan = ({ headers }) => (headers.accept === "text/event-stream" ? { drop: true } : {});
   proxy.cutStreams();
-  await until("the stream is cut", () => away.events.some(({ type }) => type === "cut"));
+  await until("the stream to be cut", () => away.events.some(({ type }) => type === "cut"));
 });
 afterEach(async () => {
   await away.close();
@@ -32,13 +32,13 @@ const comeBack = (): void => {
   proxy.plan = () => ({});
 };
 
-/** How many requests wait for the agent. */
+/** How many client requests await the agent's response. */
 async function pending(): Promise<number | undefined> {
   const list = (await (await fetch(`${server.url}/v1/acp`)).json()) as { servers: { pendingRequests: number }[] };
   return list.servers[0]?.pendingRequests;
 }
 
-/** How often the agent was given a message that holds this text. */
+/** How often a message with this text was posted, and under how many idempotency keys. */
 async function posts(text: string): Promise<{ sent: number; keys: number }> {
   const sent = proxy.seen.filter(({ body }) => body.includes(text));
   return { sent: sent.length, keys: new Set(sent.map(({ headers }) => headers["idempotency-key"])).size };
@@ -46,12 +46,12 @@ async function posts(text: string): Promise<{ sent: number; keys: number }> {
 
 const gaps = (): unknown[] => away.events.filter(({ type }) => type === "gap");
 
-describe("messages that are gone", () => {
-  test("are told as a gap, and an answer among them is asked for again under its key", async () => {
+describe("messages that the server has evicted", () => {
+  test("are reported as a gap, and a response among them is requested again under its key", async () => {
     const turn = prompt(away, sessionId, "stream 50");
-    await until("the turn is taken", async () => (await posts("stream 50")).sent === 1);
-    await until("the turn is over", async () => (await pending()) === 0);
-    // Another client makes the server forget that answer too.
+    await until("the turn to be accepted", async () => (await posts("stream 50")).sent === 1);
+    await until("the turn to end", async () => (await pending()) === 0);
+    // Another client's traffic evicts that response, too.
     const other = connect(url.replace(proxy.url, server.url));
     await prompt(other, sessionId, "stream 51");
     comeBack();
@@ -61,25 +61,25 @@ describe("messages that are gone", () => {
     await other.detach();
   });
 
-  test("do not end a turn that still runs", async () => {
+  test("do not end a turn that is still running", async () => {
     const turn = prompt(away, sessionId, "forever");
-    await until("the turn is taken", async () => (await pending()) === 1);
+    await until("the turn to be accepted", async () => (await pending()) === 1);
     const other = connect(url.replace(proxy.url, server.url));
     await prompt(other, await openSession(other), "stream 100");
     comeBack();
-    await until("it hears on", () => away.texts.some((text) => !text.startsWith("chunk")));
+    await until("the client to receive more", () => away.texts.some((text) => !text.startsWith("chunk")));
     expect(gaps()).toHaveLength(1);
-    await until("the turn was asked for again", async () => (await posts("forever")).sent === 2);
+    await until("the prompt to be posted again", async () => (await posts("forever")).sent === 2);
     await away.connection.agent.notify("session/cancel", { sessionId });
     expect((await turn).stopReason).toBe("cancelled");
     expect((await posts("forever")).keys).toBe(1);
     await other.detach();
   });
 
-  test("fail what waits where the server does not tell what became of it", async () => {
+  test("fail pending requests if the server does not offer the list", async () => {
     const turn = prompt(away, sessionId, "stream 100").catch(transportErrorOf);
-    await until("the turn is taken", async () => (await posts("stream 100")).sent === 1);
-    await until("the turn is over", async () => (await pending()) === 0);
+    await until("the turn to be accepted", async () => (await posts("stream 100")).sent === 1);
+    await until("the turn to end", async () => (await pending()) === 0);
     const other = connect(url.replace(proxy.url, server.url));
     await prompt(other, sessionId, "stream 51");
     proxy.plan = ({ path }) => (/\/acp$/.test(path) ? { answer: { status: 404 } } : {});
@@ -88,23 +88,23 @@ describe("messages that are gone", () => {
     await other.detach();
   });
 
-  test("take along no question: one that is open comes all the same", async () => {
+  test("do not include open agent requests: those are still delivered", async () => {
     const other = connect(url.replace(proxy.url, server.url), { replay: "none" }, (app) =>
       app.onRequest("session/request_permission", () => new Promise(() => {})),
     );
     const otherSession = await openSession(other);
     const turn = prompt(other, otherSession, "permission");
-    await until("it is asked", async () => (await awaiting()) === 1);
+    await until("the agent request to arrive", async () => (await awaiting()) === 1);
     await prompt(other, sessionId, "stream 100");
     comeBack();
-    // The client that was away has no handler, so the SDK declines in its name.
+    // The disconnected client has no handler, so the SDK declines the request for it.
     expect((await turn).stopReason).toBe("end_turn");
     expect(other.texts.at(-1)).toContain("not given: the client answered with an error");
     await other.detach();
   });
 });
 
-/** How many requests of the agent nobody has answered. */
+/** How many agent requests are unanswered. */
 async function awaiting(): Promise<number | undefined> {
   const list = (await (await fetch(`${server.url}/v1/acp`)).json()) as { servers: { awaiting: unknown[] }[] };
   return list.servers[0]?.awaiting.length;

@@ -13,14 +13,14 @@ afterAll(async () => {
 });
 
 describe("the token", () => {
-  test("is sent with everything", async () => {
+  test("is sent with every request", async () => {
     const acp = connect(endpoint(server.url), { token: "secret" });
     await prompt(acp, await openSession(acp), "echo hello");
     expect(acp.texts).toEqual(["hello"]);
     await acp.close();
   });
 
-  test("that is wrong ends the connection with 401, without a loop", async () => {
+  test("that is wrong ends the connection with 401 after one request", async () => {
     let requests = 0;
     const counting: typeof fetch = (input, init) => {
       requests += 1;
@@ -33,7 +33,7 @@ describe("the token", () => {
     expect(requests).toBe(1);
   });
 
-  test("that has run out is asked for again, once, with the one that was refused", async () => {
+  test("that has expired is replaced: the function is called once more, with the rejected token", async () => {
     const asked: (string | undefined)[] = [];
     const token = async (refused: string | undefined): Promise<string> => {
       asked.push(refused);
@@ -45,7 +45,7 @@ describe("the token", () => {
     await acp.close();
   });
 
-  test("that stays wrong is asked for once more only", async () => {
+  test("that stays wrong is requested twice only", async () => {
     let asked = 0;
     const acp = connect(endpoint(server.url), { token: () => `wrong ${++asked}` });
     expect(await openSession(acp).then(undefined, transportErrorOf)).toMatchObject({ status: 401 });
@@ -54,7 +54,7 @@ describe("the token", () => {
 });
 
 describe("requests", () => {
-  test("carry the caller's headers and query, but name the agent only until it has started", async () => {
+  test("carry the caller's headers and query, and name the agent only until it has started", async () => {
     const seen: string[] = [];
     const watching: typeof fetch = (input, init) => {
       seen.push(`${init?.method} ${new URL(String(input)).search} ${new Headers(init?.headers).get("x-tenant")}`);

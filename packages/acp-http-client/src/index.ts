@@ -1,6 +1,6 @@
 /**
- * The Agent Client Protocol over HTTP: {@link connectAcp} for a connected client of the official SDK,
- * {@link acpHttpStream} for the bare `Stream`, {@link watchAcp} for looking on.
+ * The Agent Client Protocol over HTTP. {@link connectAcp} connects a client of the official SDK, {@link acpHttpStream}
+ * is the bare `Stream`, and {@link watchAcp} reads along without taking part.
  *
  * @packageDocumentation
  */

@@ -17,7 +17,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** The transport's error that a call was rejected with. */
+/** The transport error that a call was rejected with. */
 async function failure(call: Promise<unknown>): Promise<AcpTransportError | undefined> {
   return call.then(
     () => undefined,
@@ -25,19 +25,24 @@ async function failure(call: Promise<unknown>): Promise<AcpTransportError | unde
   );
 }
 
-/** How often the event stream was asked for. */
-const streamsAsked = (): number => proxy.seen.filter(({ headers }) => headers.accept === "text/event-stream").length;
+/** How often the event stream was requested. */
+const streamRequests = (): number => proxy.seen.filter(({ headers }) => headers.accept === "text/event-stream").length;
 
-/** Nothing more comes for a while: the only way to show an absence. */
-async function staysQuiet(): Promise<boolean> {
-  const before = proxy.seen.length;
-  await new Promise((resolve) => setTimeout(resolve, 400));
-  return proxy.seen.length === before;
+/** True if the endpoint receives no request while another client connects, prompts and closes. */
+async function staysQuiet(url: string): Promise<boolean> {
+  const path = new URL(url).pathname;
+  const requests = (): number => proxy.seen.filter((seen) => seen.path.startsWith(path)).length;
+  const before = requests();
+  const other = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
+  await prompt(other, await openSession(other), "stream 200");
+  await other.close();
+  return requests() === before;
 }
 
-describe("when the agent ends", () => {
-  test("in the middle of a turn, the prompt fails at once with how it ended, and the connection ends once", async () => {
-    const acp = connect(endpoint(proxy.url));
+describe("when the agent exits", () => {
+  test("during a turn, the prompt fails with how it exited, and the connection ends once", async () => {
+    const url = endpoint(proxy.url);
+    const acp = connect(url);
     const sessionId = await openSession(acp);
     const error = await failure(prompt(acp, sessionId, "crash 3"));
     expect(error).toBeInstanceOf(AcpHttpError);
@@ -48,20 +53,21 @@ describe("when the agent ends", () => {
     await acp.connection.closed;
     expect(acp.connection.signal.reason).toBe(ended);
     expect(await failure(prompt(acp, sessionId, "echo late"))).toBe(ended);
-    expect(await staysQuiet()).toBe(true);
+    expect(await staysQuiet(url)).toBe(true);
   });
 
-  test("and the connection is cut right then, the end is found out without a loop", async () => {
+  test("and the connection is cut at the same time, the client finds out with one reconnect", async () => {
     proxy.plan = ({ method }) => (method === "GET" ? { cutAtEnd: true } : {});
-    const acp = connect(endpoint(proxy.url), { retry: { minMs: 5 } });
+    const url = endpoint(proxy.url);
+    const acp = connect(url, { retry: { minMs: 5 } });
     const sessionId = await openSession(acp);
     await failure(prompt(acp, sessionId, "crash 3"));
     expect(await acp.transport.ended).toMatchObject({ reason: "exited", exit: { code: 3 } });
     expect(acp.events.filter(({ type }) => type === "cut")).toHaveLength(1);
-    expect(await staysQuiet()).toBe(true);
+    expect(await staysQuiet(url)).toBe(true);
   });
 
-  test("a new connection starts it again under the same id and does not hear of its former life", async () => {
+  test("a new connection restarts it under the same id and receives nothing of the previous process", async () => {
     const url = endpoint(server.url);
     const first = connect(url);
     await failure(prompt(first, await openSession(first), "crash 3"));
@@ -74,7 +80,7 @@ describe("when the agent ends", () => {
     await second.close();
   });
 
-  test("a connection with all of the past hears of the end and goes on behind it", async () => {
+  test("a connection with replay all receives the exit and continues after it", async () => {
     const url = endpoint(server.url);
     const first = connect(url);
     const firstSession = await openSession(first);
@@ -90,37 +96,38 @@ describe("when the agent ends", () => {
   });
 });
 
-describe("when the server goes away", () => {
-  test("and is back without the agent, the turn fails at once with a typed error", async () => {
-    const acp = connect(endpoint(proxy.url), { retry: { minMs: 10, maxMs: 100 } });
+describe("when the server exits", () => {
+  test("and comes back without the agent, the turn fails with a typed error", async () => {
+    const url = endpoint(proxy.url);
+    const acp = connect(url, { retry: { minMs: 10, maxMs: 100 } });
     const sessionId = await openSession(acp);
     const turn = failure(prompt(acp, sessionId, "forever"));
-    await until("the turn runs", () => acp.texts.length > 2);
+    await until("the turn to run", () => acp.texts.length > 2);
     await server.kill();
     server = await startServer({ port: server.port });
     const error = await turn;
     expect(error).toBeInstanceOf(AcpHttpError);
     expect(error).toMatchObject({ status: 404, code: "unknown_server" });
     expect(await failure(prompt(acp, sessionId, "echo late"))).toMatchObject({ code: "unknown_server" });
-    expect(await staysQuiet()).toBe(true);
+    expect(await staysQuiet(url)).toBe(true);
   });
 
-  test("in an orderly way, the turn is told so at once", async () => {
+  test("on SIGTERM, the turn fails with server_stopping", async () => {
     const acp = connect(endpoint(server.url));
     const sessionId = await openSession(acp);
     const turn = failure(prompt(acp, sessionId, "forever"));
-    await until("the turn runs", () => acp.texts.length > 2);
+    await until("the turn to run", () => acp.texts.length > 2);
     await server.stop();
     expect(await turn).toMatchObject({ code: "server_stopping", status: 503 });
     expect(await acp.transport.ended).toMatchObject({ reason: "exited" });
   });
 
-  test("and somebody else has made a new agent under the id, the turn is lost and not run there", async () => {
+  test("and another client has started a new agent under the id, the turn is lost and does not run there", async () => {
     const url = endpoint(proxy.url);
     const acp = connect(url, { retry: { minMs: 300, maxMs: 300 } });
     const sessionId = await openSession(acp);
     const turn = failure(prompt(acp, sessionId, "forever"));
-    await until("the turn runs", () => acp.texts.length > 2);
+    await until("the turn to run", () => acp.texts.length > 2);
     await server.kill();
     proxy.plan = () => ({ drop: true });
     server = await startServer({ port: server.port });
@@ -133,7 +140,7 @@ describe("when the server goes away", () => {
     await other.close();
   });
 
-  test("for good, the client gives up when it was told to", async () => {
+  test("and does not come back, the client gives up after giveUpMs", async () => {
     const acp = connect(endpoint(proxy.url), { retry: { minMs: 5, maxMs: 20, giveUpMs: 200 } });
     const sessionId = await openSession(acp);
     const turn = failure(prompt(acp, sessionId, "forever"));
@@ -151,24 +158,25 @@ describe("an agent that does not start", () => {
     await acp.close();
   });
 
-  test("because nobody knows it fails the first request, and the connection can be used for another", async () => {
-    const acp = connect(endpoint(proxy.url, "nobody"));
+  test("because it is unknown fails the first request, and the connection stays usable", async () => {
+    const url = endpoint(proxy.url, "nobody");
+    const acp = connect(url);
     expect(await failure(openSession(acp))).toMatchObject({ status: 400, code: "unknown_agent" });
     expect(await failure(openSession(acp))).toMatchObject({ status: 400, code: "unknown_agent" });
-    expect(await staysQuiet()).toBe(true);
-    expect(streamsAsked()).toBeLessThan(10);
+    expect(await staysQuiet(url)).toBe(true);
+    expect(streamRequests()).toBeLessThan(10);
     await acp.detach();
   });
 
-  test("because no agent is named is a typed error", async () => {
+  test("because none is named is a typed error", async () => {
     const acp = connect(endpoint(server.url).replace(/\?.*/, ""));
     expect(await failure(openSession(acp))).toMatchObject({ status: 400, code: "agent_required" });
     await acp.detach();
   });
 });
 
-describe("the two ways to end", () => {
-  test("close() ends the agent and every call with a typed error", async () => {
+describe("closing and detaching", () => {
+  test("close() shuts the agent down and rejects every call with a typed error", async () => {
     const url = endpoint(server.url);
     const acp = connect(url);
     const turn = failure(prompt(acp, await openSession(acp), "forever"));
@@ -179,7 +187,7 @@ describe("the two ways to end", () => {
     await acp.close();
   });
 
-  test("detach() delivers what was written and leaves the agent at work for the next client", async () => {
+  test("detach() delivers what was written and leaves the agent running for the next client", async () => {
     const url = endpoint(server.url);
     const first = connect(url);
     const sessionId = await openSession(first);
@@ -187,13 +195,13 @@ describe("the two ways to end", () => {
     await first.detach();
     expect(await turn).toMatchObject({ reason: "detached" });
     const second = connect(url, { lastEventId: first.transport.lastEventId });
-    await until("the turn goes on", () => second.texts.length > 3);
+    await until("the turn to continue", () => second.texts.length > 3);
     await prompt(second, "mock-session-1", "echo too early").catch(() => undefined);
     expect(second.events.filter(({ type }) => type === "gap")).toEqual([]);
     await second.close();
   });
 
-  test("an aborted signal detaches at once, also before anything was said", async () => {
+  test("an aborted signal detaches immediately, even before the first message", async () => {
     const control = new AbortController();
     const acp = connect(endpoint(server.url), { signal: control.signal });
     const hello = failure(openSession(acp));

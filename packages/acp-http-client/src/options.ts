@@ -1,4 +1,4 @@
-/** What a user of the stream says and is told. */
+/** The options and the events of the stream. */
 
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import type { Replay } from "./endpoint.ts";
@@ -6,61 +6,63 @@ import type { AcpExit, AcpTransportError } from "./errors.ts";
 import type { HttpOptions } from "./http.ts";
 import type { RetryOptions } from "./retry.ts";
 
-/** Something that happened beside the messages. */
+/** Something that happened besides the messages. */
 export type AcpStreamEvent =
-  /** The event stream is open, for the first time or again. */
+  /** The event stream is connected, for the first time or again. */
   | { readonly type: "open" }
-  /** The event stream was cut and is being opened again. */
+  /** The event stream was cut. The client reconnects. */
   | { readonly type: "cut"; readonly error: unknown }
-  /** Messages between these two events are gone for good. */
+  /** The messages between these two events are lost. */
   | { readonly type: "gap"; readonly after: number; readonly next: number }
-  /** Somebody answered the agent's request that was this event. */
+  /** A client answered the agent request that was delivered as this event. */
   | { readonly type: "answered"; readonly id: unknown; readonly event: number }
-  /** A request of this client will get no answer; the SDK's call is rejected with the same error. */
+  /** A request of this client will not be answered. The SDK's call is rejected with the same error. */
   | { readonly type: "failed"; readonly id: unknown; readonly error: AcpTransportError }
-  /** The agent printed something that is not JSON-RPC. */
+  /** The agent printed a line that is not JSON-RPC. */
   | { readonly type: "unparsed"; readonly line: string; readonly error?: string; readonly bytes?: number }
-  /** The agent's process has ended. Unless a new one follows, the connection ends too. */
+  /** The agent's process has exited. The connection ends too, unless a new process follows. */
   | { readonly type: "exit"; readonly exit: AcpExit }
-  /** A notification or an answer of this client could not be delivered. */
+  /** A notification or a response of this client could not be delivered. */
   | { readonly type: "undelivered"; readonly message: AnyMessage; readonly error: AcpTransportError };
 
 /** Options of {@link acpHttpStream}. */
 export interface AcpHttpOptions extends HttpOptions {
   /**
-   * What to get of an instance that exists already: `open`, the agent's unanswered requests and everything new;
-   * `all`, everything still held; `none`, only what is new. An instance that this client starts is heard from its
-   * first message on in any case. `open` unless told.
+   * What to receive from an instance that exists already. `open`: the unanswered agent requests, then everything new.
+   * `all`: everything that the server still holds. `none`: only what is new. An instance that this client starts is
+   * always read from its first message. Default: `open`.
    */
   readonly replay?: Replay | undefined;
-  /** Go on behind this event: the `lastEventId` of an earlier connection. Unanswered requests come again. */
+  /**
+   * Resume after this event: the `lastEventId` of an earlier connection. Unanswered agent requests are delivered again.
+   */
   readonly lastEventId?: string | undefined;
-  /** Told what happens beside the messages. */
+  /** Receives what happens besides the messages. */
   readonly onEvent?: ((event: AcpStreamEvent) => void) | undefined;
-  /** How to try again. */
+  /** When to retry. */
   readonly retry?: RetryOptions | undefined;
-  /** Without a byte for this long the event stream counts as cut. 45 s unless told. */
+  /** The event stream counts as cut when it delivers no byte for this long. Default: 45 s. */
   readonly silenceMs?: number | undefined;
-  /** Aborting it detaches at once. */
+  /** Aborting it detaches immediately. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How long `close()` tries. */
+/** How long `close()` keeps trying. */
 export interface AcpCloseOptions {
-  /** After this long without reaching the server it gives up. As in {@link RetryOptions} unless told. */
+  /** When to give up if the server is unreachable. Default: as in {@link RetryOptions}. */
   readonly giveUpMs?: number;
-  /** Ends the attempt; `close()` is then rejected with its reason. */
+  /** Aborts the attempt; `close()` then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** A `Stream` with two ways to end it. */
+/** A `Stream` that can be closed or detached. */
 export interface AcpHttpStream extends Stream {
-  /** The cursor of the newest event heard; an option of the same name goes on from there. */
+  /** The cursor of the newest received event. Pass it as the option of the same name to resume. */
   readonly lastEventId: string | undefined;
   /** Resolves with the reason when the connection has ended. Never rejects. */
   readonly ended: Promise<AcpTransportError>;
-  /** Ends the agent: its process is gone when this resolves. */
+  /** Shuts the agent down. Resolves when its process has exited. */
   close(options?: AcpCloseOptions): Promise<void>;
-  /** Ends this connection alone, once what was written is delivered. The agent works on. */
+  /** Delivers what was written, then closes this connection. The agent keeps running. */
   detach(): Promise<void>;
 }

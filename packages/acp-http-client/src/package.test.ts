@@ -34,7 +34,7 @@ test("the SDK is the only dependency", async () => {
   expect(manifest).not.toHaveProperty("peerDependencies");
 });
 
-test("the source imports itself and the SDK, nothing of any one platform", async () => {
+test("the source imports nothing but itself and the SDK, and uses no platform-specific API", async () => {
   const files = (await readdir(source)).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
   expect(files.length).toBeGreaterThan(10);
   for (const file of files) {
@@ -45,12 +45,12 @@ test("the source imports itself and the SDK, nothing of any one platform", async
   }
 });
 
-test("everything public is documented", async () => {
+test("every export is documented", async () => {
   for (const file of (await readdir(source)).filter((name) => /^[a-z]+\.ts$/.test(name) && name !== "index.ts")) {
     const lines = (await readFile(join(source, file), "utf8")).split("\n");
     lines.forEach((line, index) => {
       if (!/^export (async )?(function|class|interface|type|const)/.test(line)) return;
-      // Overloads share the comment of the first.
+      // Overloads share the comment of the first one.
       const above = lines[index - 1] ?? "";
       expect(`${file}: ${above}`).toMatch(/\*\/$|^.*: export function connectAcp|\);$|: \): .*;$/);
     });

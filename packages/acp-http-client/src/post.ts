@@ -1,7 +1,6 @@
 /**
- * Getting letters to the server, each exactly once: requests and notifications one behind the other, answers side by
- * side. A outgoing keeps its key, so a repeat is safe whatever became of the first try; the question is only whether a
- * repeat can help.
+ * Posts messages to the server, each exactly once: requests and notifications in order, responses in parallel. A
+ * message keeps its idempotency key, so repeating a POST is always safe; this module decides whether it can help.
  */
 
 import type { AcpHttpError } from "./errors.ts";
@@ -9,27 +8,30 @@ import { expectOk, type Http } from "./http.ts";
 import type { Outgoing } from "./request-ids.ts";
 import { type RetryOptions, TRANSIENT, withRetry } from "./retry.ts";
 
-/** How many answers are on their way at once. */
+/** How many responses are posted in parallel. */
 const PARALLEL_RESPONSES = 16;
 
-/** How one outgoing is sent. */
+/** How to post a message. */
 export interface PostOptions {
   readonly http: Http;
-  /** Where to; asked at every try, since the first outgoing that is taken changes it. */
+  /** Called for every attempt: the URL changes once the server has accepted the first message. */
   url(): string;
   /** Default: `respond-async`. */
   readonly prefer?: string | undefined;
-  /** Nothing was taken yet, so an instance that is just closing may be followed by one of ours. */
+  /**
+   * True until the server has accepted a message of this client. Until then, an instance that is shutting down may be
+   * followed by a new one.
+   */
   isFirst(): boolean;
   readonly retry: RetryOptions;
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a outgoing until the server has taken it.
+ * Posts a message until the server accepts it.
  *
- * @returns The answer's body: empty unless the server had the agent's answer at hand.
- * @throws AcpTransportError when it was refused, or could not be delivered for too long.
+ * @returns The response's body: empty, unless the server already had the agent's response.
+ * @throws AcpTransportError when the server refused the message, or was unreachable for too long.
  */
 export async function post(outgoing: Outgoing, options: PostOptions): Promise<string> {
   const attempt = async (signal: AbortSignal): Promise<string> => {
@@ -56,8 +58,8 @@ export async function post(outgoing: Outgoing, options: PostOptions): Promise<st
 }
 
 /**
- * Whether the same outgoing may be taken later. A 502 with a problem document speaks of the agent and stands; one
- * without comes from a gateway that did not reach the server.
+ * True if the server may accept the same message later. A 502 with a problem document reports a failure of the agent
+ * and is final; a 502 without one comes from a gateway that did not reach the server.
  */
 function isTransient({ status, code, problem }: AcpHttpError, isFirst: boolean): boolean {
   if (code === "server_stopping" || code === "instance_closing") return isFirst;
@@ -65,15 +67,15 @@ function isTransient({ status, code, problem }: AcpHttpError, isFirst: boolean):
   return TRANSIENT.includes(status);
 }
 
-/** Letters on their way. */
+/** The messages that are being sent. */
 export interface Outbox {
-  /** Sends a outgoing in its turn. */
+  /** Sends a message: at once if it is a response, otherwise after the previous requests and notifications. */
   send(outgoing: Outgoing): void;
-  /** Resolves when nothing is on its way. */
+  /** Resolves when all messages are sent. */
   idle(): Promise<unknown>;
 }
 
-/** Makes an outbox. `send` never rejects. */
+/** Makes an outbox. `post` must not reject. */
 export function createOutbox(post: (outgoing: Outgoing) => Promise<void>): Outbox {
   let ordered = Promise.resolve();
   const slots = Array.from({ length: PARALLEL_RESPONSES }, () => ({ last: Promise.resolve(), pending: 0 }));

@@ -1,4 +1,4 @@
-/** The published transport, unchanged, against this server: what both have must go on working. */
+/** Compatibility: the published client 0.4.2, unchanged, against this server. */
 
 import { AcpHttpClient, type RequestPermissionRequest } from "acp-http-client-published";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -18,7 +18,7 @@ interface Connected {
   readonly client: AcpHttpClient;
   readonly path: string;
   readonly sessionId: string;
-  /** What the agent texts, as one text. */
+  /** The text that the agent sent so far. */
   text(): string;
 }
 
@@ -55,27 +55,27 @@ async function listed(): Promise<string[]> {
 }
 
 describe("the published acp-http-client@0.4.2, with its path set", () => {
-  test("connects, opens a session and hears a turn word by word", async () => {
+  test("connects, opens a session and receives a turn in chunks", async () => {
     const { client, sessionId, text } = await connect();
     const { stopReason } = await client.prompt({ sessionId, prompt: blocks("stream 50 8") });
     expect(stopReason).toBe("end_turn");
-    await until("everything to be heard", () => text().length >= 50 * 8);
+    await until("all chunks to arrive", () => text().length >= 50 * 8);
   });
 
   test.each(["allow-once", "reject-once"])("answers a permission with %s", async (option) => {
     const { client, sessionId, text } = await connect(option);
     expect((await client.prompt({ sessionId, prompt: blocks("permission") })).stopReason).toBe("end_turn");
-    await until("the agent to say how it was answered", () => text().includes(option));
+    await until("the agent to report the answer", () => text().includes(option));
   });
 
-  test("cancels a turn and gives the next prompt", async () => {
+  test("cancels a turn and sends the next prompt", async () => {
     const { client, sessionId, text } = await connect();
     const turn = client.prompt({ sessionId, prompt: blocks("forever") });
-    await until("the turn to be on", () => text().length > 0);
+    await until("the turn to start", () => text().length > 0);
     await client.cancel({ sessionId });
     expect((await turn).stopReason).toBe("cancelled");
     await client.prompt({ sessionId, prompt: blocks("echo once more") });
-    await until("the next answer", () => text().includes("once more"));
+    await until("the next response", () => text().includes("once more"));
   });
 
   test("sets a mode and an option", async () => {
@@ -89,11 +89,11 @@ describe("the published acp-http-client@0.4.2, with its path set", () => {
     expect(JSON.stringify(configOptions)).toContain('"currentValue":"mock-large"');
   });
 
-  test("ends the agent when it disconnects", async () => {
+  test("shuts the agent down when it disconnects", async () => {
     const { client, path } = await connect();
     const id = path.slice(path.lastIndexOf("/") + 1);
     expect(await listed()).toContain(id);
     await client.disconnect();
-    await until("the agent to be gone", async () => !(await listed()).includes(id));
+    await until("the instance to be closed", async () => !(await listed()).includes(id));
   });
 });

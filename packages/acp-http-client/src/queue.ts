@@ -1,18 +1,18 @@
-/** Messages between the reader of the event stream and whoever reads the `Stream`. */
+/** The messages between the reader of the event stream and the reader of the `Stream`. */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk";
 
-/** From this many unread messages on, the event stream is not read any further. */
+/** The event stream is not read while this many messages are unread. */
 const FULL = 1024;
 
-/** A queue with an end. */
+/** A queue that can end with an error. */
 export interface MessageQueue {
   push(message: AnyMessage): void;
-  /** What was pushed is still read; then comes the error. */
+  /** Ends the queue: messages already pushed are still delivered, then the error. */
   end(error: Error): void;
-  /** Resolves when there is room for more. */
+  /** Resolves when the queue has room. */
   room(): Promise<void>;
-  /** The side to read from. */
+  /** The end to read from. */
   readable(onCancel: () => void): ReadableStream<AnyMessage>;
 }
 
@@ -56,7 +56,7 @@ export function createMessageQueue(): MessageQueue {
           },
           cancel,
         },
-        // Nothing is taken ahead: an error would throw away what the stream itself had queued.
+        // A high-water mark of zero: an error would discard messages that the stream itself had buffered.
         { highWaterMark: 0 },
       ),
   };

@@ -15,8 +15,8 @@ const send = (requestIds: RequestIds, message: AnyMessage): Record<string, unkno
   return outgoing && (JSON.parse(outgoing.body) as Record<string, unknown>);
 };
 
-describe("requests of the user", () => {
-  test("have ids on the wire that no other connection has, and come back under their own", () => {
+describe("client requests", () => {
+  test("have wire ids that are unique to the connection, and their responses carry the SDK's ids", () => {
     const [one, other] = [createRequestIds(), createRequestIds()];
     const [mine, theirs] = [send(one, request(0)), send(other, request(0))];
     expect(mine?.id).not.toEqual(theirs?.id);
@@ -26,7 +26,7 @@ describe("requests of the user", () => {
     expect(one.fromWire(answer(mine?.id as string), 2)).toBeUndefined();
   });
 
-  test("are cancelled under their wire id, and not at all once they are answered", () => {
+  test("are cancelled under their wire id, and not after they are answered", () => {
     const requestIds = createRequestIds();
     const sent = send(requestIds, request(0));
     const cancel: AnyMessage = { jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: 0 } };
@@ -44,15 +44,15 @@ describe("requests of the user", () => {
     expect(requestIds.pending.size).toBe(0);
   });
 
-  test("each have a key of their own", () => {
+  test("each have their own idempotency key", () => {
     const requestIds = createRequestIds();
     const keys = [0, 1, 2].map((id) => requestIds.toWire(request(id))?.key);
     expect(new Set(keys).size).toBe(3);
   });
 });
 
-describe("requests of the agent", () => {
-  test("that are tied to a request of the user name it as the user does", () => {
+describe("agent requests", () => {
+  test("that refer to a client request name it by the SDK's id", () => {
     const requestIds = createRequestIds();
     const sent = send(requestIds, request(3, "authenticate"));
     const elicitation = request(0, "elicitation/create", { requestId: sent?.id, message: "?" });
@@ -61,7 +61,7 @@ describe("requests of the agent", () => {
     );
   });
 
-  test("are answered once by the user", () => {
+  test("are answered once", () => {
     const requestIds = createRequestIds();
     requestIds.fromWire(request(0), 5);
     expect(requestIds.openEvents()).toEqual([5]);
@@ -70,14 +70,14 @@ describe("requests of the agent", () => {
     expect(requestIds.answered(5)).toBeUndefined();
   });
 
-  test("that somebody else answered are withdrawn, and a late answer goes nowhere", () => {
+  test("that another client answered are cancelled, and a late answer is dropped", () => {
     const requestIds = createRequestIds();
     requestIds.fromWire(request(0), 5);
     expect(requestIds.answered(5)).toEqual({ jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: 0 } });
     expect(send(requestIds, answer(0))).toBeUndefined();
   });
 
-  test("under an id that the user still works on are not answered by that older work", () => {
+  test("that reuse the id of a running handler are not answered by that handler", () => {
     const requestIds = createRequestIds();
     requestIds.fromWire(request(0), 5);
     requestIds.answered(5);

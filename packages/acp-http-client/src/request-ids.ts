@@ -1,6 +1,6 @@
 /**
- * Who agentRequests what. Several clients may share one agent, and each numbers its requests from 0, so on the wire every
- * request has an id that is unique to its connection; and an agent's request that somebody has answered is not
+ * Translates request ids. Several clients may share one agent, and the SDK of each counts its requests from 0, so on
+ * the wire every request gets an id that is unique to its connection. An agent request that was answered is not
  * answered again.
  */
 
@@ -9,49 +9,49 @@ import type { AcpTransportError } from "./errors.ts";
 import { randomHex } from "./random.ts";
 
 const CANCEL = "$/cancel_request";
-/** JSON-RPC's code for an internal error: the agent gave no answer, so none of its codes would be true. */
+/** JSON-RPC's code for an internal error. The agent did not answer, so none of its own codes applies. */
 const INTERNAL_ERROR = -32603;
 
-/** A message on its way out. */
+/** A message on its way to the server. */
 export interface Outgoing {
-  /** Requests and notifications keep their order; answers need not wait for anything. */
+  /** Requests and notifications keep their order; responses are independent. */
   readonly kind: "request" | "notification" | "response";
-  /** The message as it goes over the wire. */
+  /** The message with its wire id. */
   readonly message: AnyMessage;
-  /** The same as text, so that every repeat is the same to the byte. */
+  /** The message as text, so that every attempt sends identical bytes. */
   readonly body: string;
-  /** Names this message, so that a repeat is not a second one. */
+  /** The idempotency key. */
   readonly key: string;
-  /** The user's own id of a request. */
+  /** The id that the SDK gave to the request. */
   readonly id: JsonRpcId;
-  /** Whether the server has taken it. */
+  /** True once the server has accepted the message. */
   accepted: boolean;
 }
 
 interface AgentRequest {
   readonly id: JsonRpcId;
   readonly event: number;
-  /** False once somebody else has answered, or nobody can any more. */
+  /** False once another client has answered, or the agent no longer waits. */
   open: boolean;
 }
 
-/** Translates between one user of the connection and the wire. */
+/** Translates between the SDK's messages and those on the wire. */
 export interface RequestIds {
-  /** Turns an outgoing message into a letter; `undefined` when there is nobody to send it to any more. */
+  /** Prepares a message for sending; `undefined` when nobody waits for it any more. */
   toWire(message: AnyMessage): Outgoing | undefined;
-  /** Turns a message of the agent into what the user gets; `undefined` when it is not for this user. */
+  /** Translates a message of the agent for the SDK; `undefined` when it is for another client. */
   fromWire(message: AnyMessage, event: number): AnyMessage | undefined;
-  /** The agent's request that was this event is answered. Returns what tells the user to stop working on it. */
+  /** Marks the agent request of this event as answered. Returns the notification that cancels the SDK's handler. */
   answered(event: number): AnyMessage | undefined;
-  /** This request of the user will get no answer. Returns what tells the user. */
+  /** Marks a client request as failed. Returns the response that rejects the SDK's call. */
   failed(wireId: unknown, error: AcpTransportError): AnyResponse | undefined;
-  /** The user's requests that wait for an answer, by wire id. */
+  /** The client requests that await a response, by wire id. */
   readonly pending: ReadonlyMap<unknown, Outgoing>;
-  /** The events of the agent's requests that wait for the user. */
+  /** The events of the agent requests that await an answer of this client. */
   openEvents(): number[];
 }
 
-/** Makes a requestIds for one connection. */
+/** Makes the ids of one connection. */
 export function createRequestIds(): RequestIds {
   const prefix = randomHex(6);
   let count = 0;
@@ -76,7 +76,8 @@ export function createRequestIds(): RequestIds {
   };
 
   const request = (message: AnyRequest): Outgoing => {
-    // An answer to null could not be told from a complaint about a broken message.
+    // A response with the id `null` reports a malformed message; it must not be mistaken for the response to this
+    // request.
     if (message.id === null) return outgoing("notification", message);
     const wireId = `${prefix}-${count++}`;
     const sent = outgoing("request", { ...message, id: wireId }, message.id);
@@ -94,7 +95,8 @@ export function createRequestIds(): RequestIds {
 
   const deliver = (message: AnyRequest, event: number): AnyRequest => {
     if (message.id === null) return message;
-    // An id that the user still works on, though nobody waits for that answer, must not be taken for this one.
+    // A handler may still be running for an earlier request with this id. Its late answer must not be taken for the
+    // answer to the new one.
     const id = agentRequests.has(message.id) ? `${message.id}@${event}` : message.id;
     agentRequests.set(id, { id: message.id, event, open: true });
     return withRequestId({ ...message, id }, (requestId) => pending.get(requestId)?.id);
@@ -140,7 +142,7 @@ export function createRequestIds(): RequestIds {
   };
 }
 
-/** The message with `params.requestId` replaced where the other side knows that request by another id. */
+/** Replaces `params.requestId` by the id under which the other side knows that request. */
 function withRequestId<M extends AnyMessage & { params?: unknown }>(
   message: M,
   translate: (id: JsonRpcId) => JsonRpcId | undefined,

@@ -1,28 +1,28 @@
-/** Waiting between tries: jittered, growing, and not for ever. */
+/** Retries with jittered exponential backoff and a limit. */
 
 import { AcpHttpError, AcpTransportError } from "./errors.ts";
 
-/** How a client tries again after a failure that may pass. */
+/** When to retry after a transient failure. */
 export interface RetryOptions {
-  /** The first wait; it doubles with every failure in a row. 50 ms unless told. */
+  /** The first delay; it doubles with every consecutive failure. Default: 50 ms. */
   readonly minMs?: number;
-  /** The longest wait. 10 s unless told. */
+  /** The longest delay. Default: 10 s. */
   readonly maxMs?: number;
-  /** After this long without success the client gives up. 2 minutes unless told; `Infinity` is for ever. */
+  /** Give up after this long without success. Default: 2 minutes. `Infinity` never gives up. */
   readonly giveUpMs?: number;
 }
 
-/** Keeps count of failures in a row. */
+/** Counts consecutive failures. */
 export interface Backoff {
-  /** The server was there, which is no success yet but not an absence either. */
+  /** The server responded: not a success yet, but it is reachable. */
   reached(): void;
-  /** Something worked. */
+  /** An attempt succeeded. */
   reset(): void;
-  /** Waits until another try is due. Throws when it is time to give up, or when the signal is aborted. */
+  /** Waits until the next attempt is due. Throws when it is time to give up, or when the signal is aborted. */
   wait(error: unknown): Promise<void>;
 }
 
-/** Starts with no failure. */
+/** Makes a backoff without failures. */
 export function createBackoff(options: RetryOptions, signal: AbortSignal): Backoff {
   const { minMs = 50, maxMs = 10_000, giveUpMs = 120_000 } = options;
   let failures = 0;
@@ -38,7 +38,7 @@ export function createBackoff(options: RetryOptions, signal: AbortSignal): Backo
     async wait(error) {
       signal.throwIfAborted();
       since ??= Date.now();
-      // Half of the wait is chance, so that clients cut off together do not come back together.
+      // Half of the delay is random, so that clients that were cut off together do not reconnect together.
       const jittered = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + Math.random() / 2);
       const delay = Math.max(jittered, error instanceof AcpHttpError ? error.retryAfterMs : 0);
       failures += 1;
@@ -48,14 +48,14 @@ export function createBackoff(options: RetryOptions, signal: AbortSignal): Backo
   };
 }
 
-/** What is no error of ours came from the network. */
+/** Errors that are not of this package come from the network. */
 export function asTransportError(error: unknown): AcpTransportError {
   if (error instanceof AcpTransportError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new AcpTransportError("unreachable", `server unreachable: ${message}`, { cause: error });
 }
 
-/** Waits, or throws the signal's reason. */
+/** Waits; rejects with the signal's reason when it is aborted. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
@@ -71,7 +71,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A controller that is aborted with the signal, until it is let go. */
+/** A controller that is aborted together with the signal until it is detached. */
 export function linkedController(signal: AbortSignal): { readonly controller: AbortController; detach(): void } {
   const controller = new AbortController();
   const stop = (): void => controller.abort(signal.reason);
@@ -90,9 +90,9 @@ export const NEVER = new AbortController().signal;
 const ATTEMPT_MS = 60_000;
 
 /**
- * Tries until it works.
+ * Repeats an attempt until it succeeds.
  *
- * @throws What the signal was aborted with, what stands, or AcpTransportError when it is time to give up.
+ * @throws The signal's reason, the first final error, or AcpTransportError when it is time to give up.
  */
 export async function withRetry<T>(
   options: RetryOptions,

@@ -1,5 +1,5 @@
 /**
- * The official SDK, for packages that build on this one and want the very copy that it was built with.
+ * The official SDK, re-exported so that dependent packages use the same copy as this one.
  *
  * @packageDocumentation
  */

@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Questions and permissions that are answered when the test says so. */
+/** Holds agent requests until the test answers them. */
 function holdRequests(): { open: (() => void)[]; aborted: number; prepare: (app: ClientApp) => ClientApp } {
   const held = { open: [] as (() => void)[], aborted: 0, prepare: (app: ClientApp) => app };
   const hold = <Answer>(signal: AbortSignal, answer: Answer): Promise<Answer> => {
@@ -44,8 +44,8 @@ function holdRequests(): { open: (() => void)[]; aborted: number; prepare: (app:
   return held;
 }
 
-describe("two clients on one id", () => {
-  test("each get their own answers and both hear everything the agent says", async () => {
+describe("two clients of one instance", () => {
+  test("each receive their own responses, and both receive all notifications", async () => {
     const url = endpoint(server.url);
     const [one, other] = [connect(url), connect(url)];
     const sessions = [await openSession(one), await openSession(other)];
@@ -59,25 +59,25 @@ describe("two clients on one id", () => {
     };
     await Promise.all([work(one, sessions[0], "one"), work(other, sessions[1], "other")]);
     const all = ["one", "other"].flatMap((who) => turns.map((turn) => `${who} ${turn}`)).sort();
-    await until("both heard all", () => one.texts.length === 40 && other.texts.length === 40);
+    await until("both clients to receive everything", () => one.texts.length === 40 && other.texts.length === 40);
     expect([...one.texts].sort()).toEqual(all);
     expect(other.texts).toEqual(one.texts);
     await other.detach();
     await one.close();
   });
 
-  test("a question that one of them answers is withdrawn from the other and answered once", async () => {
+  test("an agent request that one of them answers is cancelled for the other and answered once", async () => {
     const url = endpoint(proxy.url);
     const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     const other = connect(url, {}, second.prepare);
     const turn = prompt(one, sessionId, "permission");
-    await until("both are asked", () => first.open.length === 1 && second.open.length === 1);
+    await until("both clients to receive the request", () => first.open.length === 1 && second.open.length === 1);
     second.open[0]?.();
     await turn;
     expect(one.texts).toEqual(["Permission granted with allow-once."]);
-    await until("the other one is told", () => first.aborted === 1);
+    await until("the other client's handler to be cancelled", () => first.aborted === 1);
     expect(one.events).toContainEqual(expect.objectContaining({ type: "answered" }));
     const before = proxy.seen.length;
     first.open[0]?.();
@@ -89,7 +89,7 @@ describe("two clients on one id", () => {
   });
 });
 
-describe("many questions at once", () => {
+describe("many agent requests at once", () => {
   test.each(["permissions", "questions"])(
     "1,000 %s are answered in random order",
     { timeout: 60_000 },
@@ -98,7 +98,7 @@ describe("many questions at once", () => {
       const acp = connect(endpoint(server.url), {}, held.prepare);
       const sessionId = await openSession(acp);
       const turn = prompt(acp, sessionId, `${what} 1000`);
-      await until("all are asked", () => held.open.length === 1000, 30_000);
+      await until("all requests to arrive", () => held.open.length === 1000, 30_000);
       for (const answer of shuffled(held.open, seeded(7))) answer();
       expect((await turn).stopReason).toBe("end_turn");
       expect(acp.texts.at(-1)).toBe(`All 1000 ${what} are answered.`);
@@ -110,25 +110,25 @@ describe("many questions at once", () => {
   );
 });
 
-describe("a client that comes later", () => {
-  test("gets the open question and what is new, but none of the past", async () => {
+describe("a client that connects later", () => {
+  test("receives the open request and what is new, but nothing of the past", async () => {
     const url = endpoint(server.url);
     const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     await prompt(one, sessionId, "echo past");
     const answeredTurn = prompt(one, sessionId, "question");
-    await until("it is asked", () => first.open.length === 1);
+    await until("the agent request to arrive", () => first.open.length === 1);
     first.open[0]?.();
     await answeredTurn;
     const turn = prompt(one, sessionId, "permission");
-    await until("it is asked again", () => first.open.length === 2);
+    await until("the request to arrive again", () => first.open.length === 2);
 
     const other = connect(url, {}, second.prepare);
-    await until("the later one is asked", () => second.open.length === 1);
+    await until("the later client to receive the request", () => second.open.length === 1);
     second.open[0]?.();
     await turn;
-    await until("it hears the answer", () => other.texts.length > 0);
+    await until("the agent's reply to arrive", () => other.texts.length > 0);
     expect(other.texts).toEqual(["Permission granted with allow-once."]);
     expect(second.open).toHaveLength(1);
     expect(other.events.filter(({ type }) => type === "gap")).toEqual([]);
@@ -140,54 +140,54 @@ describe("a client that comes later", () => {
     ["all", ["past", "new"]],
     ["none", ["new"]],
     ["open", ["new"]],
-  ] as const)("with replay %s hears %j", async (replay, heard) => {
+  ] as const)("with replay %s receives %j", async (replay, heard) => {
     const url = endpoint(server.url);
     const one = connect(url);
     const sessionId = await openSession(one);
     await prompt(one, sessionId, "echo past");
     const other = connect(url, { replay });
-    await until("it is there", () => other.events.some(({ type }) => type === "open"));
+    await until("the client to connect", () => other.events.some(({ type }) => type === "open"));
     await prompt(one, sessionId, "echo new");
-    await until("it hears", () => other.texts.includes("new"));
+    await until("the text to arrive", () => other.texts.includes("new"));
     expect(other.texts).toEqual(heard);
     await other.detach();
     await one.close();
   });
 
-  test("with all of the past is not asked what was answered long ago", async () => {
+  test("with replay all receives no answered agent requests", async () => {
     const url = endpoint(server.url);
     const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     const turn = prompt(one, sessionId, "permissions 20");
-    await until("it is asked", () => first.open.length === 20);
+    await until("the agent request to arrive", () => first.open.length === 20);
     for (const answer of first.open) answer();
     await turn;
     const other = connect(url, { replay: "all" }, second.prepare);
-    await until("it hears the past", () => other.texts.length === 21);
+    await until("the past to arrive", () => other.texts.length === 21);
     expect(second.open).toEqual([]);
     await other.detach();
     await one.close();
   });
 
-  test("goes on where it left off and is asked again what is still open", async () => {
+  test("resumes where it stopped and receives open requests again", async () => {
     const url = endpoint(server.url);
     const [first, second] = [holdRequests(), holdRequests()];
     const one = connect(url, {}, first.prepare);
     const sessionId = await openSession(one);
     await prompt(one, sessionId, "echo past");
     void prompt(one, sessionId, "permission").catch(() => undefined);
-    await until("it is asked", () => first.open.length === 1);
+    await until("the agent request to arrive", () => first.open.length === 1);
     await one.detach();
     const other = connect(url, { lastEventId: one.transport.lastEventId }, second.prepare);
-    await until("it is asked again", () => second.open.length === 1);
+    await until("the request to arrive again", () => second.open.length === 1);
     second.open[0]?.();
-    await until("it hears", () => other.texts.length === 1);
+    await until("the text to arrive", () => other.texts.length === 1);
     expect(other.texts).toEqual(["Permission granted with allow-once."]);
     await other.close();
   });
 
-  test("hears what is new also where the server tells nobody what there is", async () => {
+  test("receives what is new even if the server does not offer the list", async () => {
     proxy.plan = ({ path }) => (/\/acp$/.test(path) ? { answer: { status: 404 } } : {});
     const url = endpoint(proxy.url);
     const one = connect(url);
@@ -196,19 +196,19 @@ describe("a client that comes later", () => {
     const other = connect(url);
     await prompt(other, sessionId, "echo new");
     expect(other.texts).toEqual(["new"]);
-    await until("the first one hears it too", () => one.texts.length === 2);
+    await until("the first client to receive it, too", () => one.texts.length === 2);
     proxy.plan = () => ({});
     await other.detach();
     await one.close();
   });
 });
 
-describe("ids on the wire", () => {
-  test("are translated in cancellations and in elicitations that are tied to a request", async () => {
-    const asked: unknown[] = [];
+describe("wire ids", () => {
+  test("are translated in cancellations and in elicitations that refer to a request", async () => {
+    const received: unknown[] = [];
     const acp = connect(endpoint(server.url, "scripted"), {}, (app) =>
       app.onRequest("*", ({ method, params }) => {
-        asked.push([method, params]);
+        received.push([method, params]);
         return { action: "decline" };
       }),
     );
@@ -222,9 +222,9 @@ describe("ids on the wire", () => {
     const { cancelled } = await agent.request<{ cancelled: string[] }>("ids", {});
     expect(cancelled).toEqual([id.replace(/0$/, "1")]);
     await agent.request("elicit", {});
-    // The SDK's own number of the request, counted from 0.
-    await until("the elicitation came", () => asked.length === 1);
-    expect(asked).toEqual([["elicitation/create", { requestId: 3, mode: "form", message: "?" }]]);
+    // The SDK's own id of the request: it counts from 0.
+    await until("the elicitation to arrive", () => received.length === 1);
+    expect(received).toEqual([["elicitation/create", { requestId: 3, mode: "form", message: "?" }]]);
     await acp.close();
   });
 });

@@ -1,26 +1,25 @@
 /**
- * Server-sent events out of text, as the HTML standard frames them. Knows nothing of connections: what is incomplete
- * when a connection is cut is never handed out.
+ * Parses server-sent events as framed by the HTML standard. An event that is incomplete when the text ends is dropped.
  */
 
 /** One event. */
 export interface SseEvent {
-  /** Its `event:` field, `message` where there was none. */
+  /** The `event:` field; `message` if there is none. */
   readonly type: string;
-  /** Its own `id:` field. */
+  /** The `id:` field of this event. */
   readonly id: string | undefined;
-  /** Its `data:` lines. */
+  /** The `data:` lines, joined. */
   readonly data: string;
-  /** The last comment in front of it. */
+  /** The last comment before the event. */
   readonly comment: string | undefined;
 }
 
-/** Takes text as it comes and returns the events that it completes. */
+/** Takes the next piece of text and returns the events that it completes. */
 export type SseParser = (text: string) => SseEvent[];
 
 /** Makes a parser for one connection. */
 export function createSseParser(): SseParser {
-  // A line in parts: joining at every chunk would make one long line quadratic.
+  // The pieces of an incomplete line. Concatenating at every chunk would be quadratic for a long line.
   let partial: string[] = [];
   let afterReturn = false;
   let type = "";
@@ -50,7 +49,7 @@ export function createSseParser(): SseParser {
     const events: SseEvent[] = [];
     let start = 0;
     if (afterReturn && text !== "") {
-      // A CRLF that came in two pieces is one line end.
+      // A CRLF that is split between two chunks is one line ending.
       if (text[0] === "\n") start = 1;
       afterReturn = false;
     }

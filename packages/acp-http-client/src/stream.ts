@@ -1,6 +1,6 @@
 /**
- * The transport: a `Stream` of the official SDK over one HTTP endpoint. It moves messages and keeps them whole, in
- * order and single; it never reads what they say, but for the ids by which requests and answers find each other.
+ * The transport: a `Stream` of the official SDK over one HTTP endpoint. Delivers every message once and in order. Reads
+ * nothing of a message but the ids that match responses to requests.
  */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk";
@@ -15,16 +15,16 @@ import { createRequestIds, type Outgoing } from "./request-ids.ts";
 import { asTransportError, NEVER, sleep, withRetry } from "./retry.ts";
 import type { WatchedPayloads } from "./watch.ts";
 
-/** While the agent starts, a failure to start is told to the request itself for this many seconds. */
+/** While the agent starts, the server reports a failed start to the request itself for this many seconds. */
 const BOOTSTRAP_PREFER = "respond-async, wait=20";
-/** An instance's first event number and its time of creation come from two looks at the clock. */
+/** The first event number and the creation time of an instance come from two readings of the clock. */
 const CREATION_SLACK_US = 5_000;
 
 /**
  * Opens a stream to one endpoint.
  *
- * @param url - The endpoint, such as `http://127.0.0.1:2468/v1/acp/my-id?agent=mock`. The agent is named until the
- * first message is taken and then no more, so an agent that has ended is not started again by accident.
+ * @param url - The endpoint, such as `http://127.0.0.1:2468/v1/acp/my-id?agent=mock`. The agent is named only until the
+ * server has accepted the first message, so an agent that has exited is never restarted by accident.
  */
 export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): AcpHttpStream {
   const endpoint = parseEndpoint(url);
@@ -37,19 +37,19 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   const common = { http, retry, signal };
 
   let start: StartPosition = startPosition(endpoint, "absent", "open", options.lastEventId);
-  /** Messages up to here are the past; see {@link StartPosition}. */
+  /** Messages up to this number are in the past; see {@link StartPosition}. */
   let past = start.past;
-  /** The newest number that the reader has passed. */
+  /** The number of the newest event that was read. */
   let position = 0;
   let createdUs = start.createdUs;
   let exit: AcpExit | undefined;
-  /** Whether the server has taken a message of ours. */
+  /** True once the server has accepted a message of this client. */
   let accepted = false;
   let hasOpened = false;
   let isLastTry = false;
   let sending = 0;
   let sendingBegan = deferred<void>();
-  /** Resolved when a message may be sent without missing what follows from it. */
+  /** Resolves when a message can be sent without missing its consequences. */
   const ready = deferred<void>();
   const ended = deferred<AcpTransportError>();
 
@@ -57,7 +57,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     try {
       options.onEvent?.(event);
     } catch (error) {
-      // A listener's mistake is the listener's, as with any event.
+      // An exception in a listener is the listener's bug: report it as uncaught.
       queueMicrotask(() => {
         throw error;
       });
@@ -82,7 +82,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     emit({ type: "failed", id: answer.id, error });
   };
 
-  // To the agent.
+  // Sending.
 
   const send = async (outgoing: Outgoing): Promise<void> => {
     await ready.promise;
@@ -106,7 +106,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   };
   const onRefused = (outgoing: Outgoing, error: AcpTransportError): void => {
     const { code } = error as Partial<AcpHttpError>;
-    // The agent has answered this before: on the stream.
+    // The agent has already answered this request, on the event stream.
     if (code === "outcome_gone") outgoing.accepted = true;
     else if (outgoing.kind === "request") fail((outgoing.message as { id: unknown }).id, error);
     else if (code !== "already_answered" && !signal.aborted) {
@@ -115,7 +115,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   };
   const outbox = createOutbox(send);
 
-  // From the agent.
+  // Receiving.
 
   const messageInFlight = async (): Promise<void> => {
     do {
@@ -124,7 +124,9 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     } while (sending === 0 && !accepted);
   };
 
-  /** There is no stream: worth waiting for while a message that makes one is on its way, and once more behind it. */
+  /**
+   * There is no event stream. Waits while a message that would create it is in flight, then allows one more attempt.
+   */
   const onMissing = async (): Promise<boolean> => {
     if (hasOpened || isLastTry) return false;
     isLastTry = accepted;
@@ -174,25 +176,28 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     }
   };
 
-  /** Tells the user to stop working on requests that nobody waits for any more. */
+  /** Cancels the handlers of agent requests that await no answer any more. */
   const withdraw = (events: number[]): void => {
     for (const event of events) deliver(requestIds.answered(event));
   };
 
   const onGap = ({ after, next }: WatchedPayloads["gap"]): void => {
-    // What lies between an old open request and the present was not asked for.
+    // A gap between an old open request and the present is expected: those events were not requested.
     if (next > after && next <= past + 1) return;
     emit({ type: "gap", after: Math.max(after, past), next });
-    // Numbers never fall within a life; across lives they do where the clock was set back.
+    // Event numbers never decrease within the life of an instance. They do across instances if the clock was set back.
     if (next <= after) onReplaced();
     else void reconcile();
   };
 
   const onReplaced = (): void => end(new AcpTransportError("lost", "another agent has this id"));
 
-  /** Behind a gap: what waits may have been settled in it. Asks again, but never another life of this id. */
+  /**
+   * After a gap, pending requests may have been answered within it. Posts them again under their keys, unless another
+   * instance has taken the id.
+   */
   const reconcile = async (): Promise<void> => {
-    // Taken down before the server looks, so that it knows of all of it.
+    // Collected before the lookup, so that the server knows of all of them.
     const open = requestIds.openEvents();
     const accepted = [...requestIds.pending].filter(([, outgoing]) => outgoing.accepted);
     const state = await lookUp(http, endpoint, signal).catch(() => "unknown" as const);
@@ -225,7 +230,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     start = startPosition(endpoint, state, options.replay ?? "open", options.lastEventId);
     ({ past, createdUs } = start);
     position = numberOf(start.lastEventId);
-    // Where the server does not tell what is new, the stream is open before anything new can happen.
+    // If the server does not offer the list, nothing is sent before the event stream is open.
     if (state !== "unknown") ready.resolve();
   };
 
@@ -255,10 +260,10 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     throw exit?.problem ? new AcpHttpError(exit.problem.status ?? 502, exit.problem) : new AcpExitError(exit ?? {});
   };
 
-  // The end.
+  // Closing.
 
   const detach = async (): Promise<void> => {
-    // The SDK writes a moment after it is called.
+    // The SDK writes in a later task than the call.
     await sleep(0, NEVER);
     await Promise.race([outbox.idle(), ended.promise]);
     detachNow();
@@ -296,7 +301,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   };
 }
 
-/** The request that an `answered` event speaks of. */
+/** The event number of the agent request that an `answered` event refers to. */
 function answeredEvents({ type, data }: NumberedEvent): number[] {
   return type === "answered" ? [(JSON.parse(data) as { event: number }).event] : [];
 }

@@ -42,13 +42,13 @@ function collect(open: (options: WatchOptions) => AsyncGenerator<WatchedEvent>):
 const methodOf = ({ data }: WatchedEvent): string => (data as { method?: string }).method ?? "answer";
 
 describe("watching one instance", () => {
-  test("never answers, and never says anything", async () => {
+  test("sends nothing but GET requests", async () => {
     const url = endpoint(server.url);
     const acp = connect(url, {}, (app) => app.onRequest("session/request_permission", () => new Promise(() => {})));
     const sessionId = await openSession(acp);
     const watch = collect((options) => watchAcp(url.replace(server.url, proxy.url), options));
     void prompt(acp, sessionId, "permission").catch(() => undefined);
-    await until("the question is seen", () => watch.events.map(methodOf).includes("session/request_permission"));
+    await until("the agent request to arrive", () => watch.events.map(methodOf).includes("session/request_permission"));
     await watch.stop();
     expect(new Set(proxy.seen.map(({ method }) => method))).toEqual(new Set(["GET"]));
     const list = await (await fetch(`${server.url}/v1/acp`)).json();
@@ -56,7 +56,7 @@ describe("watching one instance", () => {
     await acp.close();
   });
 
-  test("as a journal shows both directions in one order, with times, over any number of cuts", async () => {
+  test("as a journal yields both directions in one order, with times, over any number of cuts", async () => {
     const url = endpoint(server.url);
     const acp = connect(url);
     const sessionId = await openSession(acp);
@@ -83,7 +83,7 @@ describe("watching one instance", () => {
     expect(watch.events.find(({ type }) => type === "sent")?.event).toBeUndefined();
   });
 
-  test("ends with the agent, goes on from a cursor, and throws where there is nothing", async () => {
+  test("ends when the agent exits, resumes from a cursor, and throws if there is no instance", async () => {
     const url = endpoint(server.url);
     const acp = connect(url);
     await prompt(acp, await openSession(acp), "exit 5");
@@ -103,7 +103,7 @@ describe("watching one instance", () => {
 });
 
 describe("watching many instances", () => {
-  test("tells what there is, what comes and goes, and who says what", async () => {
+  test("reports the existing instances, those that open and close, and their messages", async () => {
     const before = connect(`${server.url}/v1/acp/before?agent=mock`);
     await openSession(before);
     let cuts = 0;
@@ -111,12 +111,12 @@ describe("watching many instances", () => {
     const watch = collect((options) => watchAcpServers(`${proxy.url}/v1/acp`, { ...options, view: "journal" }));
     const updates = (): WatchedEvent[] =>
       watch.events.filter((event) => event.serverId === "after" && methodOf(event) === "session/update");
-    await until("it is told what there is", () => watch.events[0]?.type === "instances");
+    await until("the list of instances", () => watch.events[0]?.type === "instances");
     const after = connect(`${server.url}/v1/acp/after?agent=mock`);
     await prompt(after, await openSession(after), "stream 20");
-    await until("it hears all", () => updates().length >= 20);
+    await until("all updates to arrive", () => updates().length >= 20);
     await after.close();
-    await until("it sees the end", () => watch.events.some(({ type }) => type === "closed"));
+    await until("the instance to close", () => watch.events.some(({ type }) => type === "closed"));
     await watch.stop();
     expect(watch.events[0]?.data).toMatchObject({ servers: [{ serverId: "before" }] });
     expect(watch.events.findLast(({ type }) => type === "opened")).toMatchObject({ serverId: "after" });
@@ -127,12 +127,12 @@ describe("watching many instances", () => {
     await before.close();
   });
 
-  test("can be told which", async () => {
+  test("can be limited to some instances", async () => {
     const [one, other] = ["one", "other"].map((id) => connect(`${server.url}/v1/acp/${id}?agent=mock`));
     const watch = collect((options) => watchAcpServers(`${server.url}/v1/acp`, { ...options, servers: ["one"] }));
     if (one) await openSession(one);
     if (other) await openSession(other);
-    await until("it hears", () => watch.events.filter(({ serverId }) => serverId === "one").length >= 3);
+    await until("the text to arrive", () => watch.events.filter(({ serverId }) => serverId === "one").length >= 3);
     await watch.stop();
     expect(watch.events.filter(({ serverId }) => serverId === "other")).toEqual([]);
     await Promise.all([one?.close(), other?.close()]);

@@ -1,4 +1,4 @@
-/** Watching without taking part: these read event streams and send nothing, so an agent never notices. */
+/** Read-only access to event streams. Nothing here sends anything to an agent. */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk";
 import { parseEndpoint, withQuery } from "./endpoint.ts";
@@ -9,15 +9,15 @@ import { NEVER, type RetryOptions } from "./retry.ts";
 
 /** Options of {@link watchAcp}. */
 export interface WatchOptions extends HttpOptions {
-  /** `messages`, what the agent says; `journal`, both directions in one order. `messages` unless told. */
+  /** `messages`: what the agent sends. `journal`: both directions in one order. Default: `messages`. */
   readonly view?: "messages" | "journal" | undefined;
-  /** Whether to begin with everything still held, or with what is new. `all` unless told. */
+  /** Start with everything that the server still holds (`all`), or with what is new (`none`). Default: `all`. */
   readonly replay?: "all" | "none" | undefined;
-  /** Go on behind this event: the `id` of one seen earlier in the same view. */
+  /** Resume after this event: the `id` of an event received earlier in the same view. */
   readonly lastEventId?: string | undefined;
-  /** How to try again. */
+  /** When to retry. */
   readonly retry?: RetryOptions | undefined;
-  /** Without a byte for this long the event stream counts as cut. 45 s unless told. */
+  /** The event stream counts as cut when it delivers no byte for this long. Default: 45 s. */
   readonly silenceMs?: number | undefined;
   /** Aborting it ends the watch. */
   readonly signal?: AbortSignal | undefined;
@@ -25,43 +25,43 @@ export interface WatchOptions extends HttpOptions {
 
 /** Options of {@link watchAcpServers}. */
 export interface WatchServersOptions extends WatchOptions {
-  /** Only these ids, now or later. All of them unless told. */
+  /** Only these instances, present and future. Default: all. */
   readonly servers?: readonly string[] | undefined;
 }
 
-/** What every watched event has. */
+/** The fields that every watched event has. */
 export interface WatchedBase {
-  /** The cursor of this event, where it is one to go on from. */
+  /** The cursor of this event, if a watch can resume from it. */
   readonly id: string | undefined;
-  /** Which instance; set in the stream of many. */
+  /** The instance; set in the stream of many instances. */
   readonly serverId: string | undefined;
-  /** The number that `answered` and `gap` speak of. */
+  /** The event number that `answered` and `gap` refer to. */
   readonly event: number | undefined;
-  /** When it happened, in milliseconds since 1970; told by the journal and by the stream of many. */
+  /** When it happened, in milliseconds since the Unix epoch; set in the journal and in the stream of many instances. */
   readonly atMs: number | undefined;
 }
 
-/** What the payloads are, by type of event. */
+/** The payloads by event type. */
 export interface WatchedPayloads {
-  /** From the agent. */
+  /** A message of the agent. */
   message: AnyMessage;
-  /** To the agent; in the journal only. */
+  /** A message to the agent; in the journal only. */
   sent: AnyMessage;
-  /** Somebody answered the agent's request that was this event. */
+  /** A client answered the agent request that was delivered as this event. */
   answered: { readonly id: unknown; readonly event: number };
-  /** A request that will get no answer. */
+  /** A request will not be answered. */
   failed: { readonly id: unknown; readonly problem: AcpProblem };
-  /** The agent printed something that is not JSON-RPC. */
+  /** The agent printed a line that is not JSON-RPC. */
   unparsed: { readonly line: string; readonly error?: string; readonly bytes?: number };
-  /** The process has ended. */
+  /** The agent's process has exited. */
   exit: AcpExit;
-  /** Events between these two are gone for good. */
+  /** The events between these two are lost. */
   gap: { readonly after: number; readonly next: number; readonly serverId?: string };
-  /** What there is when the stream of many opens, as the list shows it. */
+  /** The instances that exist when the stream of many instances opens, as in the server's list. */
   instances: { readonly servers: readonly Readonly<Record<string, unknown>>[] };
-  /** An instance came. */
+  /** An instance was created. */
   opened: { readonly serverId: string; readonly agent: string };
-  /** An instance went. */
+  /** An instance was closed. */
   closed: { readonly serverId: string; readonly agent: string };
 }
 
@@ -71,7 +71,7 @@ export type WatchedEvent = {
 }[keyof WatchedPayloads];
 
 /**
- * Watches one endpoint until its agent has ended. Reconnects on its own.
+ * Watches one endpoint until its agent exits. Reconnects by itself.
  *
  * @throws AcpHttpError when there is no such instance.
  */
@@ -83,7 +83,7 @@ export async function* watchAcp(
 }
 
 /**
- * Watches many instances on one connection, those that come later included. Ends only when it is told to.
+ * Watches many instances on one connection, including those created later. Ends only when the signal is aborted.
  *
  * @param url - The list, such as `http://127.0.0.1:2468/v1/acp`.
  */
@@ -121,7 +121,7 @@ async function* watch(
   }
 }
 
-/** What an event's payload is wrapped in where several instances share a stream. */
+/** The envelope of a payload in the stream of many instances. */
 interface Wrapped {
   serverId?: string;
   event?: number;
@@ -136,7 +136,7 @@ function watched({ type, id, data, comment, number }: NumberedEvent, scope: "one
     const inner = "data" in rest ? rest.data : payload;
     return { type, id, serverId, event: rest.event, atMs: rest.atMs, data: inner } as WatchedEvent;
   }
-  // The journal numbers its own events; when one happened, and its number in the stream, stand in a comment.
+  // In the journal, the time of an event and its number in the event stream are in an SSE comment.
   const [, atMs, event] = /^at (\d+)(?: event (\d+))?$/.exec(comment ?? "") ?? [];
   return {
     type,

@@ -1,30 +1,30 @@
-/** A proxy between client and server that behaves as badly as networks do, on request. */
+/** A proxy between client and server that injects network faults. */
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What to do to one request. */
+/** The fault to inject into one request. */
 export interface Fault {
-  /** Hang up before the server hears of it. */
+  /** Close the connection before the server receives the request. */
   readonly drop?: true;
-  /** Let the server do it, then hang up instead of passing its answer on. */
+  /** Forward the request, then close the connection instead of forwarding the response. */
   readonly dropResponse?: true;
-  /** Answer in the server's place. */
+  /** Respond instead of the server. */
   readonly answer?: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
-  /** Hang up after so many bytes of the answer's body. */
+  /** Close the connection after this many bytes of the response body. */
   readonly cutAfter?: number;
-  /** Hang up where the answer ends. */
+  /** Close the connection at the end of the response. */
   readonly cutAtEnd?: true;
-  /** Pass so many bytes of the answer's body on, then nothing, without hanging up. */
+  /** Forward this many bytes of the response body, then nothing, without closing the connection. */
   readonly freezeAfter?: number;
-  /** Pass each piece on this much later. */
+  /** Delay every chunk. */
   readonly delayMs?: number;
-  /** Hold pieces back and pass them on together, so often. */
+  /** Buffer chunks and forward them together at this interval. */
   readonly bufferMs?: number;
 }
 
-/** What the proxy saw of one request. */
+/** A request that the proxy received. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -35,13 +35,13 @@ export interface SeenRequest {
 /** A running proxy. */
 export interface TestProxy {
   readonly url: string;
-  /** Everything that came, in order. */
+  /** All requests, in order. */
   readonly seen: SeenRequest[];
-  /** Decides about each request; change it at any time. */
+  /** Decides about each request. May be replaced at any time. */
   plan: (seen: SeenRequest) => Fault;
-  /** Where requests go; change it when the server moves. */
+  /** Where requests are forwarded to. May be replaced when the server moves. */
   upstream: string;
-  /** Hangs up on every event stream there is. */
+  /** Closes every event stream. */
   cutStreams(): void;
   stop(): Promise<void>;
 }
@@ -137,7 +137,7 @@ async function pass(answer: IncomingMessage, outgoing: ServerResponse, fault: Fa
   }
 }
 
-/** What was written leaves first. */
+/** Flushes what was written before it closes the connection. */
 async function closeAfterFlush(outgoing: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => outgoing.write("", () => resolve()));
   outgoing.destroy();

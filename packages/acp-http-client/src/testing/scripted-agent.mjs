@@ -1,6 +1,6 @@
 /**
- * An agent for what the mock agent does not do: it ties an elicitation to a request, tells the ids it is called by,
- * and repeats what it is told to say.
+ * An agent for what the mock agent does not do: it ties an elicitation to a request, reports the ids that it receives,
+ * and sends any number of notifications.
  */
 
 import { createInterface } from "node:readline";
@@ -16,7 +16,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if (method === "ids") {
     send({ id, result: { id, cancelled } });
   } else if (method === "never") {
-    // Waits to be cancelled.
+    // Answered when it is cancelled.
   } else if (method === "$/cancel_request") {
     cancelled.push(params.requestId);
     send({ id: params.requestId, error: { code: -32800, message: "cancelled" } });

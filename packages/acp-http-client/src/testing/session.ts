@@ -1,18 +1,18 @@
-/** A client with one session, and what tests ask of it. */
+/** A client with one session, for tests. */
 
 import { type ClientApp, type ClientConnection, client, methods, type PromptResponse } from "@agentclientprotocol/sdk";
 import { type AcpHttpClient, connectAcp } from "../client.ts";
 import type { AcpHttpOptions, AcpStreamEvent } from "../options.ts";
 
-/** A client that has said hello. */
+/** A connected client that records what it receives. */
 export interface TestClient extends AcpHttpClient<ClientConnection> {
-  /** The text chunks of the agent, in the order they came. */
+  /** The agent's text chunks, in order. */
   readonly texts: string[];
-  /** What happened beside the messages. */
+  /** What happened besides the messages. */
   readonly events: AcpStreamEvent[];
 }
 
-/** Connects a client that collects what the agent says. */
+/** Connects a client that records what it receives. */
 export function connect(
   url: string,
   options: AcpHttpOptions = {},
@@ -31,7 +31,7 @@ export function connect(
   return { ...connectAcp(url, { ...options, onEvent }, prepare(app)), texts, events };
 }
 
-/** Says hello and opens a session. */
+/** Initializes the agent and opens a session. */
 export async function openSession({ connection }: TestClient): Promise<string> {
   const clientCapabilities = { elicitation: { form: {} } };
   await connection.agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities });
