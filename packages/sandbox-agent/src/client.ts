@@ -1,4 +1,4 @@
-/** The client: one object for one agent in a sandbox, its sessions, and the sandbox's files and settings. */
+/** The client: one agent in a sandbox, its sessions, and the sandbox's files and settings. */
 
 import { type Agents, createAgents } from "./api/agents.ts";
 import {
@@ -40,12 +40,12 @@ import type { Session, SessionInfo, TurnResult } from "./session.ts";
 /**
  * A client of one agent.
  *
- * It connects when it is made, unless `autoConnect` is `false`, and has at most one connection at a time. Calls that
- * need the connection wait while it is being made, and fail with {@link NotConnectedError} when there is none.
+ * It connects when it is constructed, unless `autoConnect` is `false`, and has at most one connection at a time. Calls
+ * that need a connection wait while one is being made, and fail with {@link NotConnectedError} if there is none.
  */
 export class SandboxAgentClient implements AsyncDisposable {
   readonly #core: Core;
-  /** Sessions that are being opened again, by id: a second call for one waits for the first. */
+  /** Sessions that are being reopened, by id. A second call for a session waits for the first. */
   readonly #reopening = new Map<string, Promise<Session>>();
   #server: EmbeddedServer | undefined;
   #disposing: Promise<void> | undefined;
@@ -54,12 +54,15 @@ export class SandboxAgentClient implements AsyncDisposable {
   readonly agents: Agents;
   /** The sandbox's files. */
   readonly files: Files;
-  /** Tool servers that the server keeps for directories. */
+  /** The MCP servers that the server stores for directories. */
   readonly mcpConfig: ConfigEntries<StoredMcpServer>;
-  /** Skills that the server keeps for directories. */
+  /** The skills that the server stores for directories. */
   readonly skillsConfig: ConfigEntries<SkillsConfig>;
 
-  /** Makes a client, and connects it unless told otherwise. A failure to connect is what the next call fails with. */
+  /**
+   * Makes a client and connects it, unless `autoConnect` is `false`. If connecting fails, the next call rejects with
+   * the reason.
+   */
   constructor(options: SandboxAgentClientOptions) {
     this.#core = createCore(options);
     this.agents = createAgents(this.#core.http);
@@ -70,9 +73,9 @@ export class SandboxAgentClient implements AsyncDisposable {
   }
 
   /**
-   * Starts a server of its own on a free port with a random token, and connects to it. The server stops with the
-   * client: on {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when the process ends in
-   * any way.
+   * Starts a server of its own on a free port with a random token, and connects to it. The server is shut down with the
+   * client: by {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when this process exits
+   * for any reason.
    */
   static async start(options: EmbeddedOptions): Promise<SandboxAgentClient> {
     const server = await startServer(options);
@@ -91,38 +94,38 @@ export class SandboxAgentClient implements AsyncDisposable {
     }
   }
 
-  // ---- the connection
+  // ---- connection
 
-  /** Whether there is a connection. */
+  /** The state of the connection. */
   get status(): ConnectionStatus {
     return this.#core.status();
   }
 
-  /** What is connected to; `undefined` when nothing is. */
+  /** The agent that this client is connected to; `undefined` if it is not connected. */
   get connection(): ConnectionInfo | undefined {
     return this.#core.link()?.info;
   }
 
-  /** Where the client's own server is; `undefined` when it was not started by {@link SandboxAgentClient.start}. */
+  /** The client's own server; `undefined` unless it was started by {@link SandboxAgentClient.start}. */
   get server(): { readonly baseUrl: string; readonly token: string } | undefined {
     return this.#server && { baseUrl: this.#server.baseUrl, token: this.#server.token };
   }
 
   /**
-   * Connects to the agent, starting it if need be.
+   * Connects to the agent; starts it if necessary.
    *
-   * @throws AlreadyConnectedError when there is a connection, or one is being made.
+   * @throws AlreadyConnectedError when the client is connected or connecting.
    */
   async connect(options?: ConnectOptions): Promise<ConnectionInfo> {
     return this.#core.connect(options);
   }
 
-  /** Ends the connection and the agent. If a session was detached, the agent is left running. */
+  /** Closes the connection and shuts the agent down. If a session was detached, the agent keeps running. */
   async disconnect(): Promise<void> {
     await this.#core.disconnect();
   }
 
-  /** Signs in to the agent, by one of `connection.authMethods`. */
+  /** Signs in to the agent with one of `connection.authMethods`. */
   async authenticate(methodId: string): Promise<void> {
     const { connection } = await this.#core.ready();
     await connection.request("authenticate", { methodId });
@@ -135,14 +138,14 @@ export class SandboxAgentClient implements AsyncDisposable {
     return newSession(this.#core, await this.#core.ready(), options);
   }
 
-  /** Opens a session that the agent has. Its history comes as events, unless the store has it already. */
+  /** Opens a session that the agent has stored. Its history is replayed as events, unless the store has it already. */
   async loadSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
     return this.#reopen(sessionId, async () => loadSession(this.#core, await this.#core.ready(), sessionId, options));
   }
 
   /**
-   * Goes on with a session. If the agent has ended or the server was restarted, this connects again and starts the
-   * agent; it then restores the session, by the agent's own means or by telling the agent the newest stored turns.
+   * Continues a session. If the agent has exited or the server was restarted, this reconnects and restarts the agent.
+   * The session is then restored by the agent itself, or by sending the agent the newest stored turns as text.
    */
   async resumeSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
     return this.#reopen(sessionId, async () =>
@@ -150,18 +153,21 @@ export class SandboxAgentClient implements AsyncDisposable {
     );
   }
 
-  /** Copies a session. */
+  /** Forks a session. */
   async forkSession(sessionId: string, options: { readonly title?: string } = {}): Promise<Session> {
     const { link, session } = await this.#session(sessionId);
     return forkSession(this.#core, link, session, options.title);
   }
 
-  /** All sessions: those of the store, and when there is a connection those that only the agent knows. */
+  /** Lists all sessions: those in the store and, if the client is connected, those that only the agent knows. */
   async listSessions(): Promise<readonly SessionInfo[]> {
     return listSessions(this.#core, await this.#linkIfAny());
   }
 
-  /** Leaves a session while the agent works on. A client with the same `serverId` and store goes on with it later. */
+  /**
+   * Detaches from a session while the agent keeps working. A client with the same `serverId` and store can continue it
+   * later.
+   */
   async detachSession(sessionId: string): Promise<void> {
     const { link, session } = await this.#session(sessionId);
     session.isDetached = true;
@@ -169,7 +175,7 @@ export class SandboxAgentClient implements AsyncDisposable {
     if (link.sessions.all().every(({ isDetached }) => isDetached)) await this.#core.detach();
   }
 
-  /** Ends a session. Fine when it has ended already. */
+  /** Ends a session. Succeeds if it has already ended. */
   async terminateSession(sessionId: string): Promise<void> {
     const link = await this.#core.ready();
     const session = link.sessions.find(sessionId);
@@ -188,20 +194,20 @@ export class SandboxAgentClient implements AsyncDisposable {
     link.sessions.remove(session);
   }
 
-  /** Changes what is kept with a session. `null` forgets a key. */
+  /** Changes the metadata of a session. `null` deletes a key. */
   async setMetadata(sessionId: string, metadata: JsonObject): Promise<SessionInfo> {
     return setMetadata(this.#core, await this.#linkIfAny(), sessionId, metadata);
   }
 
   // ---- turns
 
-  /** Gives the agent a prompt and waits until it is done. What it says meanwhile comes as events. */
+  /** Sends a prompt and waits until the turn ends. What the agent sends meanwhile arrives as events. */
   async prompt(sessionId: string, message: string | PromptMessage, options?: PromptOptions): Promise<TurnResult> {
     const { link, session } = await this.#session(sessionId);
     return prompt(link, this.#core.agentRequests, session, message, options);
   }
 
-  /** Cancels the turn that is on. The session stays. */
+  /** Cancels the running turn. The session stays open. */
   async cancel(sessionId: string): Promise<void> {
     const { link, session } = await this.#session(sessionId);
     await cancel(link, this.#core.agentRequests, session);
@@ -221,13 +227,13 @@ export class SandboxAgentClient implements AsyncDisposable {
     await setModel(link, session, model);
   }
 
-  /** Sets one of a session's options. */
+  /** Sets a config option of a session. */
   async setSessionConfigOption(sessionId: string, optionId: string, value: string | boolean): Promise<void> {
     const { link, session } = await this.#session(sessionId);
     await setOption(link, session, optionId, value);
   }
 
-  /** The models of a session, or without one those that the server finds for the agent. */
+  /** Lists the models of a session; without a session, those that the server reports for the agent. */
   async listModels(sessionId?: string): Promise<ModelList> {
     if (sessionId === undefined) {
       const { info } = await this.#core.ready();
@@ -242,27 +248,30 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   // ---- events, permissions, questions
 
-  /** Events from now on, as a stream. */
+  /** Streams events from now on. */
   events(filter?: EventFilter): AsyncGenerator<SandboxEvent, void, void> {
     return this.#core.recorder.stream(filter);
   }
 
-  /** Calls a function with every event. Returns what stops it. */
+  /** Calls a function with every event. Returns a function that unsubscribes it. */
   onEvent(listener: (event: SandboxEvent) => void): () => void {
     return this.#core.recorder.listen(listener);
   }
 
-  /** A session's history from the store, for polling: ask again behind `next`. Needs no connection. */
+  /** Reads a session's history from the store. To poll, pass `next` as `after`. Needs no connection. */
   async getEvents(sessionId: string, range: HistoryRange = {}): Promise<History> {
     return history(this.#core, this.#core.link()?.sessions.find(sessionId)?.record.id ?? sessionId, range);
   }
 
-  /** Hears of permission requests, open ones included. What it returns is the reply. Returns what stops it. */
+  /**
+   * Handles permission requests, including those that are already open. The handler's result is the reply. Returns a
+   * function that unsubscribes it.
+   */
   onPermission(handler: PermissionHandler): () => void {
     return this.#core.agentRequests.onPermission(handler);
   }
 
-  /** Permission requests that nobody has replied to. */
+  /** The permission requests that are open. */
   get pendingPermissions(): readonly PermissionRequest[] {
     return this.#core.agentRequests.permissions();
   }
@@ -273,17 +282,20 @@ export class SandboxAgentClient implements AsyncDisposable {
     this.#core.agentRequests.replyPermission(permissionId, decision);
   }
 
-  /** Hears of questions, open ones included. What it returns is the answer, `null` a rejection. Returns what stops it. */
+  /**
+   * Handles questions, including those that are already open. The handler's result is the answer; `null` rejects the
+   * question. Returns a function that unsubscribes it.
+   */
   onQuestion(handler: QuestionHandler): () => void {
     return this.#core.agentRequests.onQuestion(handler);
   }
 
-  /** Questions that nobody has answered. */
+  /** The questions that are open. */
   get pendingQuestions(): readonly Question[] {
     return this.#core.agentRequests.questions();
   }
 
-  /** Answers a question: one list for each of its fields. */
+  /** Answers a question, with one list per field. */
   async replyQuestion(questionId: string, answers: Answers): Promise<void> {
     await this.#core.ready();
     this.#core.agentRequests.replyQuestion(questionId, answers);
@@ -295,14 +307,14 @@ export class SandboxAgentClient implements AsyncDisposable {
     this.#core.agentRequests.rejectQuestion(questionId);
   }
 
-  // ---- the server, and the end
+  // ---- server and disposal
 
-  /** How the server is. Needs no connection. */
+  /** Reads the health of the server. Needs no connection. */
   async health(): Promise<Health> {
     return readHealth(this.#core.http);
   }
 
-  /** Disconnects, ends event streams, and stops the client's own server. */
+  /** Disconnects, ends event streams, and shuts the client's own server down. */
   async dispose(): Promise<void> {
     this.#disposing ??= this.#end().finally(() => {
       this.#disposing = undefined;
@@ -341,7 +353,7 @@ export class SandboxAgentClient implements AsyncDisposable {
     return { link, session };
   }
 
-  /** The connection, for calls that do without one, too. */
+  /** The connection, for calls that also work without one. */
   async #linkIfAny(): Promise<Link | undefined> {
     if (this.#core.status() === "disconnected") return undefined;
     return this.#core.ready().catch(() => undefined);

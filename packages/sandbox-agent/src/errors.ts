@@ -1,10 +1,10 @@
-/** Everything that a call can fail with. Each has a `code` for programs and a message that says what to do. */
+/** The errors of this package. Each has a machine-readable `code` and a message that says what to do. */
 
 import type { AcpHttpError, AcpProblem } from "acp-http-client";
 
-/** Base of every error of this package. */
+/** Base class of all errors of this package. */
 export class SandboxAgentError extends Error {
-  /** What kind of error it is, for programs. */
+  /** The machine-readable kind of error. */
   readonly code: string;
 
   /** @internal */
@@ -15,7 +15,7 @@ export class SandboxAgentError extends Error {
   }
 }
 
-/** A call that needs a connection was made without one. */
+/** A call needs a connection and there is none. */
 export class NotConnectedError extends SandboxAgentError {
   /** @internal */
   constructor(message = "not connected: call connect() first", options?: ErrorOptions) {
@@ -23,7 +23,7 @@ export class NotConnectedError extends SandboxAgentError {
   }
 }
 
-/** `connect()` was called while there is a connection, or one is being made. */
+/** `connect()` was called while the client is connected or connecting. */
 export class AlreadyConnectedError extends SandboxAgentError {
   /** @internal */
   constructor() {
@@ -31,21 +31,21 @@ export class AlreadyConnectedError extends SandboxAgentError {
   }
 }
 
-/** How an agent's process ended. */
+/** How an agent's process exited. */
 export interface AgentExit {
   /** Its exit code. */
   readonly exitCode?: number;
-  /** The signal that ended it. */
+  /** The signal that killed it. */
   readonly signal?: string;
-  /** Why there is no process where none ended by itself, such as `closed` or `spawn_failed`. */
+  /** Why there is no process, if none exited by itself; such as `closed` or `spawn_failed`. */
   readonly reason?: string;
-  /** The last of what it wrote to stderr. */
+  /** The end of its stderr. */
   readonly stderrTail?: string;
 }
 
-/** The agent's process has ended. `resumeSession()` starts it again. */
+/** The agent's process has exited. `resumeSession()` restarts it. */
 export class AgentExitedError extends SandboxAgentError {
-  /** How it ended. */
+  /** How it exited. */
   readonly exit: AgentExit;
 
   /** @internal */
@@ -56,7 +56,7 @@ export class AgentExitedError extends SandboxAgentError {
   }
 }
 
-/** The connection is lost: the server was restarted, or cannot be reached. `resumeSession()` connects again. */
+/** The connection is lost: the server was restarted or is unreachable. `resumeSession()` reconnects. */
 export class ConnectionLostError extends SandboxAgentError {
   /** @internal */
   constructor(message: string, options?: ErrorOptions) {
@@ -64,7 +64,7 @@ export class ConnectionLostError extends SandboxAgentError {
   }
 }
 
-/** The session was detached from while a call waited; the agent works on. */
+/** The client detached from the session during a call; the agent keeps running. */
 export class DetachedError extends SandboxAgentError {
   /** @internal */
   constructor() {
@@ -72,11 +72,11 @@ export class DetachedError extends SandboxAgentError {
   }
 }
 
-/** The agent said no. */
+/** The agent answered with an error. */
 export class AgentError extends SandboxAgentError {
-  /** The agent's own number for it. */
+  /** The agent's error code. */
   readonly number: number;
-  /** What the agent adds. */
+  /** The error's data. */
   readonly data: unknown;
 
   /** @internal */
@@ -87,10 +87,10 @@ export class AgentError extends SandboxAgentError {
   }
 }
 
-/** The agent wants the user to sign in first; see `authenticate()`. */
+/** The agent requires a login; see `authenticate()`. */
 export class AuthenticationRequiredError extends AgentError {}
 
-/** The agent cannot do this. */
+/** The agent does not support this. */
 export class UnsupportedError extends SandboxAgentError {
   /** @internal */
   constructor(what: string, options?: ErrorOptions) {
@@ -113,7 +113,7 @@ export type Problem = AcpProblem;
 export class HttpError extends SandboxAgentError {
   /** The HTTP status. */
   readonly status: number;
-  /** The problem document; `undefined` when the body was something else. */
+  /** The problem document; `undefined` if the body was something else. */
   readonly problem: Problem | undefined;
 
   /** @internal */

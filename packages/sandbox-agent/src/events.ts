@@ -1,4 +1,4 @@
-/** What happens in a session, as one typed stream. These are data: they survive JSON. */
+/** The typed events of a session. They are plain JSON. */
 
 import type { Content } from "./convert/content.ts";
 import type { PermissionReply, PermissionRequest } from "./convert/permissions.ts";
@@ -7,74 +7,74 @@ import type { Choice, ConfigOption } from "./convert/settings.ts";
 
 /** A message, a thought or a tool call. */
 export interface Item {
-  /** Names the item within its session. */
+  /** Identifies the item within its session. */
   readonly id: string;
-  /** The agent's own id for it, when it has one. */
+  /** The agent's own id for it, if it has one. */
   readonly nativeId?: string;
-  /** The item it belongs to. */
+  /** The item that it belongs to. */
   readonly parentId?: string;
-  /** What it is. */
+  /** The kind of item. */
   readonly kind: "message" | "reasoning" | "tool_call";
-  /** Whose it is. */
+  /** The author. */
   readonly role: "assistant" | "user" | "tool";
-  /** How far it is. */
+  /** The progress of the item. */
   readonly status: "in_progress" | "completed" | "failed";
-  /** What it says. For tools, what they showed. */
+  /** The content; for a tool call, its output. */
   readonly content: readonly Content[];
-  /** The tool, for tool calls. */
+  /** The details of a tool call. */
   readonly tool?: ToolDetails;
 }
 
-/** What is known about a tool call. */
+/** The details of a tool call. */
 export interface ToolDetails {
-  /** What it does, in a few words. */
+  /** A short description. */
   readonly title?: string;
   /** The tool's name. */
   readonly name?: string;
-  /** What kind of thing it does, such as `read`, `edit` or `execute`. */
+  /** The kind of tool, such as `read`, `edit` or `execute`. */
   readonly kind?: string;
-  /** What it was given. */
+  /** The tool's input. */
   readonly input?: unknown;
-  /** What it gave back. */
+  /** The tool's output. */
   readonly output?: unknown;
-  /** The files it touches. */
+  /** The files that it uses. */
   readonly locations?: readonly { readonly path: string; readonly line?: number }[];
-  /** The changes it makes to files. */
+  /** The changes that it makes to files. */
   readonly diffs?: readonly FileDiff[];
-  /** The terminals it uses. */
+  /** The terminals that it uses. */
   readonly terminals?: readonly string[];
 }
 
 /** A change to a file. */
 export interface FileDiff {
-  /** The file. */
+  /** The file's path. */
   readonly path: string;
-  /** Its text before; absent for a new file. */
+  /** The text before; absent for a new file. */
   readonly oldText?: string;
-  /** Its text after. */
+  /** The text after. */
   readonly newText: string;
 }
 
-/** One step of a plan. */
+/** An entry of a plan. */
 export interface PlanEntry {
-  /** What is to be done. */
+  /** The task. */
   readonly content: string;
-  /** How much it matters. */
+  /** The task's priority. */
   readonly priority?: string;
-  /** How far it is. */
+  /** The task's progress. */
   readonly status?: string;
 }
 
-/** Who answered a request of the agent. */
+/** How an agent request was resolved. */
 export type ResolvedBy =
-  /** This client. */
+  /** This client answered it. */
   | "client"
-  /** Another client of the same agent; what it said is not known here. */
+  /** Another client of the same agent answered it; the answer is not known here. */
   | "elsewhere"
-  /** Nobody: the agent took its request back, or is gone. */
+  /** The agent withdrew it, or has exited. */
   | "withdrawn";
 
-/** Why a turn is over. `unknown` when this client was away at its end. */
+/** Why a turn ended. `unknown` if this client was not connected at its end. */
 export type StopReason =
   | "end_turn"
   | "max_tokens"
@@ -85,21 +85,21 @@ export type StopReason =
   | "unknown"
   | (string & {});
 
-/** What every event has. */
+/** The fields that every event has. */
 export interface EventBase {
-  /** Names the event. */
+  /** Identifies the event. */
   readonly id: string;
-  /** The session. */
+  /** The session's id. */
   readonly sessionId: string;
-  /** When this client learned of it, RFC 3339. */
+  /** When this client received it, RFC 3339. */
   readonly time: string;
-  /** Who caused it. */
+  /** The source of the event. */
   readonly source: "agent" | "client" | "daemon";
-  /** Whether it was derived and not sent as such. */
+  /** True if the event was derived rather than sent. */
   readonly synthetic: boolean;
 }
 
-/** The part of an event that its type decides. */
+/** The fields that depend on the event's type. */
 export type EventBody =
   /** A session was opened, loaded or restored. */
   | {
@@ -107,7 +107,7 @@ export type EventBody =
       readonly agent: string;
       readonly how: "new" | "loaded" | "resumed" | "forked" | "replayed" | "attached";
     }
-  /** A session is over. */
+  /** A session has ended. */
   | {
       readonly type: "session.ended";
       readonly reason: string;
@@ -115,7 +115,7 @@ export type EventBody =
       readonly message?: string;
       readonly exitCode?: number;
     }
-  /** Something about the session has changed. */
+  /** A property of the session has changed. */
   | {
       readonly type: "session.updated";
       readonly title?: string;
@@ -124,16 +124,16 @@ export type EventBody =
       readonly commands?: readonly Choice[];
       readonly usage?: { readonly used: number; readonly size: number; readonly cost?: unknown };
       readonly plan?: readonly PlanEntry[];
-      /** An update of a kind that this version does not know, whole. */
+      /** An update of an unknown kind, as sent by the agent. */
       readonly unknown?: unknown;
     }
-  /** The agent was given a prompt. */
+  /** A prompt was sent. */
   | { readonly type: "turn.started"; readonly turnId: string; readonly prompt: readonly Content[] }
-  /** The agent is done with a prompt. */
+  /** A turn has ended. */
   | { readonly type: "turn.ended"; readonly turnId: string; readonly stopReason: StopReason }
-  /** A message, thought or tool call begins. */
+  /** A message, thought or tool call has started. */
   | { readonly type: "item.started"; readonly turnId?: string; readonly item: Item }
-  /** It goes on: `content` is added, and for tools `item` is how it stands now. */
+  /** An item was extended by `content`; for a tool call, `item` is its new state. */
   | {
       readonly type: "item.delta";
       readonly turnId?: string;
@@ -141,13 +141,13 @@ export type EventBody =
       readonly content: readonly Content[];
       readonly item?: Item;
     }
-  /** It is finished. */
+  /** An item is completed. */
   | { readonly type: "item.completed"; readonly turnId?: string; readonly item: Item }
-  /** Something failed. */
+  /** An error occurred. */
   | { readonly type: "error"; readonly message: string; readonly code?: string | number; readonly details?: unknown }
-  /** The agent agentRequests for a permission. */
+  /** The agent requests a permission. */
   | { readonly type: "permission.requested"; readonly permission: PermissionRequest }
-  /** A permission request is settled. */
+  /** A permission request was resolved. */
   | {
       readonly type: "permission.resolved";
       readonly permissionId: string;
@@ -155,9 +155,9 @@ export type EventBody =
       readonly reply?: PermissionReply;
       readonly optionId?: string;
     }
-  /** The agent agentRequests a question. */
+  /** The agent asks a question. */
   | { readonly type: "question.requested"; readonly question: Question; readonly status: QuestionStatus }
-  /** A question is settled. `status` is absent when another client settled it. */
+  /** A question was resolved. `status` is absent if another client answered it. */
   | {
       readonly type: "question.resolved";
       readonly questionId: string;
@@ -166,7 +166,7 @@ export type EventBody =
       readonly answers?: Answers;
       readonly response?: string;
     }
-  /** The agent wrote something that nobody understands. */
+  /** The agent printed a line that is not a message. */
   | {
       readonly type: "agent.unparsed";
       readonly error: string;
@@ -175,10 +175,10 @@ export type EventBody =
       readonly line?: string;
     };
 
-/** Something that happened. */
+/** An event of a session. */
 export type SandboxEvent = EventBase & EventBody;
 
-/** The names of events. */
+/** The event types. */
 export type EventType = EventBody["type"];
 
 /** An event of one type. */

@@ -1,6 +1,6 @@
 /**
- * Run coding agents in a sandbox and talk to them. {@link SandboxAgentClient} is the whole of it; the rest are its
- * types, its errors, and a store in memory. Other stores are in `sandbox-agent/sqlite`, `sandbox-agent/postgres` and
+ * Run coding agents in a sandbox. {@link SandboxAgentClient} is the client; the other exports are its types, its
+ * errors, and the in-memory store. Other stores are in `sandbox-agent/sqlite`, `sandbox-agent/postgres` and
  * `sandbox-agent/indexeddb`.
  *
  * @packageDocumentation

@@ -1,4 +1,4 @@
-/** The command `sandbox-agent` of this package: the server's program, run as if it had been called itself. */
+/** The `sandbox-agent` command of this package: runs the server's binary in the foreground. */
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -6,7 +6,7 @@ import { findBinary } from "./client/binary.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
-/** Runs the program with these arguments, and ends as it does. */
+/** Runs the binary with these arguments, and exits with its exit code. */
 export async function launch(args: readonly string[]): Promise<void> {
   let binary: string;
   try {
@@ -17,7 +17,7 @@ export async function launch(args: readonly string[]): Promise<void> {
     return;
   }
   const child = spawn(binary, args, { stdio: "inherit" });
-  // What is sent to this process is meant for the program. A terminal sends it to both, which does no harm.
+  // Signals are forwarded to the binary. A terminal sends them to both processes, which does no harm.
   for (const signal of SIGNALS) process.on(signal, () => void child.kill(signal));
   child.once("error", (error) => {
     console.error(`sandbox-agent: cannot run ${binary}: ${error.message}`);

@@ -1,71 +1,71 @@
-/** Sessions as callers see them. */
+/** Sessions, as callers see them. */
 
 import type { Choice, ConfigOption, SessionSettings } from "./convert/settings.ts";
 import { compact, type JsonObject } from "./json.ts";
 import type { StoredSession } from "./store/types.ts";
 
-/** What is known about a session without opening it. */
+/** A session in a list. */
 export interface SessionInfo {
-  /** Names the session in calls. */
+  /** Identifies the session in calls. */
   readonly id: string;
-  /** The agent. */
+  /** The agent's id. */
   readonly agent: string;
   /** The agent's own id of the session. */
   readonly agentSessionId: string;
-  /** The directory the agent works in. */
+  /** The agent's working directory. */
   readonly directory: string;
-  /** Its name. */
+  /** The title. */
   readonly title?: string;
-  /** When it was made, RFC 3339; absent when only the agent knows the session. */
+  /** When it was created, RFC 3339; absent if only the agent knows the session. */
   readonly createdAt?: string;
-  /** When something last happened in it, RFC 3339. */
+  /** When it was last active, RFC 3339. */
   readonly updatedAt?: string;
-  /** Whether it is over. It may still be possible to resume it. */
+  /** True if it has ended. It may still be possible to resume it. */
   readonly ended: boolean;
-  /** How many events there were. */
+  /** The number of stored events. */
   readonly eventCount: number;
-  /** Its model. */
+  /** The model. */
   readonly model?: string;
-  /** Its mode. */
+  /** The mode. */
   readonly mode?: string;
-  /** Whatever else is kept with it. */
+  /** Additional metadata. */
   readonly metadata: JsonObject;
-  /** Who knows it: the client's index, the agent, or both. */
+  /** Who knows the session: the client's index, the agent, or both. */
   readonly knownTo: readonly ("client" | "agent")[];
 }
 
 /** An open session. */
 export interface Session extends SessionInfo {
-  /** The modes it can be in. */
+  /** The available modes. */
   readonly modes: readonly Choice[];
-  /** The models it can use. */
+  /** The available models. */
   readonly models: readonly Choice[];
-  /** All its settings. */
+  /** All config options. */
   readonly options: readonly ConfigOption[];
   /** How it was opened. */
   readonly openedBy: "new" | "loaded" | "resumed" | "forked" | "replayed" | "attached";
-  /** What was asked for and could not be done, such as a tool server that was left out. */
+  /** Requested settings that could not be applied, such as an MCP server that was left out. */
   readonly warnings: readonly string[];
 }
 
-/** What a turn has come to. */
+/** The result of a turn. */
 export interface TurnResult {
-  /** Names the turn in events. */
+  /** Identifies the turn in events. */
   readonly turnId: string;
-  /** Why it is over. */
+  /** Why it ended. */
   readonly stopReason: string;
-  /** What the agent said. */
+  /** The text of the agent's messages. */
   readonly text: string;
 }
 
-/** A stored session as callers see it. */
+/** Converts a stored session. */
 export function sessionInfo(record: StoredSession, eventCount: number): SessionInfo {
   const { id, agent, agentSessionId, directory, title, createdAt, updatedAt, model, mode, metadata } = record;
   const info = { id, agent, agentSessionId, directory, title, createdAt, updatedAt, model, mode, metadata };
   return compact({ ...info, ended: record.endedAt !== undefined, eventCount, knownTo: ["client" as const] });
 }
 
-/** An open session as callers see it. */
+/** Converts an open session. */
 export function openSession(
   record: StoredSession,
   settings: SessionSettings,

@@ -1,51 +1,51 @@
-/** Which agents the server has, and installing them. */
+/** The server's agents: listing and installing them. */
 
 import type { Choice, ConfigOption } from "../convert/settings.ts";
 import { readSettings } from "../convert/settings.ts";
 import type { Http } from "../http.ts";
 import type { Schema } from "./document.ts";
 
-/** An agent of the server, with what it offers read out of its own words. */
+/** An agent of the server. Models, modes and options are converted from what the agent reports. */
 export interface AgentInfo extends Omit<Schema<"AgentInfo">, "models" | "modes" | "configOptions"> {
-  /** Its models; told when it is installed and was asked. */
+  /** Its models; empty unless it is installed and `config` was requested. */
   readonly models: readonly Choice[];
-  /** Its modes; told when it is installed and was asked. */
+  /** Its modes; empty unless it is installed and `config` was requested. */
   readonly modes: readonly Choice[];
-  /** Its settings; told when it is installed and was asked. */
+  /** Its options; empty unless it is installed and `config` was requested. */
   readonly options: readonly ConfigOption[];
 }
 
-/** Settings of an install. */
+/** Options of an install. */
 export interface InstallOptions {
-  /** Install again what is there already. */
+  /** Reinstall what is installed already. */
   readonly reinstall?: boolean;
   /** The version of the agent itself. */
   readonly agentVersion?: string;
-  /** The version of the program that connects it. */
+  /** The version of the agent's ACP adapter. */
   readonly agentProcessVersion?: string;
-  /** Stops waiting; the install itself goes on. */
+  /** Stops waiting; the install itself continues. */
   readonly signal?: AbortSignal;
 }
 
-/** What an install has done. */
+/** The result of an install. */
 export interface InstallResult {
-  /** Whether everything was there already. */
+  /** True if everything was installed already. */
   readonly alreadyInstalled: boolean;
-  /** What is there now. */
+  /** What is installed now. */
   readonly artifacts: readonly Schema<"InstallArtifact">[];
 }
 
 /** The server's agents. */
 export interface Agents {
-  /** All of them. `config` also agentRequests the installed ones for their models and modes. */
+  /** Lists all agents. `config` also queries the installed ones for their models and modes. */
   list(options?: { readonly config?: boolean }): Promise<readonly AgentInfo[]>;
-  /** One of them. `config` also agentRequests it for its models and modes. */
+  /** Looks up one agent. `config` also queries it for its models and modes. */
   get(agent: string, options?: { readonly config?: boolean }): Promise<AgentInfo>;
-  /** Installs one. Fine when it is there already. */
+  /** Installs an agent. Succeeds if it is installed already. */
   install(agent: string, options?: InstallOptions): Promise<InstallResult>;
 }
 
-/** The agents of one server. */
+/** Makes the API of a server's agents. */
 export function createAgents(http: Http): Agents {
   const pathOf = (agent: string) => `/v1/agents/${encodeURIComponent(agent)}` as const;
   return {
@@ -69,7 +69,7 @@ export function createAgents(http: Http): Agents {
 }
 
 function agentOf({ models, modes, configOptions, ...rest }: Schema<"AgentInfo">): AgentInfo {
-  // Models come as the setting that holds them.
+  // The server reports the models as the option that holds them.
   const options = configOptions ?? (models ? [models] : []);
   const settings = readSettings({ configOptions: options, modes });
   return {

@@ -1,37 +1,37 @@
-/** What the server keeps for a directory: tool servers and skills. It stores them and gives them to nobody. */
+/** The configuration that the server stores for a directory: MCP servers and skills. The server does not apply it. */
 
 import { HttpError } from "../errors.ts";
 import type { Http } from "../http.ts";
 import type { QueryOf, Schema } from "./document.ts";
 
-/** Where skills come from. */
+/** The source of skills. */
 export type SkillSource = Schema<"SkillSource">;
 
 /** A set of skills. */
 export type SkillsConfig = Schema<"SkillsConfig">;
 
-/** A tool server as it is kept. */
+/** A stored MCP server. */
 export type StoredMcpServer = Schema<"McpConfig">;
 
-/** Named entries of directories. */
+/** The named entries of directories. */
 export interface ConfigEntries<T> {
-  /** One entry; `undefined` when there is none. */
+  /** Reads an entry; `undefined` if there is none. */
   get(directory: string, name: string): Promise<T | undefined>;
-  /** Keeps an entry, in place of an earlier one. */
+  /** Stores an entry, replacing an earlier one. */
   set(directory: string, name: string, entry: T): Promise<void>;
-  /** Forgets an entry. Fine when there is none. */
+  /** Deletes an entry. Succeeds if there is none. */
   delete(directory: string, name: string): Promise<void>;
-  /** All entries of a directory, by name. */
+  /** Lists all entries of a directory, by name. */
   list(directory: string): Promise<Readonly<Record<string, T>>>;
 }
 
-/** Tool servers of directories. */
+/** Makes the API of stored MCP servers. */
 export function createMcpConfig(http: Http): ConfigEntries<StoredMcpServer> {
   const query = (directory: string, mcpName: string): QueryOf<"getMcpConfig"> => ({ directory, mcpName });
   return createEntries(http, "/v1/config/mcp", query);
 }
 
-/** Skills of directories. */
+/** Makes the API of stored skills. */
 export function createSkillsConfig(http: Http): ConfigEntries<SkillsConfig> {
   const query = (directory: string, skillName: string): QueryOf<"getSkillsConfig"> => ({ directory, skillName });
   return createEntries(http, "/v1/config/skills", query);

@@ -6,93 +6,93 @@ import { textOf } from "../json.ts";
 import type { QueryOf, Schema, ServerPath } from "./document.ts";
 import { type PackedFile, tarOf } from "./tar.ts";
 
-/** What kind of thing is at a path. */
+/** The type of a directory entry. */
 export type EntryType = Schema<"EntryType">;
 
-/** One line of a listing. */
+/** An entry of a directory listing. */
 export type FileEntry = Schema<"FileEntry">;
 
-/** How a directory is listed. */
+/** Options of a listing. */
 export interface ListOptions {
-  /** Whether to list all below it, too. */
+  /** List all descendants. */
   readonly recursive?: boolean;
-  /** How many entries to ask for at a time; all at once unless told. */
+  /** How many entries to request at a time. Default: all at once. */
   readonly pageSize?: number;
 }
 
-/** What is known about one path. */
+/** The metadata of a path. */
 export type FileStat = Schema<"FileStat">;
 
-/** How a file is written. */
+/** Options of a write. */
 export interface WriteOptions {
-  /** Only if the file is still as it was: the `etag` of an earlier read. */
+  /** Write only if the file is unchanged: the `etag` of an earlier read. */
   readonly ifMatch?: string;
-  /** Only if there is no such file. */
+  /** Write only if the file does not exist. */
   readonly ifAbsent?: boolean;
-  /** Ends the upload; the old file stays. */
+  /** Aborts the upload; the old file stays. */
   readonly signal?: AbortSignal;
 }
 
-/** What a write has done. */
+/** The result of a write. */
 export type WriteResult = Schema<"WrittenFile">;
 
-/** What an upload has unpacked. */
+/** The result of an upload. */
 export type UploadResult = Schema<"UnpackedArchive">;
 
-/** A change in a watched directory. `overflow`: too much has changed at once to tell, so list the directory again. */
+/** A change in a watched directory. `overflow` means that changes were lost: list the directory again. */
 export type FileChange =
   | ({ readonly type: "created" | "changed" | "removed" | "overflow" } & Schema<"PathChange">)
   | ({ readonly type: "renamed" } & Schema<"Renaming">);
 
-/** A form of archive. */
+/** An archive format. */
 export type ArchiveType = "tar" | "tar.gz" | "tar.zst";
 
-/** What can be sent. */
+/** The content of a file to send. */
 export type FileBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
 
 /** The sandbox's files. */
 export interface Files {
-  /** What is in a directory, sorted; of the workspace unless told. */
+  /** Lists a directory, sorted. Default: the workspace. */
   list(path?: string, options?: ListOptions): Promise<readonly FileEntry[]>;
-  /** A file's bytes. */
+  /** Reads a file as bytes. */
   read(path: string, options?: { readonly signal?: AbortSignal }): Promise<Uint8Array>;
-  /** A file's text. */
+  /** Reads a file as text. */
   readText(path: string, options?: { readonly signal?: AbortSignal }): Promise<string>;
-  /** A file as a stream, with its `etag`. */
+  /** Opens a file as a stream, with its `etag`. */
   open(path: string, options?: { readonly signal?: AbortSignal }): Promise<OpenFile>;
-  /** Writes a file, whole or not at all. Parents are made. */
+  /** Writes a file atomically. Missing parent directories are created. */
   write(path: string, content: FileBody, options?: WriteOptions): Promise<WriteResult>;
-  /** Removes a file, an empty directory, or with `recursive` all below it. */
+  /** Deletes a file or an empty directory; with `recursive`, a directory and everything in it. */
   delete(path: string, options?: { readonly recursive?: boolean }): Promise<void>;
-  /** Makes a directory and its parents. */
+  /** Creates a directory and its missing parents. */
   mkdir(path: string): Promise<void>;
-  /** Moves or renames. */
+  /** Moves or renames a file or directory. */
   move(from: string, to: string, options?: { readonly overwrite?: boolean }): Promise<void>;
-  /** What is at a path. */
+  /** Reads the metadata of a path. */
   stat(path: string): Promise<FileStat>;
-  /** Sends many files at once; all of them arrive or none. */
+  /** Uploads many files at once, all or none of them. */
   upload(path: string, files: Iterable<PackedFile>, options?: { readonly signal?: AbortSignal }): Promise<UploadResult>;
-  /** Sends an archive and unpacks it there. */
+  /** Uploads an archive and unpacks it. */
   uploadArchive(
     path: string,
     archive: FileBody,
     type?: ArchiveType,
     options?: { readonly signal?: AbortSignal },
   ): Promise<UploadResult>;
-  /** A directory as an archive. */
+  /** Downloads a directory as an archive. */
   download(path: string, type?: ArchiveType): Promise<ReadableStream<Uint8Array>>;
-  /** What changes in a directory, until the signal ends it. */
+  /** Watches a directory until the signal is aborted. */
   watch(
     path?: string,
     options?: { readonly recursive?: boolean; readonly signal?: AbortSignal },
   ): AsyncGenerator<FileChange, void, void>;
 }
 
-/** A file that is being read. */
+/** An open file. */
 export interface OpenFile {
-  /** Its bytes. */
+  /** Its content. */
   readonly body: ReadableStream<Uint8Array>;
-  /** Names this state of the file. */
+  /** Identifies this version of the file. */
   readonly etag?: string;
   /** Its size in bytes. */
   readonly size?: number;
@@ -105,7 +105,7 @@ const MEDIA_TYPES: Record<ArchiveType, string> = {
 };
 const CHANGES = ["created", "changed", "removed", "renamed", "overflow"];
 
-/** The files of one server. */
+/** Makes the API of a server's files. */
 export function createFiles(http: Http): Files {
   const get = (path: string, signal?: AbortSignal): Promise<Response> =>
     http.request("/v1/fs/file", { query: { path }, signal });
@@ -203,11 +203,11 @@ export function createFiles(http: Http): Files {
   };
 }
 
-/** The path of the next part in a `Link` header. */
+/** The path of the next page in a `Link` header. */
 function nextOf(link: string | null): ServerPath | undefined {
   const target = textOf(/<([^>]+)>\s*;\s*rel="?next"?/i.exec(link ?? "")?.[1]);
   if (target === undefined) return undefined;
-  // Only the path is taken: the server may know itself by another name than the one it is reached by.
+  // Takes only the path: behind a proxy, the server knows itself by another origin.
   const { pathname, search } = new URL(target, "http://server/v1/fs/");
   return (pathname.slice(pathname.indexOf("/v1/fs/")) + search) as ServerPath;
 }

@@ -1,18 +1,18 @@
-/** How the server is. */
+/** The health of the server. */
 
 import type { Http } from "../http.ts";
 import type { Schema } from "./document.ts";
 
 /**
- * The limits in force: each flag of the server under "Limits", by its name. A time ends in `Ms`, a size counts
- * bytes, and `null` is no such limit.
+ * The limits in force: the server's flags of the "Limits" group, by name. Durations end in `Ms`, sizes are in bytes,
+ * and `null` means no limit.
  */
 export type ServerLimits = Schema<"ServerLimits">;
 
-/** How the server is. */
+/** The health of the server. */
 export type Health = Schema<"Health">;
 
-/** AgentRequests the server how it is. */
+/** Reads the health of the server. */
 export function readHealth(http: Http): Promise<Health> {
   return http.json<Health>("/v1/health");
 }

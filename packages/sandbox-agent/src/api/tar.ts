@@ -1,19 +1,19 @@
-/** Tar archives of things in memory: just enough to send a project. Long names are written as pax headers. */
+/** Builds tar archives in memory, just enough to send a project. Long names are written as pax headers. */
 
 /** A file to pack. */
 export interface PackedFile {
-  /** Its path in the archive, with `/`. */
+  /** Its path in the archive, separated by `/`. */
   readonly path: string;
-  /** What is in it. */
+  /** Its content. */
   readonly content: string | Uint8Array;
-  /** Its permissions; 0o644 unless told. */
+  /** Its permissions. Default: 0o644. */
   readonly mode?: number;
 }
 
 const BLOCK = 512;
 const encoder = new TextEncoder();
 
-/** Packs files, one piece at a time. */
+/** Packs files, chunk by chunk. */
 export function* tarOf(files: Iterable<PackedFile>): Generator<Uint8Array> {
   for (const { path, content, mode } of files) {
     const name = path.replace(/^\.?\/+/, "");
@@ -56,7 +56,7 @@ function octal(value: number, width: number): string {
   return `${value.toString(8).padStart(width - 1, "0")}\0`;
 }
 
-/** A pax record begins with its own length, its digits included. */
+/** A pax record starts with its own length, including the digits of that length. */
 function paxRecord(key: string, value: string): Uint8Array {
   const tail = ` ${key}=${value}\n`;
   const bare = encoder.encode(tail).length;

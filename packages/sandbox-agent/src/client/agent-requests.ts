@@ -1,4 +1,4 @@
-/** What the agent waits for: permissions and answers. Each is settled once, by whoever comes first. */
+/** The agent requests that await a reply: permissions and questions. The first reply settles a request. */
 
 import {
   choosePermission,
@@ -24,29 +24,29 @@ import { NotFoundError, SandboxAgentError } from "../errors.ts";
 import type { EventBody } from "../events.ts";
 import { compact, type JsonObject } from "../json.ts";
 
-/** A reply in general terms, or one option of the request. */
+/** A generic reply, or one of the request's own options. */
 export type PermissionDecision = PermissionReply | { readonly optionId: string };
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that replies later, by a call, returns nothing
 type Decided<T> = T | void;
 
-/** What a handler returns: a reply, or nothing. */
+/** The result of a handler: a reply, or nothing. */
 export type Reply<T> = Decided<T> | Promise<Decided<T>>;
 
-/** Hears of permission requests. What it returns, if anything, is the reply. */
+/** Handles permission requests. A result other than `undefined` is the reply. */
 export type PermissionHandler = (request: PermissionRequest) => Reply<PermissionDecision>;
 
-/** Hears of questions. What it returns, if anything, is the answer; `null` rejects it. */
+/** Handles questions. A result other than `undefined` is the answer; `null` rejects the question. */
 export type QuestionHandler = (question: Question) => Reply<Answers | null>;
 
-/** How an ask is told of. */
+/** Reports an event of a session. */
 export type Report = (sessionId: string, body: EventBody) => void;
 
-/** A request of the agent on its way in. */
+/** The context of an agent request. */
 export interface RequestContext {
-  /** Its id on the connection. */
+  /** The request's id on this connection. */
   readonly id: unknown;
-  /** Aborted when it is taken back or answered elsewhere. */
+  /** Aborted when the agent withdraws the request or another client answers it. */
   readonly signal: AbortSignal;
 }
 
@@ -60,28 +60,28 @@ interface Pending {
   settle(answer: JsonObject): void;
 }
 
-/** Open requests of one client. */
+/** The open agent requests of one client. */
 export interface AgentRequests {
-  /** Takes a permission request; resolves with the answer for the agent. */
+  /** Registers a permission request; resolves with the response for the agent. */
   permission(sessionId: string, params: unknown, context: RequestContext): Promise<JsonObject>;
-  /** Takes a question of either kind; resolves with the answer for the agent. */
+  /** Registers a question of either kind; resolves with the response for the agent. */
   question(sessionId: string, params: unknown, context: RequestContext, kind: "question" | "form"): Promise<JsonObject>;
-  /** The stream says that somebody answered this request. */
+  /** Records that another client answered this request. */
   answeredElsewhere(wireId: unknown): void;
   replyPermission(permissionId: string, decision: PermissionDecision): void;
   replyQuestion(questionId: string, answers: Answers): void;
   rejectQuestion(questionId: string): void;
   onPermission(handler: PermissionHandler): () => void;
   onQuestion(handler: QuestionHandler): () => void;
-  /** Answers whatever a session waits for, since its turn is cancelled. */
+  /** Answers all open requests of a session, because its turn is cancelled. */
   cancel(sessionId: string): void;
-  /** Open permission requests. */
+  /** The open permission requests. */
   permissions(): readonly PermissionRequest[];
-  /** Open questions. */
+  /** The open questions. */
   questions(): readonly Question[];
 }
 
-/** Makes an empty list of agentRequests. */
+/** Makes an empty registry. */
 export function createAgentRequests(report: Report): AgentRequests {
   const open = new Map<string, Pending>();
   const elsewhere = new Set<string>();
@@ -120,7 +120,7 @@ export function createAgentRequests(report: Report): AgentRequests {
       offer();
     });
 
-  /** Gives every request to the handlers once there are any. */
+  /** Passes every open request to the handlers, once there are any. */
   const offer = (): void => {
     for (const [id, pending] of [...open]) {
       const { permission, question } = pending;
@@ -147,7 +147,7 @@ export function createAgentRequests(report: Report): AgentRequests {
   ): Promise<void> => {
     try {
       const reply = await handler(request);
-      // Several handlers may answer; the first one counts.
+      // Several handlers may reply; the first reply counts.
       if (reply !== undefined && [...open.values()].includes(pending)) settle(reply as Answer);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);

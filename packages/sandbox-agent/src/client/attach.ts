@@ -1,4 +1,4 @@
-/** Going on with sessions of an agent that has been running all the while. */
+/** Attaches to the sessions of an agent that kept running. */
 
 import { NO_SETTINGS } from "../convert/settings.ts";
 import type { Http } from "../http.ts";
@@ -8,7 +8,7 @@ import { type OpenSessions, startedBody } from "./open-sessions.ts";
 
 const LOOK_EVERY_MS = 250;
 
-/** Makes a stored session one of this connection. */
+/** Adds a stored session to this connection. */
 export function attach(sessions: OpenSessions, record: StoredSession): void {
   const { cursor: _, ...rest } = { eventCount: 0, ...record };
   const { eventCount: __, ...kept } = rest;
@@ -16,8 +16,8 @@ export function attach(sessions: OpenSessions, record: StoredSession): void {
 }
 
 /**
- * Turns that were on when the last client left end without this one being told: the answer is not addressed to it. The
- * server knows when the agent owes nobody an answer any more.
+ * Ends turns that were running when the previous client detached. Their responses are addressed to that client, so this
+ * one polls the server's list until the agent has no pending requests.
  */
 export function watchTurns(http: Http, link: Link): void {
   const open = link.sessions.all().filter((session) => session.record.turnId !== undefined && !session.turn);

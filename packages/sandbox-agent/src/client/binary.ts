@@ -1,17 +1,17 @@
-/** Where the server's program is. Looks and tells; starts nothing. */
+/** Finds the server's binary. Starts nothing. */
 
 import { SandboxAgentError } from "../errors.ts";
 
-/** The name of the server's program. */
+/** The name of the binary. */
 const PROGRAM = "sandbox-agent";
 
-/** The package that carries the program for a platform. */
+/** The npm package that contains the binary for a platform. */
 export function platformPackage(platform: string, arch: string): string {
   return `sandbox-agent-cli-${platform}-${arch}`;
 }
 
 /**
- * The server's program: what was given, else `SANDBOX_AGENT_BIN`, else the package for this platform, else the `PATH`.
+ * The path of the binary: the given one, else `SANDBOX_AGENT_BIN`, else the package for this platform, else the `PATH`.
  *
  * @throws SandboxAgentError when there is none.
  */
@@ -27,7 +27,7 @@ export async function findBinary(given?: string): Promise<string> {
 }
 
 async function inPackage(name: string): Promise<string | undefined> {
-  // Loaded here, so that the rest of the package works in a browser.
+  // Imported here, so that the rest of the package works in a browser.
   const { createRequire } = await import("node:module");
   try {
     return createRequire(import.meta.url).resolve(`${name}/bin/${PROGRAM}`);
@@ -45,10 +45,10 @@ async function onPath(path: string): Promise<string | undefined> {
     const candidate = join(folder, PROGRAM);
     try {
       accessSync(candidate, constants.X_OK);
-      // A script of this name is the launcher of this package or of another version of it, and would look here again.
+      // A script of this name is the launcher of this package or of another version of it, and would search again.
       if (!/\.[cm]?js$/.test(realpathSync(candidate))) return candidate;
     } catch {
-      // Not here.
+      // Not in this directory.
     }
   }
   return undefined;

@@ -1,63 +1,63 @@
-/** What an agent says about itself when it is connected to. */
+/** What an agent reports about itself in its response to `initialize`. */
 
 import { type Extensions, readExtensions } from "../convert/meta.ts";
 import { compact, listOf, objectOf, textOf } from "../json.ts";
 
-/** What an agent can do. */
+/** The capabilities of an agent. */
 export interface Abilities {
-  /** Open a stored session, telling its history. */
+  /** Load a stored session and replay its history. */
   readonly load: boolean;
-  /** Open a stored session without telling its history. */
+  /** Resume a stored session without replaying its history. */
   readonly resume: boolean;
   /** List its sessions. */
   readonly list: boolean;
-  /** Copy a session. */
+  /** Fork a session. */
   readonly fork: boolean;
-  /** End a session. */
+  /** Close a session. */
   readonly close: boolean;
-  /** Take pictures. */
+  /** Accept images. */
   readonly image: boolean;
-  /** Take sound. */
+  /** Accept audio. */
   readonly audio: boolean;
-  /** Take embedded files. */
+  /** Accept embedded files. */
   readonly embedded: boolean;
-  /** Reach tool servers over HTTP. */
+  /** Use MCP servers over HTTP. */
   readonly mcpHttp: boolean;
-  /** Reach tool servers over server-sent events. */
+  /** Use MCP servers over server-sent events. */
   readonly mcpSse: boolean;
 }
 
 /** A way to sign in. */
 export interface AuthMethod {
-  /** Names it. */
+  /** Identifies the method. */
   readonly id: string;
-  /** What to show. */
+  /** The label to show. */
   readonly name: string;
-  /** What it means. */
+  /** The explanation to show. */
   readonly description?: string;
 }
 
-/** An agent that is connected to. */
+/** The connected agent. */
 export interface ConnectionInfo {
-  /** The agent. */
+  /** The agent's id. */
   readonly agent: string;
-  /** Names the connection on the server. */
+  /** The id of the instance on the server. */
   readonly serverId: string;
-  /** What the agent calls itself. */
+  /** The agent's own name. */
   readonly agentName?: string;
-  /** Its version. */
+  /** The agent's version. */
   readonly agentVersion?: string;
-  /** What it can do. */
+  /** The agent's capabilities. */
   readonly abilities: Abilities;
-  /** The ways to sign in to it. */
+  /** The ways to sign in. */
   readonly authMethods: readonly AuthMethod[];
-  /** Extensions of Sandbox Agent that it has. */
+  /** The Sandbox Agent extensions that it supports. */
   readonly extensions: Extensions;
-  /** Whether the agent was running before this client came. */
+  /** True if the agent was running before this client connected. */
   readonly isAttached: boolean;
 }
 
-/** Reads the answer to `initialize`. */
+/** Reads the response to `initialize`. */
 export function readConnection(
   response: unknown,
   known: Pick<ConnectionInfo, "agent" | "serverId" | "isAttached">,
@@ -67,7 +67,7 @@ export function readConnection(
   const session = objectOf(capabilities.sessionCapabilities);
   const prompt = objectOf(capabilities.promptCapabilities);
   const mcp = objectOf(capabilities.mcpCapabilities);
-  // An ability is an object, empty or not; `null` and absence are a no.
+  // A capability is an object, possibly empty; `null` and a missing field mean no.
   const has = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
   const { name, title, version } = objectOf(agentInfo);
   return compact({

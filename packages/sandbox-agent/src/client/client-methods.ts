@@ -1,4 +1,4 @@
-/** What the agent may ask of its client beside permissions and answers: files, and terminals of the caller's making. */
+/** The protocol's client methods besides permissions and questions: files, and terminals that the caller provides. */
 
 import type { Files } from "../api/files.ts";
 import { UnsupportedError } from "../errors.ts";
@@ -6,7 +6,7 @@ import { type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts"
 
 /** A command that the agent wants to run. */
 export interface TerminalCommand {
-  /** The session it came up in. */
+  /** The session that it belongs to. */
   readonly sessionId: string;
   /** The program. */
   readonly command: string;
@@ -14,44 +14,44 @@ export interface TerminalCommand {
   readonly args: readonly string[];
   /** Environment variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where to run it. */
+  /** The working directory. */
   readonly cwd?: string;
-  /** How much of the output is worth keeping. */
+  /** How much of the output to keep. */
   readonly outputByteLimit?: number;
 }
 
-/** How a command ended. */
+/** How a command exited. */
 export interface TerminalExit {
   /** Its exit code. */
   readonly exitCode?: number;
-  /** The signal that ended it. */
+  /** The signal that killed it. */
   readonly signal?: string;
 }
 
 /** Runs commands for the agent. */
 export interface Terminals {
-  /** Starts a command and names the terminal it runs in. */
+  /** Starts a command and returns the id of its terminal. */
   create(command: TerminalCommand): string | Promise<string>;
-  /** What it has printed so far. */
+  /** The output so far. */
   output(terminalId: string): MaybePromise<{ output: string; truncated: boolean; exit?: TerminalExit }>;
-  /** Waits until it has ended. */
+  /** Waits until the command exits. */
   waitForExit(terminalId: string): MaybePromise<TerminalExit>;
-  /** Ends it; the terminal stays. */
+  /** Kills the command; the terminal stays. */
   kill(terminalId: string): MaybePromise<void>;
-  /** Ends it and forgets the terminal. */
+  /** Kills the command and releases the terminal. */
   release(terminalId: string): MaybePromise<void>;
 }
 
-/** A value, now or later. */
+/** A value or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** What the host offers. */
+/** What this client offers to the agent. */
 export interface ClientMethodOptions {
   readonly files: Files | undefined;
   readonly terminals: Terminals | undefined;
 }
 
-/** What the agent is told that it may ask. */
+/** The capabilities that this client reports in `initialize`. */
 export function clientCapabilities({ files, terminals }: ClientMethodOptions): JsonObject {
   return {
     fs: { readTextFile: files !== undefined, writeTextFile: files !== undefined },
@@ -62,9 +62,9 @@ export function clientCapabilities({ files, terminals }: ClientMethodOptions): J
 }
 
 /**
- * Answers a request for a file or a terminal.
+ * Handles a request for a file or a terminal.
  *
- * @throws UnsupportedError when it is none of these, or not offered.
+ * @throws UnsupportedError when the method is another one, or is not offered.
  */
 export async function callClientMethod(
   method: string,
@@ -102,7 +102,7 @@ export async function callClientMethod(
   }
 }
 
-/** A part of a text: from a line on, counted from 1, and so many lines. */
+/** A range of lines: the first line, counted from 1, and the number of lines. */
 export function linesOf(text: string, line = 1, limit?: number): string {
   if (line <= 1 && limit === undefined) return text;
   const lines = text.split(/(?<=\n)/);

@@ -1,6 +1,6 @@
 /**
- * The one place that speaks the protocol: the official SDK's client on `acp-http-client`. Everything above it deals in
- * method names and JSON, and in this package's own errors.
+ * The only module that speaks the protocol, with the official SDK's client on `acp-http-client`. It offers method
+ * names, JSON and this package's own errors to the others.
  */
 
 import {
@@ -28,42 +28,42 @@ import {
 import type { RetryOptions, ServerOptions } from "../http.ts";
 import { compact } from "../json.ts";
 
-/** What is needed to open a connection. */
+/** How to open a connection. */
 export interface ConnectionOptions extends ServerOptions {
   readonly serverId: string;
   readonly agent: string;
-  /** Go on behind this event of an earlier connection. */
+  /** Resume after this event of an earlier connection. */
   readonly cursor?: string | undefined;
   readonly retry?: RetryOptions | undefined;
-  /** The agent agentRequests. Resolves with the answer. */
+  /** Handles an agent request. Resolves with the response. */
   onRequest(method: string, params: unknown, context: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
-  /** The agent tells. Called in order, before any answer that came later is seen. */
+  /** Receives a notification. Called in order, and before any later response is delivered. */
   onNotification(method: string, params: unknown): void;
-  /** What happened beside the messages. */
+  /** Receives what happens besides the messages. */
   onEvent(event: AcpStreamEvent): void;
 }
 
 /** A connection to one agent. */
 export interface Connection {
-  /** AgentRequests the agent. Fails with this package's errors. */
+  /** Sends a request. Rejects with this package's errors. */
   request(method: string, params: object, signal?: AbortSignal): Promise<unknown>;
-  /** Tells the agent. */
+  /** Sends a notification. */
   notify(method: string, params: object): Promise<void>;
-  /** Resolves with the reason when the connection has ended and everything that came was handed on. */
+  /** Resolves with the reason when the connection has ended and every received message was delivered. */
   readonly ended: Promise<SandboxAgentError>;
   /** The reason, once the connection has ended. */
   reason(): SandboxAgentError | undefined;
-  /** Ends the connection because it is known to be of no use any more. */
+  /** Ends the connection with this reason. */
   fail(reason: SandboxAgentError): void;
   /** The cursor of the newest event. */
   cursor(): string | undefined;
-  /** Ends the agent. */
+  /** Shuts the agent down. */
   close(): Promise<void>;
-  /** Leaves the agent running. */
+  /** Closes the connection; the agent keeps running. */
   detach(): Promise<void>;
 }
 
-/** Opens a connection. Nothing is sent before the first request. */
+/** Opens a connection. Sends nothing before the first request. */
 export function openConnection(options: ConnectionOptions): Connection {
   const root = options.baseUrl.replace(/\/+$/, "");
   const url = `${root}/v1/acp/${encodeURIComponent(options.serverId)}?agent=${encodeURIComponent(options.agent)}`;
@@ -110,7 +110,8 @@ export function openConnection(options: ConnectionOptions): Connection {
       return await run();
     } catch (error) {
       const failure = forced ?? errorOf(error);
-      // Whoever hears that the agent or the server is gone finds the connection ended, and can make a new one at once.
+      // A caller that learns that the agent or the server is gone must find the connection ended, so that it can
+      // reconnect immediately.
       if (endsConnection(failure, error) && !(await within(STREAM_END_MS, ended))) {
         fail(failure);
         await ended;
@@ -133,7 +134,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       const timedOut = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
           limit.abort(timeout);
-          // A token that never comes heeds no signal.
+          // A token function that never resolves ignores the signal.
           reject(timeout);
         }, CLOSE_MS);
       });
@@ -144,32 +145,32 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** The stream says that the agent has ended about when a call does. */
+/** The event stream reports an exit at about the same time as a failing call. */
 const STREAM_END_MS = 1_000;
-/** What the agent is told when its request has failed. */
+/** The error response to a failed agent request. */
 function errorResponseOf(error: unknown, method: string): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof UnsupportedError) return RequestError.methodNotFound(method);
   const message = error instanceof Error ? error.message : String(error);
-  // Before they make a file agents look for it, and only this answer tells them that there is none.
+  // Agents look for a file before they create it, and only this error tells them that it does not exist.
   const isMissing = error instanceof HttpError && error.status === 404;
   return isMissing
     ? new RequestError(RESOURCE_NOT_FOUND, `Resource not found: ${message}`)
     : new RequestError(INTERNAL_ERROR, message);
 }
 
-/** The server ends an agent within seconds; a server that does not answer must not keep its client from leaving. */
+/** The server shuts an agent down within seconds. A server that does not respond must not block the client. */
 const CLOSE_MS = 15_000;
-/** Nor does one that is not there, and its agents have ended with it. */
+/** An unreachable server must not block the client either; its agents have exited with it. */
 const UNREACHABLE_MS = 2_000;
 
-/** Whether what one call failed with is the end of the connection, too. */
+/** True if the failure of a call means that the connection has ended. */
 function endsConnection(failure: SandboxAgentError, error: unknown): boolean {
   if (failure instanceof AgentExitedError) return true;
   return failure instanceof ConnectionLostError && transportErrorOf(error)?.reason !== "lost";
 }
 
-/** Whether a promise is settled within a time. */
+/** True if the promise is settled within this time. */
 function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), ms);
@@ -181,8 +182,8 @@ function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Hands notifications on as they are read. The SDK starts their handlers in order but does not wait for them, so an
- * answer could overtake the last words before it; and it drops what its schema does not know.
+ * Delivers notifications as they are read. The SDK starts their handlers in order but does not wait for them, so a
+ * response could overtake the notifications before it; and it drops notifications that its schema does not know.
  */
 function withNotificationTap(stream: Stream, onNotification: ConnectionOptions["onNotification"]): Stream {
   const reader = stream.readable.getReader();
@@ -199,7 +200,7 @@ function withNotificationTap(stream: Stream, onNotification: ConnectionOptions["
       },
       cancel: (reason) => reader.cancel(reason),
     },
-    // Nothing is taken ahead: an error would throw away what is queued here.
+    // A high-water mark of zero: an error would discard messages that are buffered here.
     { highWaterMark: 0 },
   );
   return { readable, writable: stream.writable };
@@ -210,7 +211,7 @@ const RESOURCE_NOT_FOUND = -32002;
 const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
 
-/** Whatever a call failed with, as an error of this package. */
+/** Converts any failure of a call to an error of this package. */
 export function errorOf(error: unknown): SandboxAgentError {
   if (error instanceof SandboxAgentError) return error;
   const transport = transportErrorOf(error);
@@ -233,7 +234,7 @@ function transportError(error: AcpTransportError): SandboxAgentError {
     if (code === "instance_closed" || code === "instance_closing" || code === "server_stopping") {
       return new ConnectionLostError(`${error.detail || code}; resumeSession() connects again`, { cause: error });
     }
-    // Neither a request nor a reader without an agent's name finds an id that the server has forgotten.
+    // The server answers so if it has no such instance and the request does not name an agent.
     if (code === "agent_required" || (status === 404 && code !== "unknown_agent")) {
       const message = "the server no longer knows this connection; it was probably restarted";
       return new ConnectionLostError(`${message}. resumeSession() connects again`, { cause: error });
@@ -245,7 +246,7 @@ function transportError(error: AcpTransportError): SandboxAgentError {
   return new ConnectionLostError(error.message, { cause: error });
 }
 
-/** How a process ended, in this package's words. */
+/** Converts how a process exited. */
 export function exitOf({ code, signal, error, stderrTail }: AcpExit): AgentExit {
   return compact({ exitCode: code, signal, reason: error, stderrTail });
 }

@@ -1,6 +1,6 @@
 /**
- * The life of a client: at most one connection, made by `connect`, ended by `disconnect`, lost when the agent or the
- * server goes. Calls ask `ready()` for the connection and fail there when there is none.
+ * The connection state of a client: at most one connection, made by `connect`, ended by `disconnect`, lost when the
+ * agent or the server exits. Calls get the connection from `ready()`, which rejects if there is none.
  */
 
 import { sharedToken } from "acp-http-client/internal";
@@ -28,10 +28,10 @@ import { createOpenSessions } from "./open-sessions.ts";
 import type { ConnectOptions, SandboxAgentClientOptions } from "./options.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 
-/** How a client stands. */
+/** The connection state of a client. */
 export type ConnectionStatus = "disconnected" | "connecting" | "connected";
 
-/** What the calls of a client share. */
+/** The state that all calls of a client share. */
 export interface Core {
   readonly options: SandboxAgentClientOptions;
   readonly http: Http;
@@ -40,17 +40,17 @@ export interface Core {
   readonly recorder: Recorder;
   readonly agentRequests: AgentRequests;
   status(): ConnectionStatus;
-  /** The connection, without waiting for one. */
+  /** The connection, if there is one now. */
   link(): Link | undefined;
   /** The connection; waits for one that is being made. */
   ready(): Promise<Link>;
   connect(options?: ConnectOptions): Promise<ConnectionInfo>;
-  /** Connects again if the connection was lost; fails when it was never there or was given up. */
+  /** Reconnects if the connection was lost; rejects if there was none or it was disconnected. */
   recover(): Promise<Link>;
   disconnect(): Promise<void>;
-  /** Ends the connection and leaves the agent running. */
+  /** Closes the connection and leaves the agent running. */
   detach(): Promise<void>;
-  /** The server is known to be gone: whatever waits for it fails at once. */
+  /** Fails everything that waits for the server, because the server has exited. */
   serverGone(reason: SandboxAgentError): void;
 }
 
@@ -59,25 +59,25 @@ type State =
   | Attempt
   | { readonly kind: "connected"; readonly link: Link };
 
-/** A connection that is being made. */
+/** A connection attempt. */
 interface Attempt {
   readonly kind: "connecting";
   readonly promise: Promise<Link>;
-  /** Aborted when the caller has left. */
+  /** Aborted when the caller disconnects. */
   readonly abort: AbortController;
-  /** There as soon as something has to be closed. */
+  /** Set as soon as there is a connection to close. */
   connection?: Connection;
 }
 
-/** Where to connect target. */
+/** What to connect to. */
 interface Target extends Required<ConnectOptions> {
-  /** Whether the id was made up here, so that nobody else can have it. */
+  /** True if the id was generated here, so that no other client uses it. */
   readonly isPrivate: boolean;
 }
 
-/** Makes the core of a client. Nothing is connected yet. */
+/** Makes the core of a client. Does not connect. */
 export function createCore(options: SandboxAgentClientOptions): Core {
-  // The calls over HTTP and the connection to the agent share one token.
+  // HTTP calls and the connection to the agent share one token.
   const { token } = options;
   const server: ServerOptions = { ...options, ...(token !== undefined && { token: sharedToken(token) }) };
   const http = createHttp(server);
@@ -87,7 +87,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   let state: State = { kind: "idle" };
   const current = (): State => state;
   let last: Target | undefined;
-  /** The end of the connection before, while it is still going on. */
+  /** The disconnect in progress. */
   let disconnecting: Promise<unknown> = Promise.resolve();
   let sessions: Link["sessions"] | undefined;
 
@@ -138,7 +138,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       retry: options.retry,
       async cursorFor(process) {
         const stored = await storedSessions(target.serverId, process);
-        // Known before the first event is read, so that none is taken for another client's session.
+        // Added before the first event is read, so that none is taken for the session of another client.
         for (const record of stored) attach(own, record);
         return stored.map(({ cursor }) => cursor).find((cursor) => cursor !== undefined);
       },
@@ -157,7 +157,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   const connectTo = async (target: Target, attempt: Attempt, lost: SandboxAgentError | undefined): Promise<Link> => {
     const { abort } = attempt;
     try {
-      // Under the same id: what ends the old agent must not meet the new one.
+      // The DELETE of the old instance must not hit the new one under the same id.
       await disconnecting;
       const link = await open(target, attempt);
       const endReason = link.connection.reason();
@@ -168,7 +168,8 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     } catch (error) {
       const { connection } = attempt;
       if (current() === attempt) state = { kind: "idle", failed: error, ...(lost && { lost }) };
-      // An agent that said no is of no use to anybody; anything else may belong to others. Who has left has closed it.
+      // An agent that rejected this client is of no use to others. In any other case the instance may belong to others,
+      // too. A caller that has disconnected has closed it already.
       const isOurs = error instanceof AgentError || (target.isPrivate && !(error instanceof ConnectionLostError));
       await connection?.[isOurs && !abort.signal.aborted ? "close" : "detach"]().catch(() => {});
       throw error;
@@ -191,7 +192,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     });
     const connecting = Promise.resolve().then(() => connectTo(target, attempt, lost));
     const attempt: Attempt = { kind: "connecting", abort, promise: Promise.race([connecting, abandoned]) };
-    // Whoever waits for the connection hears of its failure; if nobody does, nothing is lost.
+    // The rejection reaches the callers of `ready()`. Without any, it must not be reported as unhandled.
     attempt.promise.catch(() => {});
     state = attempt;
     return attempt.promise;
@@ -202,7 +203,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       if (before.kind === "connecting") await abandon(before, how);
       else if (before.kind === "connected") await disconnectFrom(before.link, how);
       else if (how === "close" && before.lost instanceof AgentExitedError && last) {
-        // The server remembers an agent that has ended until it is told not target.
+        // The server lists an exited instance until it is deleted.
         await http.request(`/v1/acp/${encodeURIComponent(last.serverId)}`, { method: "DELETE" }).catch(() => {});
       }
     } finally {
@@ -212,7 +213,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   const leave = async (how: "close" | "detach"): Promise<void> => {
     const before = state;
     state = { kind: "idle" };
-    // Whoever leaves twice waits for the first time, too.
+    // A second disconnect waits for the first one, too.
     const done = Promise.all([finish(before, how), disconnecting]);
     disconnecting = done.catch(() => {});
     await done;
@@ -250,14 +251,14 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   };
 }
 
-/** Ends a connection that is still being made. */
+/** Aborts a connection attempt. */
 async function abandon({ abort, connection }: Attempt, how: "close" | "detach"): Promise<void> {
   abort.abort(new NotConnectedError("disconnected before the connection was made"));
   // Without a connection nothing was started, and nothing will be.
   await connection?.[how]();
 }
 
-/** Ends a connection. The agent is left running where it has sessions that the caller has detached from. */
+/** Closes a connection. The agent keeps running if a session was detached. */
 async function disconnectFrom(link: Link, how: "close" | "detach"): Promise<void> {
   const keepsRunning = how === "close" && link.sessions.all().some((session) => session.isDetached);
   const ending = keepsRunning ? "detach" : how;
@@ -273,7 +274,7 @@ function notConnected(failed: unknown): NotConnectedError {
   return new NotConnectedError(`not connected: the last try failed (${why}); call connect() again`, { cause: failed });
 }
 
-/** The agent goes, and its sessions with it. */
+/** Ends all sessions, because the agent is shut down. */
 function endSessions({ sessions }: Link): void {
   for (const session of sessions.all()) {
     if (session.turn) sessions.endTurn(session, "cancelled", { synthetic: true, source: "client" });
@@ -284,13 +285,13 @@ function endSessions({ sessions }: Link): void {
   }
 }
 
-/** Where a later client goes on. */
+/** Saves the cursor from which a later client resumes. */
 function saveCursors({ sessions, connection }: Link): void {
   const cursor = connection.cursor();
   for (const session of sessions.all()) sessions.update(session, cursor === undefined ? {} : { cursor });
 }
 
-/** The record of a session that somebody else has opened. */
+/** The record of a session that another client has opened. */
 async function adopted(
   store: SessionStore,
   target: Required<ConnectOptions>,

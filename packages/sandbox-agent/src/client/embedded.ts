@@ -1,4 +1,4 @@
-/** A server of the client's own: found, started on a free port with a random token, and stopped with the client. */
+/** The client's own server: found, started on a free port with a random token, and shut down with the client. */
 
 import type { ChildProcess } from "node:child_process";
 import { SandboxAgentError } from "../errors.ts";
@@ -6,24 +6,24 @@ import { findBinary } from "./binary.ts";
 import { randomId } from "./ids.ts";
 import type { SandboxAgentClientOptions } from "./options.ts";
 
-/** Settings of `SandboxAgentClient.start()`. */
+/** Options of `SandboxAgentClient.start()`. */
 export interface EmbeddedOptions extends Omit<SandboxAgentClientOptions, "baseUrl" | "token"> {
-  /** The agent to talk to. */
+  /** The agent to connect to. */
   readonly agent: string;
   /**
-   * The server's program. Without it: `SANDBOX_AGENT_BIN`, then the package that carries it for this platform, then
-   * `sandbox-agent` on the `PATH`.
+   * The server's binary. Default: `SANDBOX_AGENT_BIN`, then the npm package for this platform, then `sandbox-agent` on
+   * the `PATH`.
    */
   readonly binary?: string;
-  /** More arguments for the server. */
+  /** Additional arguments for the server. */
   readonly args?: readonly string[];
-  /** More environment variables for the server, and so for the agent. */
+  /** Additional environment variables for the server, and so for the agent. */
   readonly serverEnv?: Readonly<Record<string, string>>;
-  /** The directory that relative paths start at. This process' own unless told. */
+  /** The server's working directory, which relative paths start from. Default: that of this process. */
   readonly workspace?: string;
-  /** Hears what the server logs. */
+  /** Receives the server's log. */
   readonly onLog?: (text: string) => void;
-  /** How long it may take to start. 30 s unless told. */
+  /** How long the server may take to start. Default: 30 s. */
   readonly startTimeoutMs?: number;
 }
 
@@ -31,32 +31,32 @@ export interface EmbeddedOptions extends Omit<SandboxAgentClientOptions, "baseUr
 export interface EmbeddedServer {
   readonly baseUrl: string;
   readonly token: string;
-  /** Resolves when it has ended, with how. */
+  /** Resolves when the server has exited, with its exit code or signal. */
   readonly ended: Promise<string>;
-  /** Resolves when it has ended. */
+  /** Shuts the server down; resolves when it has exited. */
   stop(): Promise<void>;
 }
 
-/** The server gives its agents this long to end; behind it there is no more waiting. */
+/** The server gives its agents this long to exit. After that it is killed. */
 const STOP_MS = 12_000;
 const LOG_KEPT = 4096;
 
-/** Starts a server and waits until it is ready. */
+/** Starts a server and waits until it listens. */
 export async function startServer(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  // Loaded here, so that the rest of the package works in a browser.
+  // Imported here, so that the rest of the package works in a browser.
   const { spawn } = await import("node:child_process");
   const binary = await findBinary(options.binary);
   const token = randomId("token");
-  // Its input is open as long as this process lives, and ends with it: by an exit, a signal, a crash or a kill alike.
+  // The server's stdin stays open while this process lives. The kernel closes it however this process ends.
   const child = spawn(binary, ["server", "--port", "0", "--stop-with-stdin", ...(options.args ?? [])], {
     cwd: options.workspace ?? process.cwd(),
-    // In the environment and not in the arguments, which everybody on the machine can read.
+    // In the environment and not in the arguments, which every user of the machine can read.
     env: { ...process.env, SANDBOX_AGENT_HOST: "127.0.0.1", ...options.serverEnv, SANDBOX_AGENT_TOKEN: token },
     stdio: "pipe",
-    // What a terminal sends when Ctrl-C is pressed is for this process to decide about.
+    // Ctrl-C in a terminal signals the whole process group; this process decides what it means.
     detached: true,
   });
-  // A server that has ended does not read.
+  // Writing to a server that has exited fails.
   child.stdin.on("error", () => {});
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
@@ -70,7 +70,7 @@ export async function startServer(options: EmbeddedOptions): Promise<EmbeddedSer
   };
   try {
     const baseUrl = await listening(child, binary, options);
-    // The server does not keep this process from ending.
+    // The server does not keep this process alive.
     child.unref();
     for (const pipe of child.stdio) (pipe as { unref?: () => void } | null)?.unref?.();
     return { baseUrl, token, ended, stop };
@@ -96,7 +96,7 @@ function listening(child: ChildProcess, binary: string, options: EmbeddedOptions
       clearTimeout(timer);
       fail(`it ended with ${signal ?? `code ${code}`}`);
     });
-    // Both are read to the end: a full pipe would stop the server.
+    // Both pipes are read to the end: a full pipe would block the server.
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       log = (log + text).slice(-LOG_KEPT);
       options.onLog?.(text);

@@ -7,7 +7,7 @@ export function randomId(prefix: string): string {
   return `${prefix}-${randomHex(12)}`;
 }
 
-/** The time, RFC 3339. */
+/** The current time, RFC 3339. */
 export function now(): string {
   return new Date().toISOString();
 }

@@ -1,4 +1,4 @@
-/** What comes from the agent and its connection beside notifications: what it agentRequests, and what happens to it. */
+/** What arrives from the connection besides notifications: agent requests, and events of the stream. */
 
 import type { AcpStreamEvent } from "acp-http-client";
 import { processEnded, unparsedLine } from "../convert/events.ts";
@@ -12,13 +12,13 @@ import type { OpenSessions } from "./open-sessions.ts";
 const PERMISSION = "session/request_permission";
 const FORM = "elicitation/create";
 
-/** Who hears. */
+/** Where it is delivered to. */
 export interface Receivers {
   readonly sessions: OpenSessions;
   readonly agentRequests: AgentRequests;
 }
 
-/** Answers a request of the agent. */
+/** Handles an agent request. */
 export async function onAgentRequest(
   { sessions, agentRequests, host }: Receivers & { readonly host: ClientMethodOptions },
   method: string,
@@ -27,7 +27,7 @@ export async function onAgentRequest(
 ): Promise<unknown> {
   if (![PERMISSION, REQUEST_QUESTION, FORM].includes(method)) return callClientMethod(method, params, host);
   const agentSessionId = textOf(objectOf(params).sessionId);
-  // A form may belong to a request and to no session; it is then context in the session that is busy.
+  // An elicitation may refer to a request instead of a session; it is then shown in the session with a running turn.
   const busy = sessions.all().find((session) => session.turn) ?? sessions.all().at(-1);
   const session = agentSessionId === undefined ? busy : await sessions.whenOpen(agentSessionId);
   const sessionId = session?.record.id ?? agentSessionId ?? "";
@@ -35,7 +35,7 @@ export async function onAgentRequest(
   return agentRequests.question(sessionId, params, context, method === REQUEST_QUESTION ? "question" : "form");
 }
 
-/** Takes what happened beside the messages, and tells the sessions that it concerns: all of them. */
+/** Reports an event of the stream to the sessions. It concerns all of them. */
 export function onStreamEvent({ sessions, agentRequests }: Receivers, event: AcpStreamEvent): void {
   if (event.type === "answered") {
     agentRequests.answeredElsewhere(event.id);

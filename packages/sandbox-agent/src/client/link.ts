@@ -1,4 +1,4 @@
-/** One connection to one agent, from the first request to its end. Knows nothing of what calls do with it. */
+/** Connects to an agent: finds its instance, opens the connection, and initializes it. */
 
 import type { AcpStreamEvent } from "acp-http-client";
 import type { Schema } from "../api/document.ts";
@@ -10,16 +10,16 @@ import { type ConnectionInfo, readConnection } from "./capabilities.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { OpenSessions } from "./open-sessions.ts";
 
-/** A connection. */
+/** An initialized connection with its sessions. */
 export interface Link {
   readonly connection: Connection;
   readonly info: ConnectionInfo;
   readonly sessions: OpenSessions;
-  /** Which process it is connected to; tells a running agent from a restarted one. */
+  /** Identifies the agent's process; differs after a restart. */
   readonly process: string | undefined;
 }
 
-/** What is needed to make a connection. */
+/** How to connect. */
 export interface LinkOptions extends ServerOptions {
   readonly agent: string;
   readonly serverId: string;
@@ -27,18 +27,18 @@ export interface LinkOptions extends ServerOptions {
   readonly retry: RetryOptions | undefined;
   readonly http: Http;
   readonly sessions: OpenSessions;
-  /** Aborted when nobody wants the connection any more. */
+  /** Aborted when the connection is no longer wanted. */
   readonly signal: AbortSignal;
-  /** Where to go on listening, if the agent is still this process. */
+  /** The cursor to resume from, if the agent is still this process. */
   cursorFor(process: string): Promise<string | undefined>;
   onRequest(method: string, params: unknown, context: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
   onEvent(event: AcpStreamEvent): void;
-  /** Told as soon as there is something to close. */
+  /** Called as soon as there is a connection to close. */
   onConnection(connection: Connection): void;
   onEnd(connection: Connection, reason: SandboxAgentError): void;
 }
 
-/** The version of the protocol that agents are context to speak. */
+/** The protocol version that this client requests. */
 const PROTOCOL_VERSION = 1;
 const CLIENT_VERSION = "0.1.0";
 
@@ -48,7 +48,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   const before = await instanceOf(http, serverId, signal);
   const running = before?.isRunning ? before.process : undefined;
   const cursor = running === undefined ? undefined : await options.cursorFor(running);
-  // Behind this line there is something to close.
+  // From here on there is something to close.
   signal.throwIfAborted();
   const connection = openConnection({
     ...options,
@@ -64,12 +64,12 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     _meta: { [META_NAMESPACE]: { agent } },
   });
   const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
-  // The connection is good without it; a later client then takes the agent for another one.
+  // If this lookup fails the connection is still good; a later client then takes the agent for a restarted one.
   const look = async () => (await instanceOf(http, serverId, signal).catch(() => undefined))?.process;
   return { connection, info, sessions, process: running ?? (await look()) };
 }
 
-/** What the server's list says about a connection. */
+/** The state of an instance in the server's list. */
 export interface Instance {
   readonly isRunning: boolean;
   readonly process: string;
@@ -77,7 +77,7 @@ export interface Instance {
   readonly lastEvent: number;
 }
 
-/** Looks a connection up. */
+/** Looks up an instance. */
 export async function instanceOf(http: Http, serverId: string, signal?: AbortSignal): Promise<Instance | undefined> {
   const { servers } = await http.json<Schema<"InstanceList">>("/v1/acp", { signal });
   const found = servers.find((server) => server.serverId === serverId);

@@ -1,4 +1,4 @@
-/** The index of sessions: what the client keeps, merged with what the agent knows. */
+/** The session index: the client's stored sessions, merged with those that the agent lists. */
 
 import { readMetadata } from "../convert/meta.ts";
 import { NotFoundError, SandboxAgentError } from "../errors.ts";
@@ -8,26 +8,26 @@ import type { StoredEvent, StoredSession } from "../store/types.ts";
 import type { Core } from "./core.ts";
 import type { Link } from "./link.ts";
 
-/** Which part of a session's history to read. */
+/** A range of a session's history. */
 export interface HistoryRange {
-  /** Only what is behind this place. */
+  /** Only events after this sequence number. */
   readonly after?: number;
-  /** At most this many events; 1,000 unless listed. */
+  /** At most this many events. Default: 1,000. */
   readonly limit?: number;
 }
 
-/** A part of a session's history. */
+/** A range of a session's history. */
 export interface History {
   /** The events, oldest first. */
   readonly events: readonly StoredEvent[];
-  /** The place to ask behind next time; the same as before when nothing is new. */
+  /** The sequence number to pass as `after` next time; unchanged if there are no new events. */
   readonly next: number;
 }
 
-/** An agent that never ends its list must not keep the caller for ever. */
+/** Stops at an agent whose list never ends. */
 const MAX_PAGES = 1000;
 
-/** All sessions: the stored ones, and those that only the agent knows. */
+/** Lists all sessions: the stored ones, and those that only the agent knows. */
 export async function listSessions(core: Core, link: Link | undefined): Promise<readonly SessionInfo[]> {
   await core.recorder.flush();
   const stored: SessionInfo[] = [];
@@ -45,7 +45,7 @@ export async function listSessions(core: Core, link: Link | undefined): Promise<
     if (!listed) return session;
     fromAgent.delete(session.agentSessionId);
     const title = session.title ?? textOf(listed.title);
-    // Of a session that another client has opened, only the agent knows the directory.
+    // Only the agent knows the directory of a session that another client has opened.
     const directory = session.directory || (textOf(listed.cwd) ?? "");
     const knownTo = ["client" as const, "agent" as const];
     return { ...session, directory, ...(title !== undefined && { title }), knownTo };
@@ -88,7 +88,7 @@ function foreignSession(agent: string, listed: JsonObject): SessionInfo {
   });
 }
 
-/** A part of a session's history, from the store. */
+/** Reads a range of a session's history from the store. */
 export async function history(
   core: Core,
   sessionId: string,
@@ -100,7 +100,7 @@ export async function history(
   return { events, next: events.at(-1)?.sequence ?? after };
 }
 
-/** Changes what is kept with a session; `null` forgets a key. Title, model and mode also change the index itself. */
+/** Changes the metadata of a session; `null` deletes a key. Title, model and mode also change the index itself. */
 export async function setMetadata(
   core: Core,
   link: Link | undefined,

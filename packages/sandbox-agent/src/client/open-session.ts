@@ -1,4 +1,4 @@
-/** Opening sessions: new ones, stored ones, copies, and those that the agent has to be reminded of. */
+/** Opens sessions: new, loaded, resumed, forked, or replayed to an agent that no longer has them. */
 
 import { createMcpConfig, type StoredMcpServer } from "../api/config.ts";
 import type { McpOptions, McpServerConfig, McpServers } from "../convert/mcp.ts";
@@ -67,7 +67,7 @@ async function createSession(core: Core, link: Link, request: NewSessionRequest)
   }
 }
 
-/** Tool servers as the server keeps them; `null` in one means the same as nothing. */
+/** Converts stored MCP servers: `null` means the same as a missing field. */
 function usable(stored: Readonly<Record<string, StoredMcpServer>>): McpServers {
   const present = (server: StoredMcpServer): McpServerConfig =>
     Object.fromEntries(Object.entries(server).filter(([, value]) => value !== null)) as unknown as McpServerConfig;
@@ -88,7 +88,7 @@ async function addSession(core: Core, link: Link, answer: unknown, given: NewRec
   const agentSessionId = textOf(objectOf(answer).sessionId);
   if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
   const settings = readSettings(answer);
-  // Some agents count their sessions from one; the index holds those of many agents.
+  // Some agents number their sessions from one, and the index holds the sessions of many agents.
   const isTaken = given.id === undefined && (await storedSession(core, agentSessionId)) !== undefined;
   const { how, metadata, ...rest } = given;
   const record: StoredSession = {
@@ -109,7 +109,7 @@ async function addSession(core: Core, link: Link, answer: unknown, given: NewRec
   return link.sessions.add(record, settings, startedBody(record, how));
 }
 
-/** Sets what was context for. What the agent refuses stays a hint in the session's metadata. */
+/** Applies the requested settings. Those that the agent refuses stay in the session's metadata as hints. */
 async function applySettings(link: Link, session: OpenSession, request: NewSessionRequest): Promise<string[]> {
   const warnings: string[] = [];
   const attempt = async (what: string, run: () => Promise<void>): Promise<void> => {
@@ -133,7 +133,7 @@ async function applySettings(link: Link, session: OpenSession, request: NewSessi
   return warnings;
 }
 
-/** Opens a session that the agent has, and hears its history again as events. */
+/** Loads a session that the agent has stored; its history is replayed as events. */
 export async function loadSession(core: Core, link: Link, id: string, options: LoadSessionOptions): Promise<Session> {
   if (!link.info.abilities.load) throw new UnsupportedError("loading sessions");
   const active = link.sessions.find(id);
@@ -141,7 +141,7 @@ export async function loadSession(core: Core, link: Link, id: string, options: L
   const known = await storedSession(core, active?.record.id ?? id);
   const record = await recordFor(core, link, id, known, options);
   const session = link.sessions.add(record, NO_SETTINGS, undefined);
-  // The index has the history already; hearing it again would double it.
+  // The index has the history already; recording it again would duplicate it.
   session.isReplaying = (known?.eventCount ?? 0) > 0;
   try {
     const answer = await link.connection.request("session/load", reopenParams(core, link, record));
@@ -152,7 +152,7 @@ export async function loadSession(core: Core, link: Link, id: string, options: L
   }
 }
 
-/** Opens a session that was interrupted, as well as the agent can. */
+/** Restores an interrupted session, in the best way that the agent offers. */
 export async function resumeSession(core: Core, link: Link, id: string, options: LoadSessionOptions): Promise<Session> {
   const active = link.sessions.find(id);
   if (active) {
@@ -182,7 +182,7 @@ export async function resumeSession(core: Core, link: Link, id: string, options:
   }
 }
 
-/** An agent that does not have the session may be told about it; one that wants a login may not be bypassed. */
+/** Falls back to a replay if the agent does not have the session, but not if it requires a login. */
 function unlessRefused(error: unknown): undefined {
   const isRefusal = error instanceof AgentError || error instanceof UnsupportedError;
   if (!isRefusal || error instanceof AuthenticationRequiredError) throw error;
@@ -204,7 +204,7 @@ async function replayed(core: Core, link: Link, session: OpenSession, eventCount
     if (text !== undefined) session.replay = text;
     const { mode, model, metadata } = session.record;
     opened(link, session, answer, "replayed", eventCount);
-    // A new session of the agent begins with the agent's own settings.
+    // The agent's new session starts with the agent's default settings.
     const kept = compact({ mode, model, permissionMode: textOf(metadata.permissionMode) });
     const warnings = await applySettings(link, session, kept);
     return openSession(session.record, session.settings, { openedBy: "replayed", warnings, eventCount });
@@ -213,7 +213,7 @@ async function replayed(core: Core, link: Link, session: OpenSession, eventCount
   }
 }
 
-/** Copies a session. */
+/** Forks a session. */
 export async function forkSession(
   core: Core,
   link: Link,
@@ -251,7 +251,7 @@ function opened(
   return openSession(session.record, session.settings, { openedBy: how, warnings: [], eventCount });
 }
 
-/** A stored session, also by the agent's id where it is the same. */
+/** A stored session, by the caller's id or by the agent's id if they are the same. */
 async function storedSession(core: Core, id: string) {
   await core.recorder.flush();
   return core.store.getSession(id);
@@ -299,7 +299,7 @@ function mcpOptions(core: Core, link: Link): McpOptions {
   return { env: core.options.env ?? environment ?? {}, abilities: { http: mcpHttp, sse: mcpSse } };
 }
 
-/** The server's own directory, for sessions that name none. */
+/** The server's workspace, for sessions without a directory. */
 async function workspace(core: Core): Promise<string> {
   const { path } = await core.files.stat(".");
   return path;

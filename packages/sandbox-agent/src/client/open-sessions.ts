@@ -1,4 +1,4 @@
-/** Sessions that are open on one connection: what the agent says about them becomes events and settings. */
+/** The sessions that are open on one connection. Converts the agent's notifications to events and settings. */
 
 import { plainText } from "../convert/content.ts";
 import {
@@ -18,10 +18,10 @@ import type { StoredSession } from "../store/types.ts";
 import { now, randomId } from "./ids.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** A turn that is on. */
+/** A running turn. */
 export interface Turn {
   readonly id: string;
-  /** What was completed in it. */
+  /** The items that were completed in it. */
   readonly items: Item[];
 }
 
@@ -31,53 +31,56 @@ export interface OpenSession {
   settings: SessionSettings;
   items: ItemsState;
   turn?: Turn;
-  /** Told to the agent in front of the next prompt, since it has forgotten. */
+  /** Sent to the agent before the next prompt, because the agent no longer has the conversation. */
   replay?: string;
-  /** While true, the agent repeats what is known already. */
+  /** True while the agent replays events that are already recorded. */
   isReplaying: boolean;
-  /** The caller has left; events are still kept. */
+  /** True once the caller has detached; events are still stored. */
   isDetached: boolean;
-  /** Called when the caller leaves. */
+  /** Called when the caller detaches. */
   readonly onDetach: Set<() => void>;
 }
 
-/** Where an event comes from. */
+/** The origin of an event. */
 type Origin = { readonly source?: EventBase["source"]; readonly synthetic?: boolean; readonly message?: unknown };
 
 /** The open sessions of one connection. */
 export interface OpenSessions {
-  /** Opens a session: from here on it is known. Tells that it is, then what came too buffered. */
+  /** Adds a session. Emits its first event, then the notifications that arrived before it was added. */
   add(record: StoredSession, settings: SessionSettings, opened: EventBody | undefined): OpenSession;
-  /** Forgets a session; what the agent still says of it is not heard. */
+  /** Removes a session; later notifications for it are dropped. */
   remove(session: OpenSession): void;
-  /** Until the returned function is called, sessions that are not known may be the one that is being opened. */
+  /** Until the returned function is called, an unknown session may be the one that is being opened. */
   opening(): () => void;
-  /** The session with this id of the agent's, once it is known. */
+  /** Resolves with the session that has this agent session id, once it is added. */
   whenOpen(agentSessionId: string): Promise<OpenSession>;
-  /** By the caller's id, else by the agent's. */
+  /** Finds a session by the caller's id, else by the agent's. */
   find(id: string): OpenSession | undefined;
   all(): readonly OpenSession[];
-  /** Names that callers have given to sessions that are being opened. */
+  /** The ids that callers have chosen for sessions that are being opened. */
   readonly reserved: Set<string>;
-  /** Takes a notification of the agent. */
+  /** Dispatches a notification of the agent. */
   onNotification(method: string, params: unknown): void;
   emit(session: OpenSession, body: EventBody, origin?: Origin): void;
-  /** Tells something to whoever listens, about the caller's id of a session. */
+  /** Emits an event for the session with this id. */
   report(sessionId: string, body: EventBody): void;
   update(session: OpenSession, changes: Partial<StoredSession>): void;
-  /** Completes what is open: nothing more will come of it. */
+  /** Completes the open items: no more updates will arrive for them. */
   completeItems(session: OpenSession): void;
   startTurn(session: OpenSession, turn: Turn): void;
   endTurn(session: OpenSession, stopReason: StopReason, origin?: Origin): Turn | undefined;
 }
 
-/** Messages for sessions that are not known yet; agents may speak before they have answered. As many as a server keeps. */
+/**
+ * The most notifications to buffer for unknown sessions: an agent may send some before it answers `session/new`. As
+ * many as the server holds.
+ */
 const MAX_BUFFERED = 65_536;
 
 /**
- * Makes an empty list.
+ * Makes an empty registry.
  *
- * @param adopt - Makes a record for a session that somebody else has opened on the same agent.
+ * @param adopt - Makes the record of a session that another client has opened on the same agent.
  */
 export function createOpenSessions(
   recorder: Recorder,
@@ -87,13 +90,13 @@ export function createOpenSessions(
   const byAgentId = new Map<string, OpenSession>();
   const removed = new Set<string>();
   const adopting = new Set<string>();
-  /** Sessions of which more came buffered than is kept. */
+  /** The sessions whose notifications exceeded the buffer. */
   const overflowed = new Set<string>();
   let buffered: { sessionId: string; method: string; params: unknown }[] = [];
   let openings = 0;
   let waiters: { id: string; resolve: (session: OpenSession) => void }[] = [];
 
-  /** Sessions that nobody here opens belong to another client of the agent; they are worth hearing, too. */
+  /** Adopts unknown sessions that are not being opened here: another client of the agent has opened them. */
   const adoptUnknown = (): void => {
     if (openings > 0) return;
     const ids = new Set([...buffered.map(({ sessionId }) => sessionId), ...waiters.map(({ id }) => id)]);
@@ -104,7 +107,7 @@ export function createOpenSessions(
         .then((record) => {
           if (!byAgentId.has(id)) add(record, NO_SETTINGS, startedBody(record, "attached"));
         })
-        // A store that fails now may work when the next message comes.
+        // If the store fails now, the next notification triggers another attempt.
         .catch(() => {})
         .finally(() => adopting.delete(id));
     }
@@ -138,7 +141,7 @@ export function createOpenSessions(
       if (body.options) session.settings = withOptions(session.settings, body.options);
       if (body.mode !== undefined) session.settings = withMode(session.settings, body.mode);
       const { model, mode } = session.settings;
-      // A name that the caller gave is not changed by the agent's own idea.
+      // A title that the caller has set is not replaced by the agent's.
       const title = session.record.metadata.title === undefined ? body.title : undefined;
       const changed = compact({ title, model, mode });
       const isNew = Object.entries(changed).some(([key, value]) => session.record[key as "title"] !== value);
@@ -222,7 +225,7 @@ export function createOpenSessions(
     onNotification(method, params) {
       const sessionId = textOf(objectOf(params).sessionId);
       if (sessionId === undefined) {
-        // What belongs to no session is told to every one: an agent that cannot be understood concerns them all.
+        // A notification without a session concerns all of them.
         for (const session of byId.values()) dispatch(session, method, params);
         return;
       }
@@ -239,7 +242,7 @@ export function createOpenSessions(
       if (session) emit(session, body, body.type.endsWith(".requested") ? {} : { source: "client", synthetic: true });
     },
     startTurn(session, turn) {
-      // Left open by a turn of another client, whose end is not told here.
+      // Another client's turn may have left items open; its end is not reported to this client.
       completeItems(session);
       session.turn = turn;
       session.items = startTurn(session.items, turn.id);
@@ -267,7 +270,7 @@ export function startedBody(
   return { type: "session.started", agent: record.agent, how };
 }
 
-/** What the agent said in a turn. */
+/** The text of the agent's messages in a turn. */
 export function textOfTurn(turn: Turn): string {
   const messages = turn.items.filter(({ kind, role }) => kind === "message" && role === "assistant");
   return messages.map(({ content }) => plainText(content)).join("\n\n");

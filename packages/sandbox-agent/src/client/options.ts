@@ -1,4 +1,4 @@
-/** What a caller says when making and connecting a client. */
+/** The options of a client and of its calls. */
 
 import type { Attachment } from "../convert/content.ts";
 import type { McpServers } from "../convert/mcp.ts";
@@ -7,70 +7,70 @@ import type { RetryOptions, ServerOptions } from "../http.ts";
 import type { SessionStore } from "../store/types.ts";
 import type { Terminals } from "./client-methods.ts";
 
-/** Settings of a client. */
+/** Options of a client. */
 export interface SandboxAgentClientOptions extends ServerOptions {
-  /** The agent to talk to, such as `claude`, `codex` or `mock`. */
+  /** The agent to connect to, such as `claude`, `codex` or `mock`. */
   readonly agent?: string;
   /**
-   * Names the connection on the server. A client with the id of a running agent attaches to it. Random unless told.
+   * The id of the instance on the server. A client with the id of a running instance attaches to it. Default: random.
    */
   readonly serverId?: string;
-  /** `false` waits for `connect()`. Otherwise the client connects at once. */
+  /** `false` waits for `connect()`. Default: `true`. */
   readonly autoConnect?: boolean;
-  /** Where sessions and their events are kept. In memory unless told. */
+  /** Where sessions and their events are stored. Default: in memory. */
   readonly store?: SessionStore;
-  /** Lets the agent read and write files through this client, which agentRequests the server for them. Off unless told. */
+  /** Lets the agent read and write the sandbox's files through this client. Default: `false`. */
   readonly files?: boolean;
-  /** Runs commands for the agent. Without it the agent is told that there are no terminals. */
+  /** Runs commands for the agent. Without it, the agent is offered no terminals. */
   readonly terminals?: Terminals;
-  /** How a session is restored that the agent no longer has. */
+  /** How to restore a session that the agent no longer has. */
   readonly replay?: ReplayOptions;
-  /** How to try again when the server cannot be reached. */
+  /** When to retry if the server is unreachable. */
   readonly retry?: RetryOptions;
-  /** Where tool servers' secrets are looked up; the process' environment unless told. */
+  /** Where the environment variables of MCP servers are looked up. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** How much of a conversation is told to an agent that has forgotten it. */
+/** How much of a conversation is sent to an agent that no longer has it. */
 export interface ReplayOptions {
-  /** At most this many turns, the newest. 20 unless told. */
+  /** At most this many of the newest turns. Default: 20. */
   readonly maxTurns?: number;
-  /** At most this many characters. 12,000 unless told. */
+  /** At most this many characters. Default: 12,000. */
   readonly maxCharacters?: number;
 }
 
-/** What may differ from one connection of a client to the next. */
+/** Options that may differ between connections of one client. */
 export interface ConnectOptions {
-  /** The agent to talk to. */
+  /** The agent to connect to. */
   readonly agent?: string;
-  /** Names the connection on the server. */
+  /** The id of the instance on the server. */
   readonly serverId?: string;
 }
 
-/** What a new session is to be. */
+/** Options of a new session. */
 export interface NewSessionRequest extends NewSessionOptions {
-  /** Adds the tool servers that the server keeps for the directory; those in `mcp` win. */
+  /** Adds the MCP servers that the server stores for the directory; those in `mcp` take precedence. */
   readonly useStoredMcp?: boolean;
 }
 
-/** What is needed to open a session that exists. */
+/** Options for opening an existing session. */
 export interface LoadSessionOptions {
-  /** The directory the agent works in; the stored one unless told. */
+  /** The agent's working directory. Default: the stored one. */
   readonly directory?: string;
-  /** Tool servers by name; the stored ones unless told. */
+  /** MCP servers by name. Default: the stored ones. */
   readonly mcp?: McpServers;
 }
 
-/** A message with what goes with it. */
+/** A message with attachments. */
 export interface PromptMessage {
   /** The text. */
   readonly message: string;
-  /** Files. */
+  /** The attached files. */
   readonly attachments?: readonly Attachment[];
 }
 
-/** Settings of one prompt. */
+/** Options of one prompt. */
 export interface PromptOptions {
-  /** Cancels the turn; the session stays. */
+  /** Cancels the turn; the session stays open. */
   readonly signal?: AbortSignal;
 }

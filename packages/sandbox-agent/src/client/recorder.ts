@@ -1,37 +1,37 @@
-/** Hands events to whoever listens, and to the store behind them. Listening never waits for the store. */
+/** Delivers events to listeners and writes them to the store. Listeners never wait for the store. */
 
 import type { SandboxEvent } from "../events.ts";
 import type { SessionStore, StoredSession } from "../store/types.ts";
 
-/** Which events to get. */
+/** Which events to receive. */
 export interface EventFilter {
-  /** Only those of this session. */
+  /** Only events of this session. */
   readonly sessionId?: string;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
 }
 
-/** Tells and keeps. */
+/** Delivers and stores events. */
 export interface Recorder {
-  /** Tells an event to listeners and keeps it. */
+  /** Delivers an event to the listeners and stores it. */
   emit(event: SandboxEvent): void;
-  /** Keeps an event without telling it. */
+  /** Stores an event without delivering it. */
   store(event: SandboxEvent): void;
-  /** Tells an event without keeping it. */
+  /** Delivers an event without storing it. */
   notify(event: SandboxEvent): void;
-  /** Keeps the state of a session. */
+  /** Stores the record of a session. */
   save(session: StoredSession): void;
-  /** Listens until the returned function is called. */
+  /** Subscribes a listener until the returned function is called. */
   listen(listener: (event: SandboxEvent) => void): () => void;
-  /** Events from now on. */
+  /** Streams events from now on. */
   stream(filter?: EventFilter): AsyncGenerator<SandboxEvent, void, void>;
-  /** Resolves when everything so far is kept. */
+  /** Resolves when everything so far is stored. */
   flush(): Promise<void>;
   /** Ends all streams. */
   end(): void;
 }
 
-/** Makes a recorder. `onFailure` hears when the store fails; what it refused is not tried again. */
+/** Makes a recorder. `onFailure` is called when the store fails; a failed write is not retried. */
 export function createRecorder(store: SessionStore, onFailure: (error: unknown) => void): Recorder {
   const listeners = new Set<(event: SandboxEvent) => void>();
   const activeStreams = new Set<() => void>();
@@ -48,7 +48,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       for (const [id, list] of pending) await attempt(() => store.appendEvents(id, list));
     }
   };
-  /** A store of the caller's own may also throw instead of rejecting. */
+  /** A caller's own store may throw instead of rejecting. */
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
@@ -80,7 +80,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
         try {
           listener(event);
         } catch (error) {
-          // A listener's mistake is the listener's, as with any event; the connection is not to suffer for it.
+          // An exception in a listener is the listener's bug: report it as uncaught, and keep the connection working.
           queueMicrotask(() => {
             throw error;
           });
@@ -99,7 +99,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       let queue: SandboxEvent[] = [];
       let isOver = false;
       let wake = (): void => {};
-      // From the call on, and not from the first look: what happens in between is in the stream, too.
+      // Subscribes at the call, not at the first read: events in between belong to the stream, too.
       const stopListening = recorder.listen((event) => {
         if (sessionId !== undefined && event.sessionId !== sessionId) return;
         queue.push(event);

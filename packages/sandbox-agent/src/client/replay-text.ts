@@ -1,4 +1,4 @@
-/** A conversation as one text, for an agent that has forgotten it. */
+/** Renders a conversation as text, for an agent that no longer has it. */
 
 import { plainText } from "../convert/content.ts";
 import type { SandboxEvent } from "../events.ts";
@@ -7,7 +7,7 @@ import type { ReplayOptions } from "./options.ts";
 
 const PAGE = 500;
 
-/** The newest turns of a stored session as text; `undefined` when there are none. */
+/** The newest turns of a stored session as text; `undefined` if there are none. */
 export async function replayText(
   store: SessionStore,
   sessionId: string,

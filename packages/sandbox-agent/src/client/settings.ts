@@ -1,4 +1,4 @@
-/** Changing a session's settings: the best request first, the older one where the agent does not know it. */
+/** Changes a session's settings, with the current request first and the older one as a fallback. */
 
 import {
   type Choice,
@@ -19,9 +19,9 @@ import type { OpenSession } from "./open-sessions.ts";
 
 /** The models of a session. */
 export interface ModelList {
-  /** All of them. */
+  /** All models. */
   readonly models: readonly Choice[];
-  /** The one in use. */
+  /** The model in use. */
   readonly currentModelId?: string;
 }
 
@@ -39,7 +39,7 @@ export async function setModel(link: Link, session: OpenSession, model: string):
   link.sessions.update(session, { model });
 }
 
-/** Sets one option. */
+/** Sets a config option. */
 export async function setOption(
   link: Link,
   session: OpenSession,
@@ -50,14 +50,14 @@ export async function setOption(
   link.sessions.update(session, compact({ mode: session.settings.mode, model: session.settings.model }));
 }
 
-/** Sets how permissions are handled, where the agent has an option for it. */
+/** Sets how permissions are handled, if the agent has an option for it. */
 export async function setPermissionMode(link: Link, session: OpenSession, permissionMode: string): Promise<void> {
   const request = setPermissionModeRequest(session.record.agentSessionId, session.settings, permissionMode);
   if (!request) throw new UnsupportedError("an option for permissions");
   await firstOf(link, session, [request]);
 }
 
-/** Sends requests until one is taken. The agent's answer to the best one is what the caller hears. */
+/** Sends requests until one succeeds. If all fail, throws the error of the first. */
 async function firstOf(link: Link, session: OpenSession, requests: readonly SettingRequest[]): Promise<void> {
   let refusal: SandboxAgentError | undefined;
   for (const { method, params } of requests) {

@@ -1,4 +1,4 @@
-/** Prompts, and cancelling them. A cancelled turn leaves its session as it is. */
+/** Prompts and their cancellation. A cancelled turn leaves its session open. */
 
 import { contentBlocksOf, contentOf } from "../convert/content.ts";
 import { META_NAMESPACE } from "../convert/meta.ts";
@@ -11,7 +11,7 @@ import type { Link } from "./link.ts";
 import { type OpenSession, type Turn, textOfTurn } from "./open-sessions.ts";
 import type { PromptMessage, PromptOptions } from "./options.ts";
 
-/** Gives the agent a prompt and waits until it is done with it. */
+/** Sends a prompt and waits until the turn ends. */
 export async function prompt(
   link: Link,
   agentRequests: AgentRequests,
@@ -65,7 +65,7 @@ function failed(link: Link, session: OpenSession, turn: Turn, error: unknown): v
   link.sessions.endTurn(session, "error", { source: "client", synthetic: true });
 }
 
-/** Rejects when the caller leaves the session while the agent goes on. */
+/** Rejects when the caller detaches from the session. */
 function detached(session: OpenSession): { readonly promise: Promise<never>; stop(): void } {
   let leave = (): void => {};
   const promise = new Promise<never>((_, reject) => {
@@ -76,7 +76,7 @@ function detached(session: OpenSession): { readonly promise: Promise<never>; sto
   return { promise, stop: () => session.onDetach.delete(leave) };
 }
 
-/** AgentRequests the agent to stop. The turn ends when the agent says so. */
+/** Asks the agent to stop. The turn ends when the agent answers the prompt. */
 export async function cancel(link: Link, agentRequests: AgentRequests, session: OpenSession): Promise<void> {
   await link.connection.notify("session/cancel", { sessionId: session.record.agentSessionId });
   agentRequests.cancel(session.record.id);

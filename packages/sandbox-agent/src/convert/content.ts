@@ -1,19 +1,19 @@
-/** A message and its attachments as content blocks, and content blocks as what a user reads. Reads no files. */
+/** Converts a message and its attachments to content blocks, and content blocks to content. Reads no files. */
 
 import { compact, type JsonObject, objectOf, textOf } from "../json.ts";
 import { readMetadata, withMetadata } from "./meta.ts";
 
-/** A file that goes with a message. */
+/** A file to attach to a message. */
 export interface Attachment {
-  /** Where the file is, in the sandbox: an absolute path, or a path under the session's directory. */
+  /** The file's path in the sandbox: absolute, or relative to the session's directory. */
   readonly path: string;
   /** Its media type. */
   readonly mime?: string;
-  /** The name to show for it. */
+  /** The name to show. */
   readonly filename?: string;
-  /** The file's text; embedded instead of linked where the agent takes that. */
+  /** The file's text. Embedded if the agent accepts that, otherwise linked. */
   readonly text?: string;
-  /** The file's bytes in base64; embedded instead of linked where the agent takes that. */
+  /** The file's bytes in base64. Embedded if the agent accepts that, otherwise linked. */
   readonly data?: string;
 }
 
@@ -33,20 +33,20 @@ export type Content =
     }
   | { readonly type: "unknown"; readonly raw: unknown };
 
-/** What the agent takes in a prompt beside text and links. */
+/** What the agent accepts in a prompt besides text and links. */
 export interface PromptAbilities {
-  /** Pictures. */
+  /** Images. */
   readonly image?: boolean;
-  /** Sound. */
+  /** Audio. */
   readonly audio?: boolean;
   /** Embedded files. */
   readonly embedded?: boolean;
 }
 
 /**
- * The content blocks of a message: its text, then one block an attachment.
+ * The content blocks of a message: its text, then one block per attachment.
  *
- * @param directory - What relative attachment paths are relative to.
+ * @param directory - The base of relative attachment paths.
  * @throws TypeError when a path is relative and `directory` is not absolute.
  */
 export function contentBlocksOf(
@@ -78,7 +78,7 @@ function attachmentBlock(attachment: Attachment, directory: string, abilities: P
 }
 
 /**
- * The absolute `file://` URI of a path. A path that is a `file://` URI already is kept.
+ * The `file://` URI of a path. A `file://` URI is returned as it is.
  *
  * @throws TypeError when the path is relative and `directory` is not absolute.
  */
@@ -94,7 +94,7 @@ export function fileUri(path: string, directory = "/"): string {
   return `file:///${parts.map(encodeURIComponent).join("/")}`;
 }
 
-/** A content block as content. What is not known is kept whole. */
+/** Converts a content block. An unknown block is kept as it is. */
 export function contentOf(block: unknown): Content {
   const { type, text, data, uri, mimeType, resource, name } = objectOf(block);
   const mime = textOf(mimeType);
@@ -121,7 +121,7 @@ export function contentOf(block: unknown): Content {
   return { type: "unknown", raw: block };
 }
 
-/** The text of some content, for people who only want to read. */
+/** The text of some content. */
 export function plainText(content: readonly Content[]): string {
   return content.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
 }

@@ -1,17 +1,20 @@
-/** The rest of the event table: what is unparsed by notifications of our own, by errors, and by the end of a process. */
+/**
+ * The events that do not come from `session/update`: from Sandbox Agent's own notifications, errors, and the exit of a
+ * process.
+ */
 
 import type { EventBase, EventBody, SandboxEvent } from "../events.ts";
 import { compact, isObject, numberOf, objectOf, textOf } from "../json.ts";
 import { readLegacyEvent } from "./meta.ts";
 
-/** An agent tells that a session is over. */
+/** The notification that a session has ended. */
 export const SESSION_ENDED = "_sandboxagent/session/ended";
-/** An agent tells that something could not be parsed. */
+/** The notification that the agent could not parse something. */
 export const AGENT_UNPARSED = "_sandboxagent/agent/unparsed";
-/** An agent tells of an error outside of any request. */
+/** The notification of an error that belongs to no request. */
 export const AGENT_ERROR = "_sandboxagent/error";
 
-/** Adds what every event has. Ids and flags that the message itself carries win. */
+/** Adds the fields that every event has. Fields that the message itself carries take precedence. */
 export function eventOf(
   body: EventBody,
   base: { readonly id: string; readonly sessionId: string; readonly time: string },
@@ -28,7 +31,7 @@ export function eventOf(
   };
 }
 
-/** `_sandboxagent/session/ended`. Field names are read in both spellings, also inside a `data` object. */
+/** `_sandboxagent/session/ended`. Accepts field names in camel case and snake case, also inside a `data` object. */
 export function sessionEndedOf(params: unknown): EventBody {
   const outer = objectOf(params);
   const ended = isObject(outer.data) ? { ...outer, ...outer.data } : outer;
@@ -52,7 +55,7 @@ export function unparsedOf(params: unknown): EventBody {
   });
 }
 
-/** A line of the agent that the server could not take for a message. */
+/** A line of the agent's stdout that is not a message. */
 export function unparsedLine(unparsed: { readonly line: string; readonly error?: string }): EventBody {
   return {
     type: "agent.unparsed",
@@ -73,19 +76,19 @@ export function agentErrorOf(params: unknown): EventBody {
   });
 }
 
-/** How an agent's process ended, in the words of the event stream. */
+/** How an agent's process exited, as in the event stream. */
 export interface ProcessEnd {
   /** Its exit code. */
   readonly code?: number;
-  /** The signal that ended it. */
+  /** The signal that killed it. */
   readonly signal?: string;
-  /** Why there is no process where none ended by itself. */
+  /** Why there is no process, if none exited by itself. */
   readonly error?: string;
-  /** The last of what it wrote to stderr. */
+  /** The end of its stderr. */
   readonly stderrTail?: string;
 }
 
-/** The end of a process as the end of the sessions in it. */
+/** Converts the exit of a process to the end of its sessions. */
 export function processEnded(end: ProcessEnd): EventBody {
   const isClosed = end.error === "closed";
   const isFine = end.code === 0 && end.error === undefined;

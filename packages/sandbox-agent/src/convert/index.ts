@@ -1,7 +1,4 @@
-/**
- * The conversion layer: everything that is said differently here and to the agent. Pure functions; nothing in it
- * sends, stores or waits.
- */
+/** Conversions between the SDK's types and the protocol's. Pure functions: nothing here sends, stores or waits. */
 
 export * from "./content.ts";
 export * from "./events.ts";

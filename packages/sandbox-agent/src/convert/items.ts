@@ -1,4 +1,4 @@
-/** `session/update` as items and session changes. A reducer: the same updates give the same events. */
+/** Reduces `session/update` to items and session changes. */
 
 import type { EventBody, FileDiff, Item, PlanEntry, ToolDetails } from "../events.ts";
 import { compact, isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
@@ -6,39 +6,39 @@ import { type Content, contentOf } from "./content.ts";
 import { readMetadata } from "./meta.ts";
 import { readOptions } from "./settings.ts";
 
-/** What is open in a session. */
+/** The open items of a session. */
 export interface ItemsState {
-  /** The turn that is on. */
+  /** The running turn. */
   readonly turnId?: string;
-  /** Items that are not completed, oldest first. */
+  /** The items that are not completed, oldest first. */
   readonly open: readonly Item[];
-  /** How many items there were. */
+  /** How many items there were so far. */
   readonly count: number;
 }
 
-/** A session in which nothing is open. */
+/** A session without open items. */
 export const NO_ITEMS: ItemsState = { open: [], count: 0 };
 
-/** A state and what led to it. */
+/** The result of an update. */
 export interface Step {
-  /** The state after it. */
+  /** The new state. */
   readonly state: ItemsState;
-  /** What happened, in order. */
+  /** The resulting events, in order. */
   readonly events: readonly EventBody[];
 }
 
-/** The state in a new turn. */
+/** The state at the start of a turn. */
 export function startTurn(state: ItemsState, turnId: string): ItemsState {
   return { ...state, turnId };
 }
 
-/** Completes what is open: messages are complete when their turn is. */
+/** Completes the open items at the end of a turn. */
 export function endTurn(state: ItemsState): Step {
   const events = state.open.map((item) => completed(state, item));
   return { state: { open: [], count: state.count }, events };
 }
 
-/** Takes one update of the agent. */
+/** Applies an update of the agent. */
 export function applyUpdate(state: ItemsState, update: unknown): Step {
   const change = objectOf(update);
   switch (change.sessionUpdate) {
@@ -115,7 +115,7 @@ function withToolChange(item: Item, change: JsonObject): Item {
       ? some(ofType("terminal").map((part) => textOf(part.terminalId) ?? ""))
       : item.tool?.terminals,
   });
-  // A tool's content is told whole each time, unlike a message's.
+  // Unlike a message's chunks, a tool call's content is always complete.
   const content = Array.isArray(change.content)
     ? ofType("content").map((part) => contentOf(part.content))
     : item.content;
@@ -150,7 +150,7 @@ function itemIdOf(change: JsonObject): string | undefined {
   return textOf(metadata.itemId ?? metadata.item_id);
 }
 
-/** Messages and thoughts end where something else begins; tools go on side by side. */
+/** A message or thought ends when another item starts; tool calls run in parallel. */
 function closeMessages(state: ItemsState): Step {
   const ends = state.open.filter((item) => item.kind !== "tool_call");
   return {
@@ -163,7 +163,7 @@ function replace(state: ItemsState, item: Item): ItemsState {
   return { ...state, open: state.open.map((other) => (other.id === item.id ? item : other)) };
 }
 
-/** Adds content; text behind text becomes one piece, so that a long answer is not a list of words. */
+/** Appends content. Consecutive text is merged, so that a long answer is not a list of words. */
 function append(content: readonly Content[], piece: Content): Content[] {
   const last = content.at(-1);
   if (last?.type === "text" && piece.type === "text") {

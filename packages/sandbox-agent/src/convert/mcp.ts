@@ -1,34 +1,34 @@
-/** A map of tool servers (MCP) as the list that a session takes. Decides what is dropped and says why. */
+/** Converts a map of MCP servers to the list that a session takes. Reports those that are left out, and why. */
 
 import { compact, isObject, type JsonObject, listOf, objectOf, textMapOf, textOf } from "../json.ts";
 
-/** A tool server that is a command in the sandbox. */
+/** An MCP server that runs as a command in the sandbox. */
 export interface LocalMcpServer {
-  /** Says that this is a command. May be left out where `command` is there. */
+  /** Marks a command. Optional if `command` is given. */
   readonly type?: "local";
   /** The program, or the program and its arguments. */
   readonly command: string | readonly string[];
-  /** Arguments, behind those in `command`. */
+  /** Arguments, after those in `command`. */
   readonly args?: readonly string[];
   /** Environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Another name for `env`. */
+  /** An alias of `env`. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Its working directory. */
   readonly cwd?: string;
-  /** `false` leaves it out. */
+  /** `false` leaves the server out. */
   readonly enabled?: boolean;
-  /** How long to wait for it. */
+  /** How long to wait for the server. */
   readonly timeoutMs?: number;
 }
 
-/** A tool server that is reached by HTTP. */
+/** An MCP server that is reached over HTTP. */
 export interface RemoteMcpServer {
-  /** Says that this is a URL. May be left out where `url` is there. */
+  /** Marks a URL. Optional if `url` is given. */
   readonly type?: "remote";
-  /** Where it is. */
+  /** The server's URL. */
   readonly url: string;
-  /** How it speaks; `http` unless told. */
+  /** The transport. Default: `http`. */
   readonly transport?: "http" | "sse";
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -36,45 +36,45 @@ export interface RemoteMcpServer {
   readonly bearerTokenEnvVar?: string;
   /** Headers whose values are in environment variables: header name to variable name. */
   readonly envHeaders?: Readonly<Record<string, string>>;
-  /** Settings for signing in; kept for the agent in the server's `_meta`. */
+  /** OAuth settings, passed to the agent in the server's `_meta`. */
   readonly oauth?: unknown;
-  /** `false` leaves it out. */
+  /** `false` leaves the server out. */
   readonly enabled?: boolean;
-  /** How long to wait for it. */
+  /** How long to wait for the server. */
   readonly timeoutMs?: number;
 }
 
-/** A tool server. */
+/** An MCP server. */
 export type McpServerConfig = LocalMcpServer | RemoteMcpServer;
 
-/** Tool servers by name. */
+/** MCP servers by name. */
 export type McpServers = Readonly<Record<string, McpServerConfig>>;
 
-/** What became of a map of tool servers. */
+/** The result of a conversion. */
 export interface ConvertedMcp {
   /** The list for the session. */
   readonly servers: readonly JsonObject[];
-  /** Those that are not in it, and why. */
+  /** The servers that are left out, and why. */
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** What the agent can reach. */
+/** The transports that the agent supports. */
 export interface McpAbilities {
-  /** Servers over HTTP. */
+  /** HTTP. */
   readonly http?: boolean;
-  /** Servers over server-sent events. */
+  /** Server-sent events. */
   readonly sse?: boolean;
 }
 
-/** Settings for {@link mcpServersOf}. */
+/** Options of {@link mcpServersOf}. */
 export interface McpOptions {
   /** Where `bearerTokenEnvVar` and `envHeaders` are looked up. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What the agent can reach; everything unless told. */
+  /** The transports that the agent supports. Default: all. */
   readonly abilities?: McpAbilities;
 }
 
-/** Converts a map of tool servers. */
+/** Converts a map of MCP servers. */
 export function mcpServersOf(map: McpServers = {}, options: McpOptions = {}): ConvertedMcp {
   const servers: JsonObject[] = [];
   const skipped: { name: string; reason: string }[] = [];
@@ -86,7 +86,7 @@ export function mcpServersOf(map: McpServers = {}, options: McpOptions = {}): Co
   return { servers, skipped };
 }
 
-/** One server, or why it is left out. */
+/** The converted server, or the reason why it is left out. */
 function convertOne(name: string, config: JsonObject, options: McpOptions): JsonObject | string {
   if (config.enabled === false) return "it is not enabled";
   const isLocal = config.type === "local" || (config.type === undefined && config.command !== undefined);
@@ -127,7 +127,7 @@ function remoteServer(name: string, config: JsonObject, { env = {}, abilities }:
   );
 }
 
-/** Settings that the protocol has no field for travel in `_meta`. */
+/** Settings without a field in the protocol go into `_meta`. */
 function withKept(server: JsonObject, kept: JsonObject): JsonObject {
   const rest = compact(kept);
   return Object.keys(rest).length === 0 ? server : { ...server, _meta: { "sandboxagent.dev": rest } };
@@ -141,7 +141,7 @@ function texts(value: unknown): string[] {
   return listOf(value).filter((entry): entry is string => typeof entry === "string");
 }
 
-/** Whether a stored entry looks like a tool server. */
+/** True if a stored entry looks like an MCP server. */
 export function isMcpServerConfig(value: unknown): value is McpServerConfig {
   return isObject(value) && (value.command !== undefined || typeof value.url === "string");
 }

@@ -1,63 +1,63 @@
-/** The product's corner of `_meta`: everything of ours that the protocol has no field for lives there. */
+/** Sandbox Agent's namespace in `_meta`, for everything that the protocol has no field for. */
 
 import { compact, isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
 
-/** The key under which this product keeps its metadata. */
+/** The key of Sandbox Agent's metadata. */
 export const META_NAMESPACE = "sandboxagent.dev";
 
-/** What sessions and content may carry beside the protocol's own fields. Unknown keys are kept as they are. */
+/** The metadata of sessions and content. Unknown keys are preserved. */
 export interface SandboxMetadata {
   /** The agent that the session belongs to. */
   readonly agent?: string;
-  /** The version of the agent that was asked for. */
+  /** The requested version of the agent. */
   readonly agentVersionRequested?: string;
-  /** A name for the session. */
+  /** The session's title. */
   readonly title?: string;
-  /** The model that was asked for. */
+  /** The requested model. */
   readonly model?: string;
-  /** The mode that was asked for. */
+  /** The requested mode. */
   readonly mode?: string;
-  /** How permissions are to be handled. */
+  /** How permissions are handled. */
   readonly permissionMode?: string;
   /** Skills for the session. */
   readonly skills?: unknown;
-  /** The id by which the caller knows the session, whatever the agent calls it. */
+  /** The session id that the caller has chosen. */
   readonly requestedSessionId?: string;
   /** The name of an attached file. */
   readonly filename?: string;
-  /** Whatever else is there. */
+  /** Anything else. */
   readonly [key: string]: unknown;
 }
 
-/** Reads the product's metadata of anything with a `_meta`. Empty when there is none. */
+/** Reads the metadata of a value with a `_meta`. Empty if there is none. */
 export function readMetadata(value: unknown): SandboxMetadata {
   return objectOf(objectOf(objectOf(value)._meta)[META_NAMESPACE]);
 }
 
-/** Adds metadata to a `_meta`, keeping what others put there. `undefined` values are left out. */
+/** Adds metadata to a `_meta` and preserves the other keys. `undefined` values are left out. */
 export function mergeMetadata(meta: unknown, metadata: JsonObject): JsonObject {
   const before = objectOf(meta);
   const ours = { ...objectOf(before[META_NAMESPACE]), ...compact(metadata) };
   return Object.keys(ours).length === 0 ? before : { ...before, [META_NAMESPACE]: ours };
 }
 
-/** The value with metadata added; unchanged when there is nothing to add. */
+/** Adds metadata to a value; returns the value itself if there is nothing to add. */
 export function withMetadata<T extends object>(value: T, metadata: JsonObject): T {
   const meta = mergeMetadata("_meta" in value ? value._meta : undefined, metadata);
   return Object.keys(meta).length === 0 ? value : { ...value, _meta: meta };
 }
 
-/** The envelope that older events carried. */
+/** The envelope of events from older versions. */
 export interface LegacyEvent {
   /** The event's id. */
   readonly eventId?: string;
-  /** Its place in the session. */
+  /** Its sequence number in the session. */
   readonly sequence?: number;
-  /** Who caused it. */
+  /** The source of the event. */
   readonly source?: "agent" | "daemon" | "client";
-  /** Whether it was derived and not sent. */
+  /** True if the event was derived rather than sent. */
   readonly synthetic?: boolean;
-  /** The agent's own id of the session. */
+  /** The agent's session id. */
   readonly nativeSessionId?: string;
 }
 
@@ -77,11 +77,11 @@ export function readLegacyEvent(value: unknown): LegacyEvent | undefined {
   });
 }
 
-/** What an agent says in `initialize` about the extensions it has. */
+/** The extensions that an agent reports in `initialize`. */
 export interface Extensions {
-  /** The names of extension methods it takes. */
+  /** The extension methods that it supports. */
   readonly methods: readonly string[];
-  /** Switches such as `sessionListModels`. */
+  /** Flags such as `sessionListModels`. */
   readonly flags: Readonly<Record<string, boolean>>;
 }
 

@@ -1,4 +1,4 @@
-/** Permission requests, and the three replies to them. The agent's own options decide what a reply means. */
+/** Permission requests and the generic replies to them. The agent's own options decide what a reply selects. */
 
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 import { META_NAMESPACE } from "./meta.ts";
@@ -6,42 +6,42 @@ import { META_NAMESPACE } from "./meta.ts";
 /** A reply to a permission request. */
 export type PermissionReply = "once" | "always" | "reject";
 
-/** What kind of reply an option is. */
+/** The kind of an option. */
 export type PermissionKind = "allow_once" | "allow_always" | "reject_once" | "reject_always";
 
-/** One way to answer. */
+/** An option of a permission request. */
 export interface PermissionOption {
-  /** Names the option in a reply. */
+  /** Identifies the option in a reply. */
   readonly id: string;
-  /** What to show. */
+  /** The label to show. */
   readonly label: string;
-  /** What it means; absent when the agent uses a word that is not known. */
+  /** Its kind; absent if the agent uses an unknown one. */
   readonly kind?: PermissionKind;
 }
 
-/** An agent that wants to do something and agentRequests. */
+/** An agent request for a permission. */
 export interface PermissionRequest {
-  /** Names the request in a reply. */
+  /** Identifies the request in a reply. */
   readonly permissionId: string;
-  /** The session it came up in. */
+  /** The session that it belongs to. */
   readonly sessionId: string;
-  /** What the agent wants to do, in a few words. */
+  /** A short description of what the agent wants to do. */
   readonly title: string;
-  /** The tool call that waits for it. */
+  /** The tool call that awaits the permission. */
   readonly toolCallId?: string;
-  /** What kind of thing the tool does, such as `edit` or `execute`. */
+  /** The kind of tool, such as `edit` or `execute`. */
   readonly toolKind?: string;
-  /** What the tool was given. */
+  /** The tool's input. */
   readonly input?: unknown;
-  /** The ways to answer. */
+  /** The options to reply with. */
   readonly options: readonly PermissionOption[];
-  /** The tool call as the agent described it. */
+  /** The tool call as sent by the agent. */
   readonly raw?: unknown;
 }
 
 const KINDS: readonly string[] = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
-/** Reads a permission request. */
+/** Converts a permission request. */
 export function readPermission(params: unknown, ids: { permissionId: string; sessionId: string }): PermissionRequest {
   const { toolCall, options } = objectOf(params);
   const call = objectOf(toolCall);
@@ -64,20 +64,20 @@ function readOption(option: unknown): PermissionOption {
 
 /** The option that a reply selects. */
 export interface PermissionChoice {
-  /** The option; absent when none offered means anything like the reply. */
+  /** The option; absent if no offered option matches the reply. */
   readonly option?: PermissionOption;
-  /** Whether another option than the one asked for had to do. */
+  /** True if the option is not exactly what the reply asked for. */
   readonly isFallback: boolean;
 }
 
-/** Which kinds mean a reply, best first. Behind the bar is the closest there is, which counts as a fallback. */
+/** The kinds that match a reply, best first. `closest` is used as a fallback. */
 const BY_KIND: Record<PermissionReply, { exact: PermissionKind[]; closest: PermissionKind[] }> = {
   once: { exact: ["allow_once"], closest: ["allow_always"] },
   always: { exact: ["allow_always"], closest: ["allow_once"] },
   reject: { exact: ["reject_once", "reject_always"], closest: [] },
 };
 
-/** Option ids that agents without kinds use. */
+/** The option ids of agents that do not send kinds. */
 const BY_ID: Record<PermissionReply, RegExp> = {
   once: /^(once|allow|allow[-_]?once|yes|approve|approved|accept|proceed[-_]?once)$/i,
   always: /^(always|allow[-_]?always|allow[-_]?session|approved?[-_]?for[-_]?session|proceed[-_]?always)$/i,
@@ -85,9 +85,9 @@ const BY_ID: Record<PermissionReply, RegExp> = {
 };
 
 /**
- * The option that a reply selects: by kind first, then by id, then the closest one on the same side. A permission is
- * never granted by a rejection nor the other way round. "Once" falls back to a lasting grant only because the
- * agent offers nothing smaller; callers that do not want that look at `isFallback`.
+ * Selects the option for a reply: by kind, then by id, then the closest one that also allows. A rejection never selects
+ * an option that allows, and vice versa. "Once" falls back to a permanent permission only if the agent offers nothing
+ * less; callers that do not want that check `isFallback`.
  */
 export function choosePermission(options: readonly PermissionOption[], reply: PermissionReply): PermissionChoice {
   const { exact, closest } = BY_KIND[reply];
@@ -101,13 +101,13 @@ export function choosePermission(options: readonly PermissionOption[], reply: Pe
   return near ? { option: near, isFallback: true } : { isFallback: true };
 }
 
-/** The reply that selecting an option amounts to. */
+/** The reply that an option corresponds to. */
 export function replyOf(option: PermissionOption): PermissionReply | undefined {
   if (option.kind) return option.kind === "allow_once" ? "once" : option.kind === "allow_always" ? "always" : "reject";
   return (["once", "always", "reject"] as const).find((reply) => BY_ID[reply].test(option.id));
 }
 
-/** The answer that selects an option; `_meta` tells the reply that was asked for and whether it had to be bent. */
+/** The response that selects an option. `_meta` records the requested reply and whether a fallback was used. */
 export function permissionAnswer(choice: PermissionChoice, reply: PermissionReply | undefined): JsonObject {
   if (!choice.option) return { outcome: { outcome: "cancelled" }, ...note({ reply, fallback: "cancelled" }) };
   const outcome = { outcome: "selected", optionId: choice.option.id };
@@ -120,7 +120,7 @@ function note(entries: { reply: PermissionReply | undefined; fallback: string | 
   return Object.keys(kept).length === 0 ? {} : { _meta: { [META_NAMESPACE]: { permission: kept } } };
 }
 
-/** The answer when the turn was cancelled. */
+/** The response when the turn was cancelled. */
 export function permissionCancelled(): JsonObject {
   return { outcome: { outcome: "cancelled" } };
 }

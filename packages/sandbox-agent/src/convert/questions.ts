@@ -1,61 +1,63 @@
-/** Questions to the user, whichever of the two ways the agent agentRequests them, and the answers to each way. */
+/**
+ * Questions to the user and their answers, for both methods by which agents ask: Sandbox Agent's own and elicitation.
+ */
 
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 
-/** The method by which agents ask Sandbox Agent's own questions. */
+/** Sandbox Agent's own method for questions. */
 export const REQUEST_QUESTION = "_sandboxagent/session/request_question";
 
-/** One way to answer. */
+/** An option of a question. */
 export interface QuestionOption {
-  /** Names the option in an answer. */
+  /** Identifies the option in an answer. */
   readonly id: string;
-  /** What to show. */
+  /** The label to show. */
   readonly label: string;
 }
 
-/** One thing to fill in. A plain question has exactly one. */
+/** A field to fill in. A plain question has exactly one. */
 export interface QuestionField {
   /** Its name; empty for a plain question. */
   readonly name: string;
-  /** What to show. */
+  /** The label to show. */
   readonly label: string;
-  /** What it is about. */
+  /** The explanation to show. */
   readonly description?: string;
-  /** What it takes. */
+  /** The type of its value. */
   readonly type: "text" | "number" | "integer" | "boolean" | "choice" | "choices";
-  /** The choices, for `choice` and `choices`. */
+  /** The options, for `choice` and `choices`. */
   readonly options: readonly QuestionOption[];
-  /** Whether it must be filled in. */
+  /** True if it must be filled in. */
   readonly isRequired: boolean;
-  /** What is there to begin with. */
+  /** Its default value. */
   readonly default?: unknown;
 }
 
-/** An agent that wants to know something. */
+/** An agent request for an answer of the user. */
 export interface Question {
-  /** Names the question in a reply. */
+  /** Identifies the question in a reply. */
   readonly questionId: string;
-  /** The session it came up in. */
+  /** The session that it belongs to. */
   readonly sessionId: string;
-  /** What the agent agentRequests. */
+  /** The question's text. */
   readonly prompt: string;
   /** A choice, a form, or a page to visit. */
   readonly kind: "choice" | "form" | "url";
-  /** The choices, when it is a choice; empty means any text. */
+  /** The options of a choice; if empty, the answer is free text. */
   readonly options: readonly QuestionOption[];
-  /** What to fill in, in order: an answer has one list for each. */
+  /** The fields, in order; an answer has one list per field. */
   readonly fields: readonly QuestionField[];
-  /** The page to visit, when it is one. */
+  /** The page to visit. */
   readonly url?: string;
 }
 
-/** What became of a question. */
+/** The status of a question. */
 export type QuestionStatus = "requested" | "answered" | "rejected";
 
-/** The answers: one list of chosen ids or texts for each field. */
+/** The answers: one list of option ids or texts per field. */
 export type Answers = readonly (readonly string[])[];
 
-/** Reads Sandbox Agent's own question. Options are `[id, label]` pairs, plain strings, or objects. */
+/** Converts Sandbox Agent's own question. Options are `[id, label]` pairs, strings, or objects. */
 export function readQuestion(params: unknown, ids: { questionId: string; sessionId: string }): Question {
   const { questionId, prompt, options, multiple } = objectOf(params);
   const choices = listOf(options)
@@ -83,7 +85,7 @@ function readOption(option: unknown): QuestionOption | undefined {
   return typeof id === "string" ? { id, label: textOf(label) ?? textOf(name) ?? id } : undefined;
 }
 
-/** Reads a form or a page to visit (`elicitation/create`). */
+/** Converts an elicitation (`elicitation/create`): a form or a page to visit. */
 export function readElicitation(params: unknown, ids: { questionId: string; sessionId: string }): Question {
   const { mode, message, requestedSchema, url } = objectOf(params);
   const schema = objectOf(requestedSchema);
@@ -131,20 +133,20 @@ function choicesOf(plain: unknown, titled: unknown): QuestionOption[] {
   return named.length > 0 ? named : listOf(plain).map((value) => ({ id: String(value), label: String(value) }));
 }
 
-/** The answer to Sandbox Agent's own question. */
+/** The response that answers Sandbox Agent's own question. */
 export function questionAnswered(answers: Answers): JsonObject {
   return { status: "answered", answers };
 }
 
-/** The rejection of Sandbox Agent's own question. */
+/** The response that rejects Sandbox Agent's own question. */
 export function questionRejected(): JsonObject {
   return { status: "rejected" };
 }
 
 /**
- * The answer to a form: what was filled in, each as its field's type. A field without an answer is left out.
+ * The response that accepts an elicitation, with values of the fields' types. Fields without an answer are left out.
  *
- * @throws TypeError when a number was asked for and the answer is none, or when a required field has no answer.
+ * @throws TypeError when an answer is not a number where one is required, or when a required field has no answer.
  */
 export function elicitationAccepted(question: Question, answers: Answers): JsonObject {
   if (question.kind === "url") return { action: "accept" };
@@ -168,12 +170,12 @@ function typedAnswer({ type, label }: QuestionField, given: string): unknown {
   return value;
 }
 
-/** The rejection of a form or a page. */
+/** The response that declines an elicitation. */
 export function elicitationDeclined(): JsonObject {
   return { action: "decline" };
 }
 
-/** The first answer, which is what older records keep. */
+/** The first answer, which older records contain. */
 export function firstAnswer(answers: Answers): string | undefined {
   return answers[0]?.[0];
 }

@@ -1,36 +1,36 @@
-/** Opening a session: what the caller agentRequests for, as the parameters that the agent gets. */
+/** Converts the options of a new session to the parameters of `session/new`. */
 
 import { compact, type JsonObject } from "../json.ts";
 import { type ConvertedMcp, type McpOptions, type McpServers, mcpServersOf } from "./mcp.ts";
 import { withMetadata } from "./meta.ts";
 
-/** What a new session is to be. */
+/** Options of a new session. */
 export interface NewSessionOptions {
-  /** The directory the agent works in, absolute. The server's workspace unless told. */
+  /** The agent's working directory, absolute. Default: the server's workspace. */
   readonly directory?: string;
-  /** More directories it may use. */
+  /** Additional directories that the agent may use. */
   readonly additionalDirectories?: readonly string[];
-  /** Tool servers by name. */
+  /** MCP servers by name. */
   readonly mcp?: McpServers;
-  /** The mode to begin in. */
+  /** The initial mode. */
   readonly mode?: string;
-  /** The model to use. */
+  /** The model. */
   readonly model?: string;
   /** How permissions are handled. */
   readonly permissionMode?: string;
   /** Skills for the session. */
   readonly skills?: unknown;
-  /** A name for the session. */
+  /** The session's title. */
   readonly title?: string;
-  /** The version of the agent that is wanted. */
+  /** The requested version of the agent. */
   readonly agentVersion?: string;
-  /** The id by which the caller wants to know the session. The agent's own unless told. */
+  /** The id of the session in this client. Default: the agent's session id. */
   readonly sessionId?: string;
-  /** Anything else to keep with the session. */
+  /** Additional metadata. */
   readonly metadata?: JsonObject;
 }
 
-/** What is added to the metadata of a new session. */
+/** The metadata of a new session. */
 export function sessionMetadata(agent: string, options: NewSessionOptions): JsonObject {
   return compact({
     ...options.metadata,
@@ -45,7 +45,7 @@ export function sessionMetadata(agent: string, options: NewSessionOptions): Json
   });
 }
 
-/** The parameters of `session/new`, and the tool servers that are not in them. */
+/** The parameters of `session/new`, and the MCP servers that are left out. */
 export function newSessionParams(
   agent: string,
   directory: string,

@@ -1,51 +1,51 @@
-/** A session's mode, model and other settings: where the agent keeps them and by which request they are changed. */
+/** A session's mode, model and config options: where the agent reports them, and which requests change them. */
 
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 
-/** One value that a setting can have. */
+/** A value of a config option. */
 export interface Choice {
-  /** Names the value. */
+  /** Identifies the value. */
   readonly id: string;
-  /** What to show. */
+  /** The label to show. */
   readonly name: string;
-  /** What it means. */
+  /** The explanation to show. */
   readonly description?: string;
 }
 
-/** A setting of a session. */
+/** A config option of a session. */
 export interface ConfigOption {
-  /** Names the setting. */
+  /** Identifies the option. */
   readonly id: string;
-  /** What to show. */
+  /** The label to show. */
   readonly name: string;
-  /** What it means. */
+  /** The explanation to show. */
   readonly description?: string;
-  /** What kind of setting it is, such as `mode`, `model` or `thought_level`. */
+  /** Its category, such as `mode`, `model` or `thought_level`. */
   readonly category?: string;
-  /** Its value. */
+  /** The current value. */
   readonly value: string | boolean;
-  /** The values it can have; empty for a switch. */
+  /** The possible values; empty for a boolean. */
   readonly choices: readonly Choice[];
 }
 
-/** The settings of a session as the agent tells them. */
+/** The settings of a session, as reported by the agent. */
 export interface SessionSettings {
-  /** All settings that the agent offers. */
+  /** All config options. */
   readonly options: readonly ConfigOption[];
-  /** The modes, when the agent has them. */
+  /** The modes, if the agent has any. */
   readonly modes: readonly Choice[];
-  /** The mode that is on. */
+  /** The current mode. */
   readonly mode?: string;
-  /** The models, when the agent tells them. */
+  /** The models, if the agent reports any. */
   readonly models: readonly Choice[];
-  /** The model in use. */
+  /** The current model. */
   readonly model?: string;
 }
 
 /** A session without settings. */
 export const NO_SETTINGS: SessionSettings = { options: [], modes: [], models: [] };
 
-/** Reads the settings out of the answer to a request that opened a session. */
+/** Reads the settings from the response that opened a session. */
 export function readSettings(response: unknown): SessionSettings {
   const { configOptions, modes, models } = objectOf(response);
   const options = readOptions(configOptions);
@@ -58,7 +58,7 @@ export function readSettings(response: unknown): SessionSettings {
   return withOptions({ ...compact(older), options }, options);
 }
 
-/** The settings after a message that lists all options anew. */
+/** The settings after an update that lists all config options. */
 export function withOptions(settings: SessionSettings, options: readonly ConfigOption[]): SessionSettings {
   const mode = byCategory(options, "mode");
   const model = byCategory(options, "model");
@@ -86,7 +86,7 @@ function replaced(options: readonly ConfigOption[], category: string, value: str
   return options.map((option) => (option === changed ? { ...option, value } : option));
 }
 
-/** Reads a list of settings. */
+/** Converts a list of config options. */
 export function readOptions(configOptions: unknown): ConfigOption[] {
   return listOf(configOptions).flatMap((entry) => {
     const { id, name, description, category, currentValue, options } = objectOf(entry);
@@ -105,7 +105,7 @@ export function readOptions(configOptions: unknown): ConfigOption[] {
   });
 }
 
-/** Reads choices, also those that come in groups. */
+/** Converts a list of values, flat or grouped. */
 function choices(list: unknown, key: string): Choice[] {
   return listOf(list).flatMap((entry): Choice[] => {
     const choice = objectOf(entry);
@@ -116,7 +116,7 @@ function choices(list: unknown, key: string): Choice[] {
   });
 }
 
-/** The setting of a category. Agents that do not say the category mostly give the id its name. */
+/** The option of a category. Agents that do not send categories usually use them as ids. */
 function byCategory(options: readonly ConfigOption[], category: string): ConfigOption | undefined {
   const isNamed = (option: ConfigOption): boolean => option.category === undefined && option.id === category;
   return options.find((option) => option.category === category) ?? options.find(isNamed);
@@ -136,21 +136,21 @@ export function setOptionRequest(sessionId: string, configId: string, value: str
   return { method: "session/set_config_option", params: { sessionId, configId, ...typed } };
 }
 
-/** The requests that may set the mode, best first: the config option, then `session/set_mode`. */
+/** The requests that may set the mode, in order of preference: the config option, then `session/set_mode`. */
 export function setModeRequests(sessionId: string, settings: SessionSettings, mode: string): SettingRequest[] {
   const older = { method: "session/set_mode", params: { sessionId, modeId: mode } };
   const option = byCategory(settings.options, "mode");
   return option ? [setOptionRequest(sessionId, option.id, mode), older] : [older];
 }
 
-/** The requests that may set the model, best first: the config option, then `session/set_model`. */
+/** The requests that may set the model, in order of preference: the config option, then `session/set_model`. */
 export function setModelRequests(sessionId: string, settings: SessionSettings, model: string): SettingRequest[] {
   const older = { method: "session/set_model", params: { sessionId, modelId: model } };
   const option = byCategory(settings.options, "model");
   return option ? [setOptionRequest(sessionId, option.id, model), older] : [older];
 }
 
-/** The request that sets how permissions are handled; `undefined` when the agent has no such option. */
+/** The request that sets how permissions are handled; `undefined` if the agent has no such option. */
 export function setPermissionModeRequest(
   sessionId: string,
   settings: SessionSettings,

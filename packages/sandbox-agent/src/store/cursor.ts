@@ -1,29 +1,32 @@
-/** Cursors through a list of sessions: the last entry seen, so that changes in between repeat or skip nothing else. */
+/**
+ * Cursors for lists of sessions. A cursor is the sort key of the last entry, so that concurrent changes do not cause
+ * duplicates or gaps.
+ */
 
-/** A place in the list. */
+/** The sort key of a session. */
 export interface SortKey {
   readonly updatedAt: string;
   readonly id: string;
 }
 
-/** Writes a cursor. */
+/** Formats a cursor. */
 export function formatCursor({ updatedAt, id }: SortKey): string {
   return `${updatedAt} ${id}`;
 }
 
-/** Reads a cursor. */
+/** Parses a cursor. */
 export function parseCursor(cursor: string): SortKey {
   const gap = cursor.indexOf(" ");
   return { updatedAt: cursor.slice(0, gap), id: cursor.slice(gap + 1) };
 }
 
-/** The order of sessions: last used first, then by id. */
+/** Compares sessions: most recently used first, then by id. */
 export function compare(one: SortKey, other: SortKey): number {
   if (one.updatedAt !== other.updatedAt) return one.updatedAt < other.updatedAt ? 1 : -1;
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
 }
 
-/** Cuts one part out of more entries than it may have. */
+/** Cuts a page from a list that may be longer. */
 export function pageOf<T extends SortKey>(
   items: readonly T[],
   limit: number | undefined,

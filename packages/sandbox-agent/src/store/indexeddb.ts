@@ -1,13 +1,13 @@
-/** Keeps everything in the browser, in IndexedDB. */
+/** Stores sessions in the browser, in IndexedDB. */
 
 import { NotFoundError } from "../errors.ts";
 import type { SandboxEvent } from "../events.ts";
 import { compare, pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore } from "./types.ts";
 
-/** Settings of {@link indexedDbStore}. */
+/** Options of {@link indexedDbStore}. */
 export interface IndexedDbStoreOptions {
-  /** The database's name; `sandbox-agent` unless told. */
+  /** The database's name. Default: `sandbox-agent`. */
   readonly name?: string;
   /** Used instead of the global `indexedDB`. */
   readonly factory?: IDBFactory;
@@ -25,7 +25,7 @@ interface EventRow {
   readonly event: SandboxEvent;
 }
 
-/** A store in the browser. Several pages may share it. */
+/** Opens a store in the browser. Several pages may share it. */
 export async function indexedDbStore(options: IndexedDbStoreOptions = {}): Promise<SessionStore> {
   const database = await open(options.factory ?? globalThis.indexedDB, options.name ?? "sandbox-agent");
   // A page with a newer version must not wait for this one.
@@ -41,7 +41,7 @@ export async function indexedDbStore(options: IndexedDbStoreOptions = {}): Promi
       await done;
       return result;
     } catch (error) {
-      // A failed request aborts by itself; anything else has to.
+      // A failed request aborts the transaction by itself; any other error does not.
       try {
         transaction.abort();
       } catch {}
@@ -106,7 +106,7 @@ interface Stores {
   readonly events: IDBObjectStore;
 }
 
-/** Places behind one and in front of another, both left out. */
+/** The sequence numbers between two others, both exclusive. */
 function rangeOf(sessionId: string, after: number, before: number): IDBKeyRange {
   return IDBKeyRange.bound([sessionId, after], [sessionId, before], true, true);
 }
@@ -133,7 +133,7 @@ function finished(transaction: IDBTransaction): Promise<void> {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error ?? new Error("the transaction was aborted"));
   });
-  // Whoever works in the transaction hears of its failure there first.
+  // The code in the transaction sees a failure first. Without this, it would also be reported as unhandled.
   done.catch(() => {});
   return done;
 }

@@ -1,12 +1,12 @@
-/** Keeps everything in memory, and no longer than the process lives. */
+/** Stores sessions in memory, for the life of the process. */
 
 import { NotFoundError } from "../errors.ts";
 import { compare, pageOf, parseCursor } from "./cursor.ts";
 import type { SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
-/** Settings of {@link memoryStore}. */
+/** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
-  /** How many events of a session are entry; the oldest go first. 65,536 unless told. */
+  /** The most events to hold per session; the oldest are evicted first. Default: 65,536. */
   readonly maxEventsPerSession?: number;
 }
 
@@ -17,13 +17,13 @@ interface Entry {
   count: number;
 }
 
-/** A store in memory. */
+/** Makes an in-memory store. */
 export function memoryStore({ maxEventsPerSession = 65_536 }: MemoryStoreOptions = {}): SessionStore {
   const sessions = new Map<string, Entry>();
   const indexed = ({ session, count }: Entry) => ({ ...structuredClone(session), eventCount: count });
 
   const trim = (entry: Entry): void => {
-    // A quarter at a time, so that a full list is not shifted with every event.
+    // Evicts a quarter at a time, so that a full list is not shifted for every event.
     if (entry.events.length <= maxEventsPerSession * 1.25) return;
     const gone = entry.events.splice(0, entry.events.length - maxEventsPerSession);
     for (const { event } of gone) entry.ids.delete(event.id);

@@ -1,21 +1,21 @@
-/** Keeps everything in Postgres, through `pg`, which the caller installs. */
+/** Stores sessions in Postgres, through `pg`, which the caller installs. */
 
 import type { Pool, PoolClient } from "pg";
 import { NotFoundError } from "../errors.ts";
 import { pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
-/** Settings of {@link postgresStore}: a pool of yours, which stays yours, or how to reach the database. */
+/** Options of {@link postgresStore}: a pool of the caller, or a connection string. */
 export interface PostgresStoreOptions {
-  /** Your pool. It is not closed with the store. */
+  /** The caller's pool. It is not closed with the store. */
   readonly pool?: Pool;
   /** Such as `postgres://user@host/database`. */
   readonly connectionString?: string;
-  /** The schema for the tables; made when it is not there. `sandbox_agent` unless told. */
+  /** The schema of the tables; created if it does not exist. Default: `sandbox_agent`. */
   readonly schema?: string;
 }
 
-/** A store in Postgres. Several processes may share it. The tables are made when they are not there. */
+/** Opens a store in Postgres. Several processes may share it. Missing tables are created. */
 export async function postgresStore(options: PostgresStoreOptions): Promise<SessionStore> {
   const pool = options.pool ?? (await ownPool(options.connectionString));
   const schema = quoted(options.schema ?? "sandbox_agent");
@@ -66,7 +66,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Sess
     },
     appendEvents: (sessionId, added) =>
       atomically(async (client) => {
-        // The session's row is the lock: places are given out one writer at a time.
+        // Locks the session's row, so that one writer at a time assigns sequence numbers.
         const locked = await client.query<Row>(`SELECT event_count FROM ${sessions} WHERE id = $1 FOR UPDATE`, [
           sessionId,
         ]);
@@ -103,17 +103,17 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Sess
 async function ownPool(connectionString: string | undefined): Promise<Pool> {
   const { default: pg } = await import("pg");
   const pool = new pg.Pool(connectionString === undefined ? {} : { connectionString });
-  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  // A broken idle connection is replaced at the next query; without a listener it would crash the process.
   pool.on("error", () => {});
   return pool;
 }
 
-/** Makes the tables. Two clients that start at once would collide, so one waits for the other. */
+/** Creates the tables. An advisory lock serializes clients that start at the same time. */
 async function prepare(pool: Pool, schema: string): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("SELECT pg_advisory_lock(hashtext($1))", [schema]);
-    // Text and not jsonb, which refuses U+0000 and would turn keys around. "C" is the order of the other drivers.
+    // `text` rather than `jsonb`, which rejects U+0000 and reorders keys. Collation "C" sorts like the other stores.
     await client.query(`
       CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE IF NOT EXISTS ${schema}.sessions (

@@ -1,13 +1,13 @@
-/** Keeps everything in one SQLite file, through `node:sqlite`. */
+/** Stores sessions in one SQLite file, through `node:sqlite`. */
 
 import { DatabaseSync } from "node:sqlite";
 import { NotFoundError } from "../errors.ts";
 import { pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
-/** Settings of {@link sqliteStore}. */
+/** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
-  /** The file; `:memory:` for none. Made when it is not there. */
+  /** The file; created if it does not exist. `:memory:` for an in-memory database. */
   readonly path: string;
 }
 
@@ -29,7 +29,7 @@ const SCHEMA = `
   CREATE UNIQUE INDEX IF NOT EXISTS sandbox_events_by_id ON sandbox_events (session_id, event_id);
 `;
 
-/** A store in a SQLite file. Several processes may share it. */
+/** Opens a store in a SQLite file. Several processes may share it. */
 export function sqliteStore({ path }: SqliteStoreOptions): SessionStore {
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 10_000 });
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");

@@ -1,97 +1,97 @@
-/** Where a client keeps its index of sessions and their events. Drivers hold data; they decide nothing about it. */
+/** The interface of session stores. A store holds data and makes no decisions about it. */
 
 import type { McpServers } from "../convert/mcp.ts";
 import type { SandboxEvent } from "../events.ts";
 import type { JsonObject } from "../json.ts";
 
-/** What is kept of a session. All of it survives JSON. */
+/** The record of a session. It is plain JSON. */
 export interface StoredSession {
-  /** The id by which the caller knows the session. */
+  /** Identifies the session in calls. */
   readonly id: string;
-  /** The agent. */
+  /** The agent's id. */
   readonly agent: string;
-  /** The agent's own id of the session; another one after a restore by replay. */
+  /** The agent's own id of the session; changes when the session is replayed to a new one. */
   readonly agentSessionId: string;
-  /** The connection's id on the server. */
+  /** The id of the instance on the server. */
   readonly serverId: string;
-  /** The directory the agent works in. */
+  /** The agent's working directory. */
   readonly directory: string;
-  /** When it was made, RFC 3339. */
+  /** When it was created, RFC 3339. */
   readonly createdAt: string;
-  /** When something last happened in it, RFC 3339. */
+  /** When it was last active, RFC 3339. */
   readonly updatedAt: string;
-  /** When it ended, if it has. */
+  /** When it ended, RFC 3339. */
   readonly endedAt?: string;
-  /** Its name. */
+  /** The title. */
   readonly title?: string;
-  /** Its model. */
+  /** The model. */
   readonly model?: string;
-  /** Its mode. */
+  /** The mode. */
   readonly mode?: string;
-  /** Whatever else the caller keeps with it. */
+  /** Additional metadata. */
   readonly metadata: JsonObject;
-  /** More directories it may use. */
+  /** Additional directories that the agent may use. */
   readonly additionalDirectories?: readonly string[];
-  /** Its tool servers, needed to open it again. */
+  /** The MCP servers, needed to reopen it. */
   readonly mcp?: McpServers;
-  /** Which process has it; tells an attached agent from a restarted one. */
+  /** Identifies the agent's process; differs after a restart. */
   readonly process?: string;
-  /** The turn that is on. */
+  /** The running turn. */
   readonly turnId?: string;
-  /** Where to go on listening, when the client has detached. */
+  /** The event to resume after, if the client has detached. */
   readonly cursor?: string;
 }
 
-/** A session and how many events there were in it. */
+/** A session and the number of its events. */
 export type IndexedSession = StoredSession & { readonly eventCount: number };
 
-/** An event and its place in its session. */
+/** An event and its sequence number in its session. */
 export interface StoredEvent {
-  /** Its place: 1, 2, 3 and so on. */
+  /** The sequence number: 1, 2, 3 and so on. */
   readonly sequence: number;
   /** The event. */
   readonly event: SandboxEvent;
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface Page<T> {
   /** The entries. */
   readonly items: readonly T[];
-  /** Where the next part begins; absent at the end. */
+  /** The cursor of the next page; absent on the last one. */
   readonly next?: string;
 }
 
 /** Which events to read. */
 export interface EventRange {
-  /** Only those behind this place. */
+  /** Only events after this sequence number. */
   readonly after?: number;
-  /** Only those in front of this place. */
+  /** Only events before this sequence number. */
   readonly before?: number;
-  /** At most this many; all unless told. */
+  /** At most this many. Default: all. */
   readonly limit?: number;
-  /** Whether to begin with the newest. */
+  /** Newest events first. */
   readonly newestFirst?: boolean;
 }
 
-/** A place to keep sessions and events. */
+/** Stores sessions and events. */
 export interface SessionStore {
-  /** One session. */
+  /** Reads a session. */
   getSession(id: string): Promise<IndexedSession | undefined>;
-  /** Sessions, the ones last used first. */
+  /** Lists sessions, most recently used first. */
   listSessions(part?: { readonly limit?: number; readonly cursor?: string }): Promise<Page<IndexedSession>>;
-  /** Keeps a session, in place of an earlier state of it. Its events stay. */
+  /** Stores a session, replacing its previous record. Its events are kept. */
   putSession(session: StoredSession): Promise<void>;
-  /** Forgets a session and its events. Fine when there is none. */
+  /** Deletes a session and its events. Succeeds if there is none. */
   deleteSession(id: string): Promise<void>;
   /**
-   * Adds events in order, all or none. An event whose id is there already is left out.
+   * Appends events in order, all or none. Events whose id is stored already are skipped.
    *
-   * @returns The place of the last event of the session.
+   * @returns The sequence number of the session's last event.
    * @throws NotFoundError when there is no such session.
    */
   appendEvents(sessionId: string, events: readonly SandboxEvent[]): Promise<number>;
-  /** Reads events; none when there is no such session. */
+  /** Reads events; empty if there is no such session. */
   listEvents(sessionId: string, range?: EventRange): Promise<readonly StoredEvent[]>;
-  /** Lets go of files and connections. */
+  /** Closes files and connections. */
   close(): Promise<void>;
 }
