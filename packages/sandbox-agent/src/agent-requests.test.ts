@@ -24,7 +24,7 @@ describe("permissions", () => {
     expect(ofType(events, "permission.resolved")).toMatchObject([{ by: "client", reply, optionId: option }]);
   });
 
-  it("can be replied to later, by a call, with an option of the request", async () => {
+  it("can be replied to later, by a call, with one of their own options", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const turn = client.prompt(id, "permission");
@@ -37,7 +37,7 @@ describe("permissions", () => {
     await expect(client.replyPermission(permissionId, "once")).rejects.toBeInstanceOf(NotFoundError);
   });
 
-  it("are told to a handler that comes late, and a handler that fails leaves them open", async () => {
+  it("are passed to a handler that is added later, and stay open if a handler throws", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);
@@ -56,7 +56,7 @@ describe("permissions", () => {
     expect((await second).text).toContain("allow-once");
   });
 
-  it("that another client answers are resolved here, too", async () => {
+  it("that another client answers are resolved in this client, too", async () => {
     const server = await startTestServer();
     const one = testClient(server, { serverId: "shared" });
     const { id } = await one.newSession({ directory: "/tmp" });
@@ -64,7 +64,10 @@ describe("permissions", () => {
     await two.connect();
     const [here, there] = [collect(one), collect(two)];
     const turn = one.prompt(id, "permission");
-    await until("both to be asked", () => one.pendingPermissions.length + two.pendingPermissions.length === 2);
+    await until(
+      "both clients to receive the request",
+      () => one.pendingPermissions.length + two.pendingPermissions.length === 2,
+    );
     await two.replyPermission(two.pendingPermissions[0]?.permissionId ?? "", "once");
     expect((await turn).text).toContain("allow-once");
     expect(ofType(here, "permission.resolved")).toMatchObject([{ by: "elsewhere" }]);
@@ -112,14 +115,14 @@ describe("questions", () => {
   });
 });
 
-it("a thousand permissions and a thousand questions are answered in random order, each once", async () => {
+it("1,000 permissions and 1,000 questions are answered in random order, each once", async () => {
   const client = testClient(await startTestServer());
   const one = await client.newSession({ directory: "/tmp" });
   const two = await client.newSession({ directory: "/tmp" });
   const events = collect(client);
   const turns = [client.prompt(one.id, "permissions 1000"), client.prompt(two.id, "questions 1000")];
   await until(
-    "all of them to be asked",
+    "all requests to arrive",
     () => client.pendingPermissions.length === 1000 && client.pendingQuestions.length === 1000,
   );
   const permissions = client.pendingPermissions.map(

@@ -1,4 +1,4 @@
-/** The package in a real browser: built as an application would build it, against a server on another origin. */
+/** The package in a real browser: bundled like an application, against a server on another origin. */
 
 import { expect, it } from "vitest";
 import { bundle, startSite, visit } from "./testing/browser.ts";
@@ -7,7 +7,7 @@ import { temporaryFolder } from "./testing/folder.ts";
 import type { PageResult } from "./testing/page-vitest.ts";
 import { startTestServer } from "./testing/server.ts";
 
-it("works in a browser, and a session goes on after the browser was closed", async () => {
+it("works in a browser, and a session continues after the browser was closed", async () => {
   const site = await startSite<Visit>(await bundle("./browser-page.ts"));
   const server = await startTestServer({ args: ["--cors-allow-origin", site.origin] });
   const profile = await temporaryFolder();
@@ -27,7 +27,7 @@ it("works in a browser, and a session goes on after the browser was closed", asy
   expect(second.events.length).toBeGreaterThan(first.events.length);
 }, 60_000);
 
-it("keeps what every store promises in the browser's own IndexedDB", async () => {
+it("the IndexedDB store passes the conformance suite in a real browser", async () => {
   const scripts = await bundle("./store-page.ts", { vitest: "./page-vitest.ts" });
   const site = await startSite<readonly PageResult[]>(scripts);
   const results = await visit(site.origin, await temporaryFolder(), site.next());

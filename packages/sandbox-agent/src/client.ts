@@ -82,7 +82,7 @@ export class SandboxAgentClient implements AsyncDisposable {
     const client = new SandboxAgentClient({ ...options, baseUrl: server.baseUrl, token: server.token });
     client.#server = server;
     server.ended.then((how) => {
-      client.#core.serverGone(new ConnectionLostError(`this client's own server has ended (${how})`));
+      client.#core.serverGone(new ConnectionLostError(`this client's own server exited (${how})`));
     });
     if (options.autoConnect === false) return client;
     try {

@@ -1,6 +1,6 @@
 /**
- * The documentation's TypeScript: every block is type-checked as it stands, and the first one of each package is run.
- * A block that goes on from an earlier one may use the names in {@link KNOWN}; whatever it declares itself comes first.
+ * The TypeScript in the documentation: every block is type-checked, and the first one of each package is run. A block
+ * that continues an earlier one may use the names in {@link KNOWN}; its own declarations take precedence.
  */
 
 import { execFile } from "node:child_process";
@@ -48,7 +48,7 @@ function blocksOf(page: string): Block[] {
   }));
 }
 
-it("every block of TypeScript in the documentation is right", async () => {
+it("every block of TypeScript in the documentation compiles", async () => {
   const blocks = pages().flatMap(blocksOf);
   expect(blocks.length).toBeGreaterThan(8);
   const folder = await temporaryFolder();
@@ -86,7 +86,7 @@ it("every block of TypeScript in the documentation is right", async () => {
   expect(checked.stdout).toBe("");
 });
 
-/** Runs a program as a user would who has just installed the packages. */
+/** Runs a program in a project with the packages installed. */
 async function runBlock(code: string): Promise<string> {
   const folder = await temporaryFolder();
   mkdirSync(join(folder, "node_modules"));
@@ -99,13 +99,13 @@ async function runBlock(code: string): Promise<string> {
   return (await run(process.execPath, ["start.ts"], { cwd: folder, env, timeout: 20_000 })).stdout;
 }
 
-it.each(["packages/sandbox-agent/README.md", "docs/sdk.md"])("the start in %s works as it stands", async (page) => {
+it.each(["packages/sandbox-agent/README.md", "docs/sdk.md"])("the first block of %s runs", async (page) => {
   const [start] = blocksOf(page);
   expect(start?.code.trim().split("\n").filter(Boolean)).toHaveLength(4);
   expect(await runBlock(start?.code ?? "")).toContain("You said");
 });
 
-it("the start of acp-http-client works as it stands", async () => {
+it("the first block of acp-http-client runs", async () => {
   const [start] = blocksOf("packages/acp-http-client/README.md");
   const server = await startTestServer({ isOpen: true });
   const code = start?.code.replace("http://127.0.0.1:2468", server.baseUrl) ?? "";

@@ -20,13 +20,13 @@ async function startOptions() {
   return { agent: "mock", binary: BINARY, workspace, args: ["--data-dir", `${workspace}/.data`] };
 }
 
-/** The process that was started in a folder. */
+/** The child process whose working directory is this folder. */
 function childIn(folder: string): number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ");
   return Number(children.find((pid) => readlinkSync(`/proc/${pid}/cwd`) === folder));
 }
 
-/** A program that starts a server, says where it is, and goes on as told. It has a process group of its own. */
+/** A program that starts a server, prints its URL, and continues with the given code. It has its own process group. */
 async function startProgram(then: string) {
   const { workspace, args } = await startOptions();
   const options = JSON.stringify({ agent: "mock", binary: BINARY, workspace, args });
@@ -50,7 +50,7 @@ async function startProgram(then: string) {
 }
 
 describe("embedded mode", () => {
-  it("starts a server, works, and stops it at the end of the block", async () => {
+  it("starts a server, works, and shuts it down at the end of the block", async () => {
     let baseUrl = "";
     {
       await using client = await SandboxAgentClient.start(await startOptions());
@@ -63,7 +63,7 @@ describe("embedded mode", () => {
     expect(await isUp(baseUrl)).toBe(false);
   });
 
-  it("protects the server with a token that nobody else has", async () => {
+  it("protects the server with a random token", async () => {
     await using client = await SandboxAgentClient.start(await startOptions());
     await using other = await SandboxAgentClient.start(await startOptions());
     expect(client.server?.token).not.toBe(other.server?.token);
@@ -84,9 +84,9 @@ describe("embedded mode", () => {
     expect(existsSync(`${options.workspace}/hello.txt`)).toBe(true);
   });
 
-  it("says what is wrong when there is no server to start, or it does not start", async () => {
+  it("says what is wrong if there is no server binary, or the server does not start", async () => {
     const missing = SandboxAgentClient.start({ agent: "mock", binary: "/no/such/binary" });
-    await expect(missing).rejects.toMatchObject({ code: "server_failed", message: /was not found; give \{ binary \}/ });
+    await expect(missing).rejects.toMatchObject({ code: "server_failed", message: /was not found; pass \{ binary \}/ });
     const options = await startOptions();
     const broken = SandboxAgentClient.start({ ...options, args: ["--no-such-flag"] });
     await expect(broken).rejects.toBeInstanceOf(SandboxAgentError);
@@ -96,17 +96,17 @@ describe("embedded mode", () => {
 
   it.each([
     ["exits", "process.exit(0)", { code: 0, signal: null }],
-    ["is ended by a signal", "process.kill(process.pid, 'SIGTERM')", { code: null, signal: "SIGTERM" }],
+    ["is terminated by a signal", "process.kill(process.pid, 'SIGTERM')", { code: null, signal: "SIGTERM" }],
     ["is killed", "process.kill(process.pid, 'SIGKILL')", { code: null, signal: "SIGKILL" }],
     ["crashes", "throw new Error('expected in this test')", { code: 1, signal: null }],
-  ])("stops the server when the program %s without disposing of it", async (_, end, expected) => {
+  ])("shuts the server down when the program %s without disposing of it", async (_, end, expected) => {
     const program = await startProgram(end);
     expect(await program.exited).toEqual(expected);
     expect(program.output()).toMatch(/^http:\/\//);
-    await until("the server to be gone", async () => !(await isUp(program.output())));
+    await until("the server to exit", async () => !(await isUp(program.output())));
   });
 
-  it("leaves signals to a program that has plans for them", async () => {
+  it("leaves signals to a program that handles them", async () => {
     const program = await startProgram(`
       process.on("SIGINT", async () => {
         const session = await client.newSession();
@@ -116,26 +116,26 @@ describe("embedded mode", () => {
       });
       console.log("ready");`);
     await until("the program to be ready", () => program.output().includes("ready"));
-    // As a terminal does it: to all processes of the group.
+    // Like a terminal: to all processes of the group.
     process.kill(-program.pid, "SIGINT");
     expect(await program.exited).toEqual({ code: 5, signal: null });
     expect(program.output()).toContain("still here");
   });
 
-  it("adds no listener to the process, however many servers there are", async () => {
+  it("adds no listener to the process", async () => {
     const count = (): number[] => ["exit", "SIGINT", "SIGTERM"].map((name) => process.listenerCount(name));
     const before = count();
     await using _one = await SandboxAgentClient.start(await startOptions());
     expect(count()).toEqual(before);
   });
 
-  it("fails calls at once when its own server is killed", async () => {
+  it("fails calls when its own server is killed", async () => {
     const options = await startOptions();
     await using client = await SandboxAgentClient.start(options);
     const session = await client.newSession();
     const turn = client.prompt(session.id, "forever").catch((error: unknown) => error);
     process.kill(childIn(options.workspace), "SIGKILL");
-    expect(await turn).toMatchObject({ code: "connection_lost", message: /own server has ended \(SIGKILL\)/ });
+    expect(await turn).toMatchObject({ code: "connection_lost", message: /own server exited \(SIGKILL\)/ });
     expect(client.status).toBe("disconnected");
     await expect(client.prompt(session.id, "hello")).rejects.toBeInstanceOf(ConnectionLostError);
   });

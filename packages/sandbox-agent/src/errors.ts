@@ -27,7 +27,7 @@ export class NotConnectedError extends SandboxAgentError {
 export class AlreadyConnectedError extends SandboxAgentError {
   /** @internal */
   constructor() {
-    super("already_connected", "this client has a connection already: call disconnect() first, or make another client");
+    super("already_connected", "already connected: call disconnect() first, or create another client");
   }
 }
 
@@ -51,7 +51,7 @@ export class AgentExitedError extends SandboxAgentError {
   /** @internal */
   constructor(exit: AgentExit, options?: ErrorOptions) {
     const how = exit.reason ?? exit.signal ?? (exit.exitCode === undefined ? "" : `code ${exit.exitCode}`);
-    super("agent_exited", `the agent has ended${how && ` (${how})`}; resumeSession() starts it again`, options);
+    super("agent_exited", `the agent exited${how && ` (${how})`}; resumeSession() restarts it`, options);
     this.exit = exit;
   }
 }
@@ -68,7 +68,7 @@ export class ConnectionLostError extends SandboxAgentError {
 export class DetachedError extends SandboxAgentError {
   /** @internal */
   constructor() {
-    super("detached", "this client has detached; the agent works on");
+    super("detached", "the client has detached; the agent keeps running");
   }
 }
 
@@ -94,7 +94,7 @@ export class AuthenticationRequiredError extends AgentError {}
 export class UnsupportedError extends SandboxAgentError {
   /** @internal */
   constructor(what: string, options?: ErrorOptions) {
-    super("unsupported", `the agent does not offer ${what}`, options);
+    super("unsupported", `the agent does not support ${what}`, options);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Every example is run as a user would run it: with the package installed beside it. */
+/** Runs every example in a project with the package installed. */
 
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { BINARY, startTestServer } from "./testing/server.ts";
 const EXAMPLES = fileURLToPath(new URL("../../../examples", import.meta.url));
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 
-/** A folder with the examples and this package in it. */
+/** A folder with the examples and this package. */
 async function installed(): Promise<string> {
   const folder = await temporaryFolder();
   for (const name of readdirSync(EXAMPLES)) {
@@ -30,7 +30,7 @@ interface Run {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs an example to its end. The input is typed when the program has said what it waits for. */
+/** Runs an example to its end. The input is written once the output contains `waitFor`. */
 function run({ folder, args, input = "", waitFor = "", env = {} }: Run): Promise<{ code: number | null; out: string }> {
   return new Promise((resolve) => {
     const environment = {

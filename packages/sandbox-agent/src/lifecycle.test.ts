@@ -4,14 +4,14 @@ import { AlreadyConnectedError, HttpError, NotConnectedError } from "./errors.ts
 import { startTestServer, testClient } from "./testing/server.ts";
 
 describe("1. Auto-connect on constructor", () => {
-  it("connects without being told to", async () => {
+  it("connects by itself", async () => {
     const client = testClient(await startTestServer());
     expect(client.status).toBe("connecting");
     await until("the client to be connected", () => client.status === "connected");
     expect(client.connection).toMatchObject({ agent: "mock", agentName: "Mock Agent", isAttached: false });
   });
 
-  it("lets calls wait for the connection that is being made", async () => {
+  it("makes calls wait for the connection", async () => {
     const client = testClient(await startTestServer());
     const session = await client.newSession({ directory: "/tmp" });
     expect(session.agentSessionId).toBe("mock-session-1");
@@ -40,7 +40,7 @@ describe("2. `autoConnect: false` behavior", () => {
     expect((await client.newSession({ directory: "/tmp" })).agent).toBe("mock");
   });
 
-  it("takes the agent from connect() as well, and does not guess one", async () => {
+  it("accepts the agent in connect(), and has no default", async () => {
     const server = await startTestServer();
     const client = testClient(server, { autoConnect: false, agent: undefined as never });
     await expect(client.connect()).rejects.toBeInstanceOf(TypeError);
@@ -83,7 +83,7 @@ describe("3. Not-connected error gates", () => {
     expect((await client.newSession({ directory: "/tmp" })).agent).toBe("mock");
   });
 
-  it("what needs no connection works without one", async () => {
+  it("calls that need no connection work without one", async () => {
     const client = testClient(await startTestServer(), { autoConnect: false });
     expect(await client.health()).toMatchObject({ status: "ok" });
     expect(await client.listSessions()).toEqual([]);
@@ -99,13 +99,13 @@ describe("4. Single-connection guard (`connect()` twice)", () => {
     await expect(client.connect()).rejects.toBeInstanceOf(AlreadyConnectedError);
   });
 
-  it("refuses a second connection while the first is being made", async () => {
+  it("refuses a second connection while the first is connecting", async () => {
     const client = testClient(await startTestServer());
     await expect(client.connect()).rejects.toBeInstanceOf(AlreadyConnectedError);
     expect((await client.newSession({ directory: "/tmp" })).agent).toBe("mock");
   });
 
-  it("connects again after disconnect(), which ends the agent", async () => {
+  it("reconnects after disconnect(), which shuts the agent down", async () => {
     const server = await startTestServer();
     const client = testClient(server, { serverId: "one" });
     await client.newSession({ directory: "/tmp" });
@@ -116,7 +116,7 @@ describe("4. Single-connection guard (`connect()` twice)", () => {
     expect(client.status).toBe("connected");
   });
 
-  it("can be given up while it is still connecting", async () => {
+  it("can be aborted by disconnect() while it is connecting", async () => {
     const client = testClient(await startTestServer());
     const waiting = client.newSession();
     waiting.catch(() => {});

@@ -1,4 +1,4 @@
-/** The packages as they would be published: made into files, installed into an empty project without a network, used. */
+/** The packages as published: packed, installed into an empty project without a network, and used. */
 
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ const PACKAGES = fileURLToPath(new URL("../..", import.meta.url));
 const CARRIER = platformPackage(process.platform, process.arch);
 const run = promisify(execFile);
 
-/** An environment in which the program is nowhere but in its package. */
+/** An environment in which the binary is found in its package only. */
 function bare(folder: string): Record<string, string> {
   const { SANDBOX_AGENT_BIN: _, ...rest } = process.env as Record<string, string>;
   return { ...rest, SANDBOX_AGENT_DATA_DIR: join(folder, ".data"), npm_config_offline: "true" };
@@ -31,12 +31,12 @@ beforeAll(async () => {
   project = join(folder.path, "project");
   const files = join(folder.path, "files");
   mkdirSync(project);
-  // Symbols are most of a debug build, and packing them most of the time.
+  // Most of a debug build is symbols, which take most of the time to pack.
   const binary = join(folder.path, "sandbox-agent");
   copyFileSync(BINARY, binary);
   execFileSync("strip", [binary]);
   await run(process.execPath, [join(PACKAGES, "scripts/dist.mjs"), "--out", files, "--binary", binary]);
-  // What they need from others, as the workspace has it.
+  // The third-party dependencies, as installed in the workspace.
   for (const name of ["@agentclientprotocol/sdk", "zod"]) {
     await run("npm", ["pack", "--ignore-scripts", "--pack-destination", files], {
       cwd: join(PACKAGES, "node_modules", name),
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => remove());
 
 describe("installed packages", () => {
-  it("carry a licence, types for every entry, and the program as an optional dependency", () => {
+  it("contain a licence, types for every entry, and the binary as an optional dependency", () => {
     const read = (path: string) => JSON.parse(readFileSync(join(project, "node_modules", path), "utf8"));
     const manifest = read("sandbox-agent/package.json");
     expect(manifest.dependencies).toEqual({ "acp-http-client": manifest.version });
@@ -66,7 +66,7 @@ describe("installed packages", () => {
     }
   });
 
-  it("run the program as a command, which ends as the program does", async () => {
+  it("run the binary as a command, with its exit code", async () => {
     const env = bare(project);
     const { version } = JSON.parse(readFileSync(join(project, "node_modules/sandbox-agent/package.json"), "utf8"));
     const { stdout } = await run("npx", ["--no", "--", "sandbox-agent", "--version"], { cwd: project, env });
@@ -75,7 +75,7 @@ describe("installed packages", () => {
     await expect(wrong).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("--no-such-flag") });
   });
 
-  it("hand signals on to the program", async () => {
+  it("forward signals to the binary", async () => {
     const command = join(project, "node_modules/.bin/sandbox-agent");
     const child = spawn(command, ["server", "--port", "0"], { cwd: project, env: bare(project) });
     let out = "";
@@ -88,7 +88,7 @@ describe("installed packages", () => {
     expect(await exited).toEqual([0, null]);
   });
 
-  it("start a server of their own without being told where the program is", async () => {
+  it("start a server of their own without configuration", async () => {
     const script = `
       import { SandboxAgentClient } from "sandbox-agent";
       import { sqliteStore } from "sandbox-agent/sqlite";
@@ -101,8 +101,8 @@ describe("installed packages", () => {
   });
 });
 
-describe("where the program is looked for", () => {
-  it("what is given comes first, then the variable, then the PATH, where launchers are passed over", async () => {
+describe("the search for the binary", () => {
+  it("uses the given path, then the variable, then the PATH, where launchers are skipped", async () => {
     const folder = await temporaryFolder();
     const [launchers, programs] = [join(folder, "launchers"), join(folder, "programs")];
     for (const place of [launchers, programs]) mkdirSync(place);

@@ -11,7 +11,7 @@ describe("5. Metadata injection/extraction parity", () => {
     variant: "wide",
   };
 
-  it("what a session is opened with reaches the agent and comes back", async () => {
+  it("a session's options reach the agent and are read back", async () => {
     const client = testClient(await startTestServer());
     const { title, permissionMode, skills, ...rest } = metadata;
     const session = await client.newSession({
@@ -43,7 +43,7 @@ describe("5. Metadata injection/extraction parity", () => {
     expect(listed).toMatchObject({ id: "my-session", title, metadata: expected, knownTo: ["client", "agent"] });
   });
 
-  it("the alias and the agent's own id name the same session", async () => {
+  it("the caller's id and the agent's own id identify the same session", async () => {
     const client = testClient(await startTestServer());
     await client.newSession({ directory: "/tmp", sessionId: "alias" });
     expect((await client.prompt("mock-session-1", "echo by its own id")).text).toBe("by its own id");
@@ -51,7 +51,7 @@ describe("5. Metadata injection/extraction parity", () => {
     await expect(client.newSession({ sessionId: "alias" })).rejects.toMatchObject({ code: "session_exists" });
   });
 
-  it("setMetadata changes title, model and mode as hints, keeps the rest, and forgets what is null", async () => {
+  it("setMetadata changes title, model and mode as hints, keeps the rest, and deletes keys that are null", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp", metadata: { variant: "v", gone: 1 } });
     const changed = await client.setMetadata(id, { title: "T", model: "m", mode: "x", extra: { a: 1 }, gone: null });
@@ -117,7 +117,7 @@ describe("6. Extension event conversion parity (`_sandboxagent/session/ended`, `
     expect(event?.rawHash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it("what the agent prints that is no message becomes agent.unparsed, too", async () => {
+  it("a line that is not a message becomes agent.unparsed, too", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);

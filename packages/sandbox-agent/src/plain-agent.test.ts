@@ -21,7 +21,7 @@ it("falls back to the older requests for mode and model", async () => {
   expect(await client.listModels(session.id)).toMatchObject({ models: [{ id: "small" }], currentModelId: "big" });
 });
 
-it("says what the agent cannot do", async () => {
+it("reports what the agent does not support", async () => {
   const client = await plainClient();
   const { id } = await client.newSession({ directory: "/tmp" });
   await expect(client.forkSession(id)).rejects.toBeInstanceOf(UnsupportedError);
@@ -30,7 +30,7 @@ it("says what the agent cannot do", async () => {
   await expect(client.authenticate("x")).rejects.toBeInstanceOf(UnsupportedError);
 });
 
-it("lists what the client knows where the agent has no list, and ends sessions that it cannot close", async () => {
+it("lists the stored sessions if the agent has no list, and ends sessions that the agent cannot close", async () => {
   const client = await plainClient();
   const { id } = await client.newSession({ directory: "/tmp", title: "Mine" });
   expect(await client.listSessions()).toMatchObject([{ id, title: "Mine", knownTo: ["client"] }]);
@@ -38,7 +38,7 @@ it("lists what the client knows where the agent has no list, and ends sessions t
   expect(await client.listSessions()).toMatchObject([{ id, ended: true }]);
 });
 
-it("restores by telling the agent what was said, once", async () => {
+it("restores a session by sending the conversation to the agent, once", async () => {
   const client = await plainClient();
   const { id } = await client.newSession({ directory: "/tmp" });
   await client.prompt(id, "remember the milk");
@@ -51,8 +51,8 @@ it("restores by telling the agent what was said, once", async () => {
   expect((await client.prompt(id, "and now?")).text).toBe("mode ask, model small: and now?");
 });
 
-it("leaves out tool servers that the agent cannot reach, and says so", async () => {
+it("leaves out MCP servers that the agent does not support, and warns about it", async () => {
   const client = await plainClient();
   const { warnings } = await client.newSession({ directory: "/tmp", mcp: { web: { url: "https://example.test" } } });
-  expect(warnings).toEqual(['the tool server "web" was left out: the agent does not reach servers over http']);
+  expect(warnings).toEqual(['the MCP server "web" was left out: the agent does not support MCP servers over http']);
 });

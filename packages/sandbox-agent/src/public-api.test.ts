@@ -1,4 +1,4 @@
-/** What users see: no words of the protocol, and an explanation for every name. */
+/** The public API: every name is documented, and none is a term of the protocol. */
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import * as surface from "./index.ts";
 const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, import.meta.url)), "utf8");
 const PROTOCOL_WORDS = /\bacp|json-?rpc|session\/[a-z]/i;
 
-/** The declarations that the package's entry leads to, as they are published. */
+/** The source files that the package's entry point exports from. */
 function sources(): [string, string][] {
   const files = [...read("./index.ts").matchAll(/from "(\.\/[^"]+)"/g)].map(([, path]) => path ?? "");
   return files.map((path) => [path, read(path)]);
@@ -18,14 +18,14 @@ function exportedNames(): string[] {
   return [...read("./index.ts").matchAll(/\b[A-Za-z]+\b(?=[,\s}])/g)].map(([name]) => name);
 }
 
-it("no exported name speaks of the protocol", () => {
+it("no exported name is a term of the protocol", () => {
   const names = exportedNames();
   expect(names).toContain("SandboxAgentClient");
   expect(names.filter((name) => /acp|rpc|envelope/i.test(name))).toEqual([]);
   expect(Object.keys(surface).filter((name) => /acp|rpc|envelope/i.test(name))).toEqual([]);
 });
 
-it("no method of the client and no word about one speaks of the protocol", () => {
+it("no method of the client, and no comment on one, uses terms of the protocol", () => {
   const client = read("./client.ts");
   const comments = [...client.matchAll(/\/\*\*[\s\S]*?\*\//g)].map(([comment]) => comment);
   expect(comments.filter((comment) => PROTOCOL_WORDS.test(comment))).toEqual([]);
@@ -34,11 +34,11 @@ it("no method of the client and no word about one speaks of the protocol", () =>
   ).toEqual([]);
 });
 
-it("the README and the guide do not speak of the protocol", () => {
+it("the README and the guide do not use terms of the protocol", () => {
   for (const path of ["../README.md", "../../../docs/sdk.md"]) expect(read(path), path).not.toMatch(/\bACP\b|JSON-RPC/);
 });
 
-it("every exported name has an explanation", () => {
+it("every exported name is documented", () => {
   const bare: string[] = [];
   for (const [path, text] of sources()) {
     const lines = text.split("\n");
@@ -51,7 +51,7 @@ it("every exported name has an explanation", () => {
   expect(bare).toEqual([]);
 });
 
-it("every field of an exported interface has an explanation", () => {
+it("every field of an exported interface is documented", () => {
   const bare: string[] = [];
   const names = exportedNames();
   for (const [path, text] of sources()) {
@@ -67,7 +67,7 @@ it("every field of an exported interface has an explanation", () => {
   expect(bare).toEqual([]);
 });
 
-it("what a browser loads does not ask for Node.js", () => {
+it("the modules for browsers do not import Node.js modules", () => {
   const seen = new Set<string>();
   const outside = new Set<string>();
   const visit = (url: URL): void => {

@@ -1,9 +1,8 @@
-/** What happens between two moments: calls that cross each other, and ends that come in the middle of something. */
+/** Concurrent calls, and agents, servers and clients that go away during a call. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { seeded } from "../../testing/random.ts";
 import { until } from "../../testing/until.ts";
 import { AgentExitedError, ConnectionLostError, NotConnectedError } from "./errors.ts";
 import { collect, ofType } from "./testing/events.ts";
@@ -19,19 +18,19 @@ async function instances(server: TestServer): Promise<unknown[]> {
 }
 
 describe("a prompt that failed because", () => {
-  it("the agent died can be followed by resumeSession() at once", async () => {
+  it("the agent crashed can be followed by resumeSession()", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     for (let round = 0; round < 5; round += 1) {
       await expect(client.prompt(id, "crash")).rejects.toBeInstanceOf(AgentExitedError);
       expect(client.status).toBe("disconnected");
       expect(await client.resumeSession(id)).toMatchObject({ openedBy: "replayed" });
-      // The first prompt takes what was said before along; the next one is the mock's to understand.
+      // The first prompt carries the replayed conversation; the mock agent understands the next one.
       await client.prompt(id, "hello");
     }
   });
 
-  it("the agent died can be followed by connect() at once", async () => {
+  it("the agent crashed can be followed by connect()", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     await expect(client.prompt(id, "crash")).rejects.toBeInstanceOf(AgentExitedError);
@@ -39,7 +38,7 @@ describe("a prompt that failed because", () => {
     expect((await client.newSession({ directory: "/tmp" })).agent).toBe("mock");
   });
 
-  it("the server was restarted can be followed by resumeSession() at once", async () => {
+  it("the server was restarted can be followed by resumeSession()", async () => {
     const server = await startTestServer();
     const client = testClient(server, { retry: quick });
     const { id } = await client.newSession({ directory: "/tmp" });
@@ -50,7 +49,7 @@ describe("a prompt that failed because", () => {
   });
 });
 
-it("resumeSession() can be tried again until the server is back", async () => {
+it("resumeSession() can be retried until the server is back", async () => {
   const server = await startTestServer();
   const client = testClient(server, { retry: { ...quick, giveUpMs: 300 } });
   const { id } = await client.newSession({ directory: "/tmp" });
@@ -64,43 +63,62 @@ it("resumeSession() can be tried again until the server is back", async () => {
   await expect(client.resumeSession(id)).rejects.toBeInstanceOf(NotConnectedError);
 });
 
-it("a client that is disposed of at any moment of its connecting leaves no agent behind", async () => {
+it("a client that is disposed of at any point of connecting leaves no instance behind", async () => {
   const server = await startTestServer();
-  const random = seeded(11);
-  for (let round = 0; round < 40; round += 1) {
-    const client = testClient(server);
-    await new Promise((resolve) => setTimeout(resolve, random() * 40));
+  /** Disposes of a client when its n-th request starts or, if `when` says so, when the response has arrived. */
+  const disposeAt = async (request: number, when: "started" | "answered"): Promise<boolean> => {
+    let requests = 0;
+    let dispose = (): void => {};
+    const reached = new Promise<void>((resolve) => {
+      dispose = resolve;
+    });
+    const client = testClient(server, {
+      fetch: async (input, init) => {
+        requests += 1;
+        const isThis = requests === request;
+        if (isThis && when === "started") dispose();
+        const response = await fetch(input, init);
+        if (isThis) dispose();
+        return response;
+      },
+    });
+    const settled = until("the attempt to settle", () => client.status !== "connecting");
+    await Promise.race([reached, settled]);
+    const isReached = requests >= request;
     await client.dispose();
-  }
-  await until("all agents to be gone", async () => (await instances(server)).length === 0);
+    await settled;
+    return isReached;
+  };
+  for (let request = 1; await disposeAt(request, "started"); request += 1) await disposeAt(request, "answered");
+  await until("all instances to be closed", async () => (await instances(server)).length === 0);
 });
 
-it("a listener that throws breaks nothing but itself", async () => {
+it("a listener that throws affects nothing else", async () => {
   const client = testClient(await startTestServer());
   const { id } = await client.newSession({ directory: "/tmp" });
   const thrown: unknown[] = [];
-  const hear = (error: unknown): void => void thrown.push(error);
+  const record = (error: unknown): void => void thrown.push(error);
   const before = process.listeners("uncaughtException");
   process.removeAllListeners("uncaughtException");
-  process.on("uncaughtException", hear);
+  process.on("uncaughtException", record);
   try {
-    const mistake = new Error("a listener's mistake");
+    const thrownByListener = new Error("thrown by a listener");
     const stop = client.onEvent(() => {
-      throw mistake;
+      throw thrownByListener;
     });
     const events = collect(client);
     expect((await client.prompt(id, "echo still here")).text).toBe("still here");
     stop();
     expect(events.length).toBeGreaterThan(3);
-    await until("the mistake to be told", () => thrown.length >= events.length);
-    expect(new Set(thrown)).toEqual(new Set([mistake]));
+    await until("the exceptions to be reported", () => thrown.length >= events.length);
+    expect(new Set(thrown)).toEqual(new Set([thrownByListener]));
   } finally {
-    process.off("uncaughtException", hear);
+    process.off("uncaughtException", record);
     for (const listener of before) process.on("uncaughtException", listener);
   }
 });
 
-it("a server that cannot be reached is a typed error everywhere", async () => {
+it("an unreachable server is a typed error in every call", async () => {
   const server = await startTestServer();
   await server.stop();
   const client = testClient(server, { autoConnect: false });
@@ -109,44 +127,49 @@ it("a server that cannot be reached is a typed error everywhere", async () => {
   await expect(client.files.list()).rejects.toMatchObject({ code: "connection_lost" });
 });
 
-it("a client of a server that is gone is disposed of without waiting for it", async () => {
+it("a client of a killed server can be disposed of", async () => {
   const server = await startTestServer();
   const client = testClient(server);
   await client.newSession({ directory: "/tmp" });
   await server.stop("SIGKILL");
-  const began = performance.now();
   await client.dispose().catch(() => {});
-  expect(performance.now() - began).toBeLessThan(8000);
+  expect(client.status).toBe("disconnected");
 });
 
-it("a token is asked for once, however many calls wait for it", async () => {
+it("the token function is called once, however many calls wait for it", async () => {
   const server = await startTestServer();
-  let asked = 0;
+  let calls = 0;
+  let resolveToken = (_token: string): void => {};
+  const token = new Promise<string>((resolve) => {
+    resolveToken = resolve;
+  });
   const client = testClient(server, {
-    token: async () => {
-      asked += 1;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      return server.token;
+    token: () => {
+      calls += 1;
+      return token;
     },
   });
-  await Promise.all([client.health(), client.agents.list(), client.files.list(), client.newSession()]);
-  expect(asked).toBe(1);
+  const waiting = [client.health(), client.agents.list(), client.files.list(), client.newSession()];
+  await until("the token function to be called", () => calls > 0);
+  resolveToken(server.token);
+  await Promise.all(waiting);
+  expect(calls).toBe(1);
 });
 
-it("permissions that nobody can answer any more are withdrawn when the server is gone", async () => {
+it("open permissions are withdrawn when the server is gone", async () => {
   const server = await startTestServer();
   const client = testClient(server, { retry: quick });
   const { id } = await client.newSession({ directory: "/tmp" });
   const events = collect(client);
   const turn = client.prompt(id, "permission").catch((error: unknown) => error);
-  await until("the permission to be asked for", () => client.pendingPermissions.length === 1);
+  await until("the permission request", () => client.pendingPermissions.length === 1);
   await server.restart();
   expect(await turn).toBeInstanceOf(ConnectionLostError);
   await until("the permission to be withdrawn", () => client.pendingPermissions.length === 0);
   expect(ofType(events, "permission.resolved")).toMatchObject([{ by: "withdrawn" }]);
 });
 
-it("an agent that ends right behind its first answer does not pass for a connected one", async () => {
+it("an agent that exits right after its first response does not count as connected", async () => {
   const file = join(await temporaryFolder(), "brief.cjs");
   writeFileSync(
     file,
@@ -159,11 +182,11 @@ it("an agent that ends right behind its first answer does not pass for a connect
   for (let round = 0; round < 5; round += 1) {
     const client = testClient(server, { agent: "brief", autoConnect: false });
     await client.connect().catch((error: unknown) => expect(error).toBeInstanceOf(AgentExitedError));
-    await until("the end to be seen", () => client.status === "disconnected");
+    await until("the exit to be noticed", () => client.status === "disconnected");
   }
 });
 
-it("an upload is ended by its signal", async () => {
+it("an upload is aborted by its signal", async () => {
   const client = testClient(await startTestServer(), { autoConnect: false });
   const files = [{ path: "a", content: "a" }];
   const signal = AbortSignal.abort(new Error("no more"));
@@ -172,8 +195,8 @@ it("an upload is ended by its signal", async () => {
   await expect(client.files.stat("x")).rejects.toMatchObject({ status: 404 });
 });
 
-describe("calls that are made twice at once", () => {
-  it("open a session again once", async () => {
+describe("concurrent calls", () => {
+  it("reopen a session once", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     await client.prompt(id, "echo hello");
@@ -184,7 +207,7 @@ describe("calls that are made twice at once", () => {
     expect(ofType(events, "session.started")).toHaveLength(1);
   });
 
-  it("make one session of a name", async () => {
+  it("create one session per id", async () => {
     const client = testClient(await startTestServer());
     const made = Array.from({ length: 3 }, () => client.newSession({ directory: "/tmp", sessionId: "mine" }));
     const outcomes = await Promise.allSettled(made);
@@ -194,7 +217,7 @@ describe("calls that are made twice at once", () => {
     await expect(client.newSession({ sessionId: "mine" })).rejects.toMatchObject({ code: "session_exists" });
   });
 
-  it("dispose of the client once, and both wait for it", async () => {
+  it("dispose of the client once, and all wait for it", async () => {
     const server = await startTestServer();
     const client = testClient(server);
     await client.newSession({ directory: "/tmp" });
@@ -207,7 +230,7 @@ describe("calls that are made twice at once", () => {
     await Promise.all([client.dispose(), client.dispose()]);
   });
 
-  it("connect anew only when the old agent has ended", async () => {
+  it("connect only after the old agent has exited", async () => {
     const server = await startTestServer();
     const client = testClient(server, { serverId: "same" });
     for (let round = 0; round < 5; round += 1) {
@@ -220,7 +243,7 @@ describe("calls that are made twice at once", () => {
   });
 });
 
-it("a token that never comes does not keep a client that is being disposed of", async () => {
+it("a token function that never resolves does not block dispose()", async () => {
   const server = await startTestServer();
   const client = testClient(server, { token: () => new Promise<string>(() => {}) });
   const waiting = client.newSession().catch((error: unknown) => error);

@@ -14,7 +14,7 @@ async function proxyTo(target: string): Promise<CuttingProxy> {
   return proxy;
 }
 
-it("a turn of ten thousand events is heard once and in order through a hundred cuts", async () => {
+it("a turn of 10,000 events is received once and in order over 100 cuts", async () => {
   const server = await startTestServer();
   const proxy = await proxyTo(server.baseUrl);
   const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });
@@ -44,7 +44,7 @@ it("a turn of ten thousand events is heard once and in order through a hundred c
   expect(kept).toHaveLength(10_000);
 }, 60_000);
 
-it("permissions are answered, and turns cancelled, through cuts", async () => {
+it("permissions are answered, and turns cancelled, over cuts", async () => {
   const server = await startTestServer();
   const proxy = await proxyTo(server.baseUrl);
   const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });
@@ -61,5 +61,5 @@ it("permissions are answered, and turns cancelled, through cuts", async () => {
   expect((await turn).stopReason).toBe("cancelled");
   proxy.cut();
   expect((await client.prompt(id, "echo still here")).text).toBe("still here");
-  await until("nothing to be open", () => client.pendingPermissions.length === 0);
+  await until("all permissions to be settled", () => client.pendingPermissions.length === 0);
 });

@@ -1,4 +1,4 @@
-/** Both packages as they are built, in every runtime that they are for: one program, the same report from each. */
+/** Both packages as built, in every supported runtime: the same program must print the same report. */
 
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const RUNTIMES = fileURLToPath(new URL("../../../tests/runtimes", import.meta.ur
 const installed = (name: string): string => join(RUNTIMES, "node_modules/.bin", name);
 const run = promisify(execFile);
 
-/** The machine's own Node.js, which is older than the one that runs the tests on most. */
+/** The machine's own Node.js, usually older than the one that runs the tests. */
 function machinesNode(): string {
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
   const found = folders.map((folder) => join(folder, "node")).find((path) => existsSync(path));
@@ -58,7 +58,7 @@ it.each([
     stopped: "gone",
     sqlite,
   });
-  // Every chunk once, over all the cuts.
+  // Every chunk arrives once, across all cuts.
   expect(report.chunks).toBeGreaterThanOrEqual(10);
   expect(report.distinct).toBe(report.chunks);
   expect(report.types).toEqual(

@@ -5,7 +5,7 @@ import { collect, ofType } from "./testing/events.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
 
 describe("turns", () => {
-  it("tell their story in order: turn, items, deltas, end", async () => {
+  it("emit their events in order: turn, items, deltas, end", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);
@@ -28,7 +28,7 @@ describe("turns", () => {
     expect(story.every((event) => !("turnId" in event) || event.turnId === result.turnId)).toBe(true);
   });
 
-  it("show tool calls with what went in and came out", async () => {
+  it("report tool calls with input and output", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);
@@ -37,7 +37,7 @@ describe("turns", () => {
     expect(done?.item).toMatchObject({ status: "completed", tool: { kind: "read", output: { lines: 42 } } });
   });
 
-  it("can be cancelled, by call and by signal, and the session goes on", async () => {
+  it("can be cancelled, by a call and by a signal, and the session continues", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const started = new Promise<void>((resolve) => client.onEvent(({ type }) => type === "item.delta" && resolve()));
@@ -54,7 +54,7 @@ describe("turns", () => {
     expect((await client.prompt(id, "echo still here")).text).toBe("still here");
   });
 
-  it("answer open permissions and questions when they are cancelled", async () => {
+  it("resolve open permissions and questions when they are cancelled", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);
@@ -67,7 +67,7 @@ describe("turns", () => {
     expect(ofType(events, "permission.resolved")).toHaveLength(1);
   });
 
-  it("end with the agent's own reason, and with a typed error when the agent says no", async () => {
+  it("end with the agent's own reason, and with a typed error if the agent answers with one", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     expect((await client.prompt(id, "refuse")).stopReason).toBe("refusal");
@@ -79,7 +79,7 @@ describe("turns", () => {
     expect((await client.prompt(id, "echo fine again")).text).toBe("fine again");
   });
 
-  it("refuse a second prompt in a session that is busy, and run side by side in different ones", async () => {
+  it("reject a second prompt in a busy session, and run in parallel in different sessions", async () => {
     const client = testClient(await startTestServer());
     const one = await client.newSession({ directory: "/tmp" });
     const two = await client.newSession({ directory: "/tmp" });
@@ -89,7 +89,7 @@ describe("turns", () => {
     expect((await slow).stopReason).toBe("end_turn");
   });
 
-  it("deliver ten thousand deltas in order, and keep every one", async () => {
+  it("deliver 10,000 deltas in order, and store every one", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const deltas: string[] = [];
@@ -124,7 +124,7 @@ describe("sessions", () => {
     await expect(client.setSessionMode(id, "no-such-mode")).rejects.toBeInstanceOf(AgentError);
   });
 
-  it("warn about settings that the agent refuses and tool servers that were left out", async () => {
+  it("warn about settings that the agent refuses and MCP servers that were left out", async () => {
     const client = testClient(await startTestServer());
     const { warnings } = await client.newSession({
       directory: "/tmp",
@@ -135,7 +135,7 @@ describe("sessions", () => {
     expect(warnings.join("\n")).toMatch(/"off" was left out/);
   });
 
-  it("can be copied, and end one by one", async () => {
+  it("can be forked, and end one by one", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     await client.prompt(id, "echo one");
@@ -157,7 +157,7 @@ describe("sessions", () => {
     const { id } = await first.newSession({ directory: "/tmp" });
     await first.prompt(id, "echo remember me");
     await first.terminateSession(id);
-    // Another client with an empty store hears the history from the agent.
+    // Another client with an empty store receives the history from the agent.
     const second = testClient(server, { serverId: "shared" });
     const events = collect(second);
     const session = await second.loadSession(id, { directory: "/tmp" });
@@ -166,18 +166,18 @@ describe("sessions", () => {
     expect(JSON.stringify(deltas)).toContain("remember me");
   });
 
-  it("know those that only the agent knows", async () => {
+  it("include those that only the agent knows", async () => {
     const server = await startTestServer();
     const first = testClient(server, { serverId: "shared" });
     await first.newSession({ directory: "/tmp" });
     const second = testClient(server, { serverId: "shared" });
     const listed = await second.listSessions();
-    // By now the second client may have heard of the session, and so know it, too.
+    // By now the second client may have adopted the session.
     const knownTo = expect.arrayContaining(["agent"]);
     expect(listed).toMatchObject([{ agentSessionId: "mock-session-1", directory: "/tmp", knownTo }]);
   });
 
-  it("ask for a login where the agent wants one", async () => {
+  it("require a login if the agent does", async () => {
     const client = testClient(await startTestServer({ env: { MOCK_AGENT_REQUIRE_AUTH: "1" } }));
     await expect(client.newSession({ directory: "/tmp" })).rejects.toMatchObject({
       name: "AuthenticationRequiredError",
@@ -187,12 +187,12 @@ describe("sessions", () => {
     expect((await client.newSession({ directory: "/tmp" })).agent).toBe("mock");
   });
 
-  it("begin in the server's workspace unless told", async () => {
+  it("start in the server's workspace by default", async () => {
     const server = await startTestServer();
     expect((await testClient(server).newSession()).directory).toBe(server.folder);
   });
 
-  it("give files to the agent when asked to, and say so when not", async () => {
+  it("give the agent access to files on request only", async () => {
     const server = await startTestServer();
     const client = testClient(server, { files: true });
     const { id } = await client.newSession();
@@ -205,7 +205,7 @@ describe("sessions", () => {
     expect((await without.prompt(plain.id, "read /x")).text).toMatch(/cannot|no /i);
   });
 
-  it("run commands through the caller's terminals, and only with them", async () => {
+  it("run commands through the caller's terminals", async () => {
     const server = await startTestServer();
     const calls: string[] = [];
     const client = testClient(server, {
@@ -227,7 +227,7 @@ describe("sessions", () => {
     expect(calls.join()).toContain("ls");
   });
 
-  it("keep events that survive JSON, numbered for polling", async () => {
+  it("store events as plain JSON, numbered for polling", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const collected: SandboxEvent[] = collect(client);

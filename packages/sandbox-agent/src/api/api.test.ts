@@ -14,14 +14,14 @@ async function offline() {
 }
 
 describe("the server", () => {
-  it("says how it is", async () => {
+  it("reports its health", async () => {
     const { client } = await offline();
     const health = await client.health();
     expect(health.status).toBe("ok");
     expect(health.uptimeMs).toBeGreaterThanOrEqual(0);
   });
 
-  it("refuses a wrong token, and a fresh one is asked for once", async () => {
+  it("rejects a wrong token, and a new one is requested once", async () => {
     const server = await startTestServer();
     const wrong = testClient(server, { autoConnect: false, token: "wrong" });
     await expect(wrong.health()).rejects.toMatchObject({ status: 401 });
@@ -37,7 +37,7 @@ describe("the server", () => {
     expect(refusedTokens).toEqual([undefined, "stale"]);
   });
 
-  it("can be reached through the caller's own fetch and headers", async () => {
+  it("receives the caller's headers through the caller's fetch", async () => {
     const server = await startTestServer();
     const seen: string[] = [];
     const client = testClient(server, {
@@ -104,7 +104,7 @@ describe("files", () => {
     expect(all.map(({ path }) => path.split("/many/")[1])).toEqual(["sub", ...names.map((name) => `sub/${name}`)]);
   });
 
-  it("are only overwritten as they were last seen, when asked to", async () => {
+  it("are overwritten only if unchanged, on request", async () => {
     const { client } = await offline();
     await client.files.write("f", "one", { ifAbsent: true });
     await expect(client.files.write("f", "two", { ifAbsent: true })).rejects.toMatchObject({ status: 412 });
@@ -115,7 +115,7 @@ describe("files", () => {
     await expect(client.files.write("f", "three", { ifMatch: etag ?? "" })).rejects.toMatchObject({ status: 412 });
   });
 
-  it("are sent as streams, blobs and bytes", async () => {
+  it("are written from streams, blobs and bytes", async () => {
     const { client } = await offline();
     await client.files.write("stream", new Blob(["a", "b", "c"]).stream());
     await client.files.write("blob", new Blob(["blob"]));
@@ -125,7 +125,7 @@ describe("files", () => {
     expect(await client.files.read("bytes")).toEqual(new Uint8Array([0, 255]));
   });
 
-  it("are sent many at once, long and strange names included, and come back as an archive", async () => {
+  it("are uploaded many at once, with long and unusual names, and downloaded as an archive", async () => {
     const { client, server } = await offline();
     const long = `${"directory-with-a-long-name/".repeat(6)}ünïcode ✓.txt`;
     const sent = [
@@ -148,7 +148,7 @@ describe("files", () => {
     expect(readFileSync(found, "utf8")).toBe("export {};\n");
   });
 
-  it("are packed so that tar itself can read it", async () => {
+  it("are packed so that tar can read the archive", async () => {
     const folder = await temporaryFolder();
     const long = `${"x".repeat(90)}/${"y".repeat(90)}`;
     writeFileSync(
@@ -167,7 +167,7 @@ describe("files", () => {
     ).toEqual(["a", long]);
   });
 
-  it("are watched until the signal says otherwise", async () => {
+  it("are watched until the signal is aborted", async () => {
     const { client } = await offline();
     const stop = new AbortController();
     const changes: FileChange[] = [];
@@ -177,7 +177,7 @@ describe("files", () => {
         if (change.type === "removed") stop.abort();
       }
     })();
-    // The watch begins some time after it is asked for; what happens before is not seen.
+    // The watch starts some time after the request; earlier changes are not reported.
     const poke = setInterval(() => {
       client.files.write("poked.txt", "x").then(
         () => client.files.delete("poked.txt"),
@@ -190,7 +190,7 @@ describe("files", () => {
 });
 
 describe("configuration", () => {
-  it("keeps tool servers of a directory, and a session can use them", async () => {
+  it("stores MCP servers of a directory, and a session can use them", async () => {
     const server = await startTestServer();
     const client = testClient(server);
     await client.mcpConfig.set(server.folder, "stored", { type: "local", command: "run", args: ["--it"] });
@@ -207,7 +207,7 @@ describe("configuration", () => {
     expect(await client.mcpConfig.get(server.folder, "stored")).toBeUndefined();
   });
 
-  it("keeps skills of a directory", async () => {
+  it("stores skills of a directory", async () => {
     const { client, server } = await offline();
     const entry = { sources: [{ type: "git" as const, source: "https://example.test/skills.git", ref: "main" }] };
     await client.skillsConfig.set(server.folder, "mine", entry);

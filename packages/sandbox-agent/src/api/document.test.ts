@@ -1,4 +1,4 @@
-/** The generated types are those of the server's API document as it is now. */
+/** The generated types match the server's API document. */
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import type { Schema, ServerPath } from "./document.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
 
-it("the generated types are not stale: else run `npm run generate` in packages", async () => {
+it("the generated types are up to date; if not, run `npm run generate` in packages", async () => {
   const check = promisify(execFile)("npm", ["run", "generate", "--workspace", "generate", "--", "--check"], {
     cwd: PACKAGES,
   });
@@ -16,7 +16,7 @@ it("the generated types are not stale: else run `npm run generate` in packages",
   expect(code).toBe(0);
 }, 120_000);
 
-it("paths are those of the document, with anything in the place of a parameter", () => {
+it("paths are those of the document, with any string in place of a parameter", () => {
   expectTypeOf("/v1/agents/mock/install" as const).toExtend<ServerPath>();
   expectTypeOf("/v1/nothing" as const).not.toExtend<ServerPath>();
   expectTypeOf<Schema<"EntryType">>().toEqualTypeOf<"file" | "directory" | "symlink" | "other">();

@@ -107,7 +107,7 @@ export function createAgentRequests(report: Report): AgentRequests {
           ? { type: "permission.resolved", permissionId: id, by }
           : { type: "question.resolved", questionId: id, by };
         report(pending.sessionId, body);
-        reject(new SandboxAgentError("withdrawn", "nobody waits for this answer any more"));
+        reject(new SandboxAgentError("withdrawn", "the request is no longer open"));
       };
       const settle = (answer: JsonObject): void => {
         open.delete(id);

@@ -21,7 +21,7 @@ export async function findBinary(given?: string): Promise<string> {
   const carrier = platformPackage(process.platform, process.arch);
   const found = (await inPackage(carrier)) ?? (await onPath(process.env.PATH ?? ""));
   if (found !== undefined) return found;
-  const ways = "install it, give { binary }, or set SANDBOX_AGENT_BIN";
+  const ways = "install it, pass { binary }, or set SANDBOX_AGENT_BIN";
   const message = `the program "${PROGRAM}" was not found in the package ${carrier} or on the PATH: ${ways}`;
   throw new SandboxAgentError("server_missing", message);
 }

@@ -129,7 +129,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     cursor: () => transport.lastEventId,
     async close() {
       const limit = new AbortController();
-      const timeout = new ConnectionLostError("the server did not say that the agent has ended");
+      const timeout = new ConnectionLostError("the server did not confirm that the agent has exited");
       let timer: ReturnType<typeof setTimeout> | undefined;
       const timedOut = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
@@ -232,12 +232,12 @@ function transportError(error: AcpTransportError): SandboxAgentError {
     const { status, code, problem } = error;
     if (code === "agent_exited") return new AgentExitedError(exitOfProblem(problem ?? {}), { cause: error });
     if (code === "instance_closed" || code === "instance_closing" || code === "server_stopping") {
-      return new ConnectionLostError(`${error.detail || code}; resumeSession() connects again`, { cause: error });
+      return new ConnectionLostError(`${error.detail || code}; resumeSession() reconnects`, { cause: error });
     }
     // The server answers so if it has no such instance and the request does not name an agent.
     if (code === "agent_required" || (status === 404 && code !== "unknown_agent")) {
-      const message = "the server no longer knows this connection; it was probably restarted";
-      return new ConnectionLostError(`${message}. resumeSession() connects again`, { cause: error });
+      const message = "the server no longer has this instance; it was probably restarted";
+      return new ConnectionLostError(`${message}. resumeSession() reconnects`, { cause: error });
     }
     return new HttpError(error);
   }

@@ -177,7 +177,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   };
 
   const targetOf = ({ agent = options.agent, serverId = options.serverId }: ConnectOptions): Target => {
-    if (agent === undefined) throw new TypeError('say which agent to connect to: { agent: "mock" }');
+    if (agent === undefined) throw new TypeError('no agent given: pass { agent: "mock" }');
     const before = last?.isPrivate ? last.serverId : undefined;
     return { agent, serverId: serverId ?? before ?? randomId("sdk"), isPrivate: serverId === undefined };
   };
@@ -271,7 +271,9 @@ async function disconnectFrom(link: Link, how: "close" | "detach"): Promise<void
 function notConnected(failed: unknown): NotConnectedError {
   if (failed === undefined) return new NotConnectedError();
   const why = failed instanceof Error ? failed.message : String(failed);
-  return new NotConnectedError(`not connected: the last try failed (${why}); call connect() again`, { cause: failed });
+  return new NotConnectedError(`not connected: the last attempt failed (${why}); call connect() again`, {
+    cause: failed,
+  });
 }
 
 /** Ends all sessions, because the agent is shut down. */

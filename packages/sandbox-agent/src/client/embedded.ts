@@ -90,11 +90,11 @@ function listening(child: ChildProcess, binary: string, options: EmbeddedOptions
     child.once("error", (error: NodeJS.ErrnoException) => {
       clearTimeout(timer);
       const isMissing = error.code === "ENOENT";
-      fail(isMissing ? `"${binary}" was not found; give { binary } or set SANDBOX_AGENT_BIN` : error.message);
+      fail(isMissing ? `"${binary}" was not found; pass { binary } or set SANDBOX_AGENT_BIN` : error.message);
     });
     child.once("exit", (code, signal) => {
       clearTimeout(timer);
-      fail(`it ended with ${signal ?? `code ${code}`}`);
+      fail(`it exited with ${signal ?? `code ${code}`}`);
     });
     // Both pipes are read to the end: a full pipe would block the server.
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {

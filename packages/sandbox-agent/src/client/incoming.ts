@@ -48,7 +48,7 @@ export function onStreamEvent({ sessions, agentRequests }: Receivers, event: Acp
       if (session.record.endedAt === undefined) sessions.emit(session, processEnded(event.exit), { source: "daemon" });
       sessions.update(session, { endedAt: now() });
     } else if (event.type === "gap") {
-      const message = "some of what the agent said is lost: it was more than the server keeps";
+      const message = "some of the agent's messages are lost: the server has evicted them";
       sessions.emit(session, { type: "error", code: "gap", message }, { source: "daemon" });
     } else if (event.type === "undelivered") {
       const { message } = event.error;

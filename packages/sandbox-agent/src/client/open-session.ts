@@ -59,7 +59,7 @@ async function createSession(core: Core, link: Link, request: NewSessionRequest)
         additionalDirectories: request.additionalDirectories,
       }),
     });
-    const warnings = skipped.map(({ name, reason }) => `the tool server "${name}" was left out: ${reason}`);
+    const warnings = skipped.map(({ name, reason }) => `the MCP server "${name}" was left out: ${reason}`);
     warnings.push(...(await applySettings(link, session, request)));
     return openSession(session.record, session.settings, { openedBy: "new", warnings, eventCount: 0 });
   } finally {
@@ -86,7 +86,7 @@ interface NewRecord {
 
 async function addSession(core: Core, link: Link, answer: unknown, given: NewRecord): Promise<OpenSession> {
   const agentSessionId = textOf(objectOf(answer).sessionId);
-  if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
+  if (agentSessionId === undefined) throw new AgentError(0, "the agent returned no session id", answer);
   const settings = readSettings(answer);
   // Some agents number their sessions from one, and the index holds the sessions of many agents.
   const isTaken = given.id === undefined && (await storedSession(core, agentSessionId)) !== undefined;
@@ -199,7 +199,7 @@ async function replayed(core: Core, link: Link, session: OpenSession, eventCount
   try {
     const answer = await link.connection.request("session/new", params);
     const agentSessionId = textOf(objectOf(answer).sessionId);
-    if (agentSessionId === undefined) throw new AgentError(0, "the agent gave the session no id", answer);
+    if (agentSessionId === undefined) throw new AgentError(0, "the agent returned no session id", answer);
     link.sessions.update(session, { agentSessionId });
     if (text !== undefined) session.replay = text;
     const { mode, model, metadata } = session.record;
@@ -220,7 +220,7 @@ export async function forkSession(
   session: OpenSession,
   title: string | undefined,
 ): Promise<Session> {
-  if (!link.info.abilities.fork) throw new UnsupportedError("copying sessions");
+  if (!link.info.abilities.fork) throw new UnsupportedError("forking sessions");
   const { directory, mcp, additionalDirectories, agent } = session.record;
   const metadata = compact({ ...session.record.metadata, title, requestedSessionId: undefined });
   const doneOpening = link.sessions.opening();
@@ -268,7 +268,7 @@ async function recordFor(
   if (known && known.agent !== agent) {
     throw new SandboxAgentError(
       "agent_mismatch",
-      `the session belongs to ${known.agent}, this client talks to ${agent}`,
+      `the session belongs to ${known.agent}, but this client is connected to ${agent}`,
     );
   }
   const { eventCount: _, ...record } = known ?? {

@@ -177,7 +177,7 @@ export function createOpenSessions(
     if (opened) emit(session, opened, { source: "client", synthetic: true });
     for (const { method, params } of mine) dispatch(session, method, params);
     if (overflowed.delete(record.agentSessionId)) {
-      const message = "some of what the agent said before the session was open is lost: it was too much to keep";
+      const message = "some messages that arrived before the session was open are lost: the buffer was full";
       emit(session, { type: "error", code: "gap", message }, { source: "client", synthetic: true });
     }
     const ready = waiters.filter(({ id }) => isMine(id));

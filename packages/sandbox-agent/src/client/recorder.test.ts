@@ -25,7 +25,7 @@ const session: StoredSession = {
   metadata: {},
 };
 
-it("a stream has what happened since it was context for, and ends with the signal", async () => {
+it("a stream has every event since the call, and ends when the signal is aborted", async () => {
   const recorder = createRecorder(memoryStore(), () => {});
   const stop = new AbortController();
   const stream = recorder.stream({ sessionId: "a", signal: stop.signal });
@@ -41,7 +41,7 @@ it("a stream has what happened since it was context for, and ends with the signa
   expect(seen).toEqual(["1", "2", "3"]);
 });
 
-it("a stream that is left early, or never looked at, listens no longer", async () => {
+it("a stream that is left early, or never read, is unsubscribed", async () => {
   const recorder = createRecorder(memoryStore(), () => {});
   const left = recorder.stream();
   recorder.notify(event("1"));
@@ -52,7 +52,7 @@ it("a stream that is left early, or never looked at, listens no longer", async (
   expect(await unseen.next()).toEqual({ done: true, value: undefined });
 });
 
-it("streams end with the client, after what was told before", async () => {
+it("streams end with the client, after the events before", async () => {
   const recorder = createRecorder(memoryStore(), () => {});
   const stream = recorder.stream();
   recorder.notify(event("1"));
@@ -62,7 +62,7 @@ it("streams end with the client, after what was told before", async () => {
   expect(seen).toEqual(["1"]);
 });
 
-it("writes what comes meanwhile together, in order, behind its session", async () => {
+it("batches events that arrive during a write, in order, after their session", async () => {
   const store = memoryStore();
   const batches: number[] = [];
   const slow = {
@@ -81,7 +81,7 @@ it("writes what comes meanwhile together, in order, behind its session", async (
   expect(kept.map(({ event: { id } }) => id)).toEqual(Array.from({ length: 1000 }, (_, index) => String(index)));
 });
 
-it("a store that fails is told of, and does not stop what comes later", async () => {
+it("a failing store is reported, and later writes continue", async () => {
   const store = memoryStore();
   const failures: unknown[] = [];
   const recorder = createRecorder(store, (error) => failures.push(error));
@@ -94,7 +94,7 @@ it("a store that fails is told of, and does not stop what comes later", async ()
   expect(await store.listEvents("a")).toHaveLength(1);
 });
 
-it("hears of a store that throws instead of rejecting, and goes on", async () => {
+it("a store that throws instead of rejecting is reported, and later writes continue", async () => {
   const failures: unknown[] = [];
   const broken = {
     ...memoryStore(),

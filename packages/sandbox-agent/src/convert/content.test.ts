@@ -32,7 +32,7 @@ describe("a message as content blocks (MessageRequest)", () => {
     });
   });
 
-  it("embeds what it was given where the agent takes that, and links it where not", () => {
+  it("embeds content if the agent accepts it, otherwise links the file", () => {
     const text = { path: "/a.txt", mime: "text/plain", text: "inside" };
     expect(contentBlocksOf("", [text], "/", { embedded: true })).toEqual([
       { type: "resource", resource: { uri: "file:///a.txt", mimeType: "text/plain", text: "inside" } },
@@ -61,7 +61,7 @@ describe("file URIs", () => {
     ["/", "file:///"],
   ])("%s is %s", (path, uri) => expect(fileUri(path)).toBe(uri));
 
-  it("does not guess where a relative path begins", () => {
+  it("rejects a relative path without an absolute directory", () => {
     expect(() => fileUri("a", "not/absolute")).toThrow(TypeError);
   });
 });
@@ -95,7 +95,7 @@ describe("content blocks as content", () => {
     [null, { type: "unknown", raw: null }],
   ])("%j", (block, content) => expect(contentOf(block)).toEqual(content));
 
-  it("gives the text to those who only read", () => {
+  it("have a plain text", () => {
     expect(
       plainText([
         { type: "text", text: "a" },

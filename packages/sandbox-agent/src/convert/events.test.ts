@@ -18,7 +18,7 @@ function run(updates: readonly unknown[], from: ItemsState = NO_ITEMS) {
 }
 
 describe("items", () => {
-  it("a message starts with its first chunk, grows, and is complete when its turn is", () => {
+  it("a message starts with its first chunk, grows, and is completed when its turn ends", () => {
     const { state, events, types } = run(
       [chunk("agent_message_chunk", "Hel"), chunk("agent_message_chunk", "lo")],
       startTurn(NO_ITEMS, "t1"),
@@ -33,13 +33,13 @@ describe("items", () => {
     expect(end.state.open).toEqual([]);
   });
 
-  it("thoughts are reasoning items, and end where a message begins", () => {
+  it("thoughts are reasoning items, and are completed when a message starts", () => {
     const { types, events } = run([chunk("agent_thought_chunk", "Hm"), chunk("agent_message_chunk", "Yes")]);
     expect(types).toEqual(["item.started", "item.delta", "item.completed", "item.started", "item.delta"]);
     expect(events[2]).toMatchObject({ item: { kind: "reasoning", content: [text("Hm")] } });
   });
 
-  it("messages are told apart by their id where the agent gives one", () => {
+  it("messages are distinguished by their id, if the agent sends one", () => {
     const { types, events } = run([
       chunk("agent_message_chunk", "a", { messageId: "m1" }),
       chunk("agent_message_chunk", "b", { messageId: "m1" }),
@@ -49,11 +49,11 @@ describe("items", () => {
     expect(events[4]).toMatchObject({ item: { id: "m2", nativeId: "m2" } });
   });
 
-  it("what the user said is a message of the user", () => {
+  it("a user message chunk is a message of the user", () => {
     expect(run([chunk("user_message_chunk", "hi")]).events[0]).toMatchObject({ item: { role: "user" } });
   });
 
-  it("a tool call starts, is updated and completes with all that is known of it", () => {
+  it("a tool call starts, is updated and is completed with all its details", () => {
     const { types, events } = run([
       { sessionUpdate: "tool_call", toolCallId: "t", title: "Read", kind: "read", rawInput: { path: "/a" } },
       { sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress" },
@@ -93,7 +93,7 @@ describe("items", () => {
     expect(events.at(-1)).toMatchObject({ type: "item.completed", item: { status: "failed" } });
   });
 
-  it("a tool call that is known only from an update, or done at once, still has a start", () => {
+  it("a tool call that begins with an update, or is completed at once, still has a start", () => {
     expect(run([{ sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed" }]).types).toEqual([
       "item.started",
       "item.completed",
@@ -113,7 +113,7 @@ describe("items", () => {
     ]);
   });
 
-  it("everything else is news of the session, and what is not known is kept whole", () => {
+  it("all other updates change the session, and unknown ones are preserved", () => {
     const { events } = run([
       { sessionUpdate: "session_info_update", title: "T" },
       { sessionUpdate: "current_mode_update", currentModeId: "plan" },
@@ -135,13 +135,13 @@ describe("items", () => {
     ]);
   });
 
-  it("is a function of its input alone", () => {
+  it("is a pure function", () => {
     const updates = [chunk("agent_message_chunk", "a"), { sessionUpdate: "tool_call", toolCallId: "t", title: "x" }];
     expect(run(updates)).toEqual(run(updates));
   });
 });
 
-describe("notifications of our own", () => {
+describe("Sandbox Agent's notifications", () => {
   it("session/ended carries reason, terminatedBy, message and exitCode, in either spelling", () => {
     const expected = { type: "session.ended", reason: "error", terminatedBy: "agent", message: "m", exitCode: 3 };
     expect(sessionEndedOf({ reason: "error", terminatedBy: "agent", message: "m", exitCode: 3 })).toEqual(expected);
@@ -152,7 +152,7 @@ describe("notifications of our own", () => {
     expect(sessionEndedOf(null)).toEqual({ type: "session.ended", reason: "unknown", terminatedBy: "agent" });
   });
 
-  it("agent/unparsed carries error, location and the hash of what was there", () => {
+  it("agent/unparsed carries error, location and hash", () => {
     expect(unparsedOf({ error: "e", location: "l", rawHash: "h" })).toEqual({
       type: "agent.unparsed",
       error: "e",
@@ -162,7 +162,7 @@ describe("notifications of our own", () => {
     expect(unparsedOf({ error: "e", location: "l", raw_hash: "h" })).toMatchObject({ rawHash: "h" });
   });
 
-  it("a line that the server could not take for a message becomes the same event", () => {
+  it("a line that is not a message becomes the same event", () => {
     expect(unparsedLine({ line: "noise", error: "e" })).toEqual({
       type: "agent.unparsed",
       error: "e",
@@ -171,7 +171,7 @@ describe("notifications of our own", () => {
     });
   });
 
-  it("an error outside of any request keeps its code and details", () => {
+  it("an error that belongs to no request keeps its code and details", () => {
     expect(agentErrorOf({ message: "m", code: "c", details: { x: 1 } })).toEqual({
       type: "error",
       message: "m",
@@ -181,20 +181,20 @@ describe("notifications of our own", () => {
   });
 });
 
-describe("the end of a process", () => {
+describe("the exit of a process", () => {
   it.each([
     [{ code: 0 }, { reason: "completed", terminatedBy: "agent", exitCode: 0 }],
     [
       { code: 3, stderrTail: "boom" },
       { reason: "error", terminatedBy: "agent", message: "boom", exitCode: 3 },
     ],
-    [{ signal: "SIGKILL" }, { reason: "error", terminatedBy: "agent", message: "ended by SIGKILL" }],
+    [{ signal: "SIGKILL" }, { reason: "error", terminatedBy: "agent", message: "killed by SIGKILL" }],
     [{ error: "closed" }, { reason: "terminated", terminatedBy: "daemon", message: "closed" }],
     [{ error: "spawn_failed" }, { reason: "error", terminatedBy: "agent", message: "spawn_failed" }],
   ])("%j", (end, expected) => expect(processEnded(end)).toEqual({ type: "session.ended", ...expected }));
 });
 
-it("gives every event what events have, and lets the message's own envelope win", () => {
+it("adds the common fields, and the message's own envelope takes precedence", () => {
   const base = { id: "new", sessionId: "s", time: "now" };
   const body: EventBody = { type: "error", message: "m" };
   expect(eventOf(body, base)).toEqual({ ...base, source: "agent", synthetic: false, ...body });

@@ -49,7 +49,7 @@ export function unparsedOf(params: unknown): EventBody {
   const { error, location, rawHash, raw_hash } = objectOf(params);
   return compact({
     type: "agent.unparsed" as const,
-    error: textOf(error) ?? "the agent wrote something that is not a message",
+    error: textOf(error) ?? "the agent printed a line that is not a message",
     location: textOf(location),
     rawHash: textOf(rawHash ?? raw_hash),
   });
@@ -59,7 +59,7 @@ export function unparsedOf(params: unknown): EventBody {
 export function unparsedLine(unparsed: { readonly line: string; readonly error?: string }): EventBody {
   return {
     type: "agent.unparsed",
-    error: unparsed.error ?? "the agent wrote something that is not a message",
+    error: unparsed.error ?? "the agent printed a line that is not a message",
     location: "agent stdout",
     line: unparsed.line,
   };
@@ -96,7 +96,7 @@ export function processEnded(end: ProcessEnd): EventBody {
     type: "session.ended" as const,
     reason: isClosed ? "terminated" : isFine ? "completed" : "error",
     terminatedBy: isClosed ? "daemon" : "agent",
-    message: end.error ?? (end.signal && `ended by ${end.signal}`) ?? (end.stderrTail || undefined),
+    message: end.error ?? (end.signal && `killed by ${end.signal}`) ?? (end.stderrTail || undefined),
     exitCode: end.code,
   });
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { isMcpServerConfig, type McpServers, mcpServersOf } from "./mcp.ts";
 
-it("turns a local server into a command with lists of arguments and variables", () => {
+it("converts a local server to a command with lists of arguments and variables", () => {
   const { servers, skipped } = mcpServersOf({
     tools: { type: "local", command: "run", args: ["--fast"], env: { A: "1", B: "2" } },
   });
@@ -19,7 +19,7 @@ it("turns a local server into a command with lists of arguments and variables", 
   ]);
 });
 
-it("reads a command that was stored as a list, with and without more arguments", () => {
+it("accepts a command that is a list, with and without further arguments", () => {
   const { servers } = mcpServersOf({
     list: { type: "local", command: ["npx", "-y", "server"] },
     both: { command: ["npx", "server"], args: ["--flag"], environment: { OLD: "name" } },
@@ -30,7 +30,7 @@ it("reads a command that was stored as a list, with and without more arguments",
   ]);
 });
 
-it("turns a remote server into http, or sse when told, with a list of headers", () => {
+it("converts a remote server to http, or sse on request, with a list of headers", () => {
   const { servers } = mcpServersOf({
     web: { type: "remote", url: "https://example.test/mcp", headers: { "X-Key": "k" } },
     old: { url: "https://example.test/sse", transport: "sse" },
@@ -65,7 +65,7 @@ it("looks bearer tokens and headers up in the environment", () => {
   expect(mcpServersOf(config, { env: { TOKEN: "t" } }).skipped[0]?.reason).toContain("TEAM");
 });
 
-it("keeps in metadata what the protocol has no field for", () => {
+it("puts settings without a field in the protocol into metadata", () => {
   const { servers } = mcpServersOf({
     a: { command: "run", cwd: "/projects", timeoutMs: 5 },
     b: { url: "https://example.test", oauth: { clientId: "x" } },
@@ -76,7 +76,7 @@ it("keeps in metadata what the protocol has no field for", () => {
   ]);
 });
 
-it("leaves out what is switched off, what is empty, and what the agent cannot reach, and says why", () => {
+it("leaves out servers that are disabled, empty or unsupported, and says why", () => {
   const map = {
     off: { command: "run", enabled: false },
     empty: { type: "local", command: [] },
@@ -90,11 +90,11 @@ it("leaves out what is switched off, what is empty, and what the agent cannot re
     off: "it is not enabled",
     empty: "its command is empty",
     nothing: "it has neither a command nor a url",
-    sse: "the agent does not reach servers over sse",
+    sse: "the agent does not support MCP servers over sse",
   });
 });
 
-it("knows a tool server when it sees one", () => {
+it("recognises an MCP server", () => {
   expect(isMcpServerConfig({ command: "x" })).toBe(true);
   expect(isMcpServerConfig({ url: "x" })).toBe(true);
   expect(isMcpServerConfig({ sources: [] })).toBe(false);

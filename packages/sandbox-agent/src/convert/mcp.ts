@@ -108,7 +108,7 @@ function localServer(name: string, config: JsonObject): JsonObject | string {
 
 function remoteServer(name: string, config: JsonObject, { env = {}, abilities }: McpOptions): JsonObject | string {
   const type = config.transport === "sse" ? "sse" : "http";
-  if (abilities && abilities[type] !== true) return `the agent does not reach servers over ${type}`;
+  if (abilities && abilities[type] !== true) return `the agent does not support MCP servers over ${type}`;
   const headers = { ...textMapOf(config.headers) };
   for (const [header, variable] of Object.entries(textMapOf(config.envHeaders))) {
     const value = env[variable];

@@ -32,7 +32,7 @@ describe("replies to permission requests", () => {
     });
   });
 
-  it("looks at kinds before ids, whatever the ids say", () => {
+  it("prefers kinds to ids", () => {
     const misleading = [option("reject", "allow_once"), option("allow", "reject_once")];
     expect(choosePermission(misleading, "once").option?.id).toBe("reject");
     expect(choosePermission(misleading, "reject").option?.id).toBe("allow");
@@ -47,7 +47,7 @@ describe("replies to permission requests", () => {
     expect(choosePermission(plain, reply)).toEqual({ option: option(id), isFallback: false });
   });
 
-  it("takes the closest permission for `always` and records that", () => {
+  it("falls back to the closest permission for `always` and records it", () => {
     const choice = choosePermission([option("only", "allow_once"), option("no", "reject_once")], "always");
     expect(choice).toMatchObject({ option: { id: "only" }, isFallback: true });
     expect(permissionAnswer(choice, "always")).toEqual({
@@ -56,12 +56,12 @@ describe("replies to permission requests", () => {
     });
   });
 
-  it("takes a lasting permission for `once` only where there is no smaller one, and records that", () => {
+  it("falls back to a permanent permission for `once` only if there is nothing less, and records it", () => {
     const choice = choosePermission([option("lasting", "allow_always")], "once");
     expect(choice).toMatchObject({ option: { id: "lasting" }, isFallback: true });
   });
 
-  it("rejects once rather than always, and always where there is nothing else", () => {
+  it("rejects once rather than always, and always if there is nothing else", () => {
     expect(choosePermission([option("4", "reject_always"), option("3", "reject_once")], "reject").option?.id).toBe("3");
     expect(choosePermission([option("4", "reject_always")], "reject")).toMatchObject({
       option: { id: "4" },
@@ -69,7 +69,7 @@ describe("replies to permission requests", () => {
     });
   });
 
-  it("never turns a rejection into a permission or the other way round", () => {
+  it("never selects an option that allows for a rejection, or vice versa", () => {
     const rejected = choosePermission([option("1", "allow_once")], "reject");
     expect(rejected.option).toBeUndefined();
     expect(permissionAnswer(rejected, "reject")).toMatchObject({ outcome: { outcome: "cancelled" } });
@@ -77,13 +77,13 @@ describe("replies to permission requests", () => {
     expect(choosePermission([], "always").option).toBeUndefined();
   });
 
-  it("knows which reply an option amounts to", () => {
+  it("maps an option to its reply", () => {
     expect(ALL.map(replyOf)).toEqual(["once", "always", "reject", "reject"]);
     expect(replyOf(option("deny"))).toBe("reject");
     expect(replyOf(option("whatever"))).toBeUndefined();
   });
 
-  it("answers a cancelled turn as the protocol wants it", () => {
+  it("answers a cancelled turn with the protocol's outcome", () => {
     expect(permissionCancelled()).toEqual({ outcome: { outcome: "cancelled" } });
   });
 });

@@ -44,13 +44,13 @@ describe("questions", () => {
     ]);
   });
 
-  it("takes the request's own id where the question has none, and any text where there are no options", () => {
+  it("uses the request's id if the question has none, and free text if it has no options", () => {
     const question = readQuestion({ prompt: "Name?" }, ids);
     expect(question.questionId).toBe("fallback");
     expect(question.fields).toMatchObject([{ type: "text" }]);
   });
 
-  it("answers and rejects with exactly the agreed JSON", () => {
+  it("answers and rejects with the documented JSON", () => {
     expect(questionAnswered([["option-a"]])).toEqual({ status: "answered", answers: [["option-a"]] });
     expect(questionRejected()).toEqual({ status: "rejected" });
     expect(firstAnswer([["option-a", "b"]])).toBe("option-a");
@@ -92,14 +92,14 @@ describe("forms (elicitation/create)", () => {
     expect(form.fields[4]?.default).toBe(false);
   });
 
-  it("are answered with values of the right types; what was not answered is left out", () => {
+  it("are answered with values of the fields' types; empty answers are left out", () => {
     expect(elicitationAccepted(form, [["red"], [], ["3"], ["1.5"], ["yes"], ["x", "y"]])).toEqual({
       action: "accept",
       content: { colour: "red", count: 3, weight: 1.5, sure: true, tags: ["x", "y"] },
     });
   });
 
-  it("refuse an answer that is no number, and the lack of one that must be there", () => {
+  it("reject an answer that is not a number, and a missing required answer", () => {
     expect(() => elicitationAccepted(form, [[], [], ["many"]])).toThrow(/whole number/);
     expect(() => elicitationAccepted(form, [[], [], ["1.5"]])).toThrow(/whole number/);
     expect(() => elicitationAccepted(form, [[], [], ["1"], [""]])).toThrow(/takes a number/);
@@ -113,7 +113,7 @@ describe("forms (elicitation/create)", () => {
     expect(elicitationDeclined()).toEqual({ action: "decline" });
   });
 
-  it("offer the choices directly when there is only one thing to choose", () => {
+  it("offer the options directly if there is only one field", () => {
     const { options } = readElicitation(
       { mode: "form", message: "?", requestedSchema: { properties: { only: { type: "string", enum: ["a"] } } } },
       ids,

@@ -55,7 +55,7 @@ describe("settings of a session", () => {
     expect(modern.options.find(({ id }) => id === "fast")).toMatchObject({ value: false, choices: [] });
   });
 
-  it("are read from the older fields where there are no options", () => {
+  it("are read from the older fields if there are no options", () => {
     expect(older).toMatchObject({ mode: "plan", model: "old", models: [{ id: "old", name: "Old" }] });
     expect(readSettings(null)).toEqual(NO_SETTINGS);
   });
@@ -86,7 +86,7 @@ describe("requests that change settings (CreateSessionRequest)", () => {
     expect(setModelRequests("s", older, "big").map(({ method }) => method)).toEqual(["session/set_model"]);
   });
 
-  it("`permissionMode` is set through an option where the agent has one, and only then", () => {
+  it("`permissionMode` is set through an option, if the agent has one", () => {
     expect(setPermissionModeRequest("s", modern, "bypass")?.params).toEqual({
       sessionId: "s",
       configId: "permission_mode",
@@ -95,7 +95,7 @@ describe("requests that change settings (CreateSessionRequest)", () => {
     expect(setPermissionModeRequest("s", older, "bypass")).toBeUndefined();
   });
 
-  it("switches say that they are switches", () => {
+  it("boolean options are sent with their type", () => {
     expect(setOptionRequest("s", "fast", true).params).toEqual({
       sessionId: "s",
       configId: "fast",
@@ -134,20 +134,20 @@ describe("a new session (CreateSessionRequest)", () => {
     expect(skipped).toHaveLength(1);
   });
 
-  it("says nothing about what was not asked for", () => {
+  it("contains only what was requested", () => {
     expect(sessionMetadata("mock", {})).toEqual({ agent: "mock" });
   });
 });
 
 describe("metadata", () => {
-  it("goes in without touching what others put there, and comes out the same", () => {
+  it("is added without changing other keys, and reads back the same", () => {
     const before = { _meta: { traceparent: "00-1", "sandboxagent.dev": { title: "old", kept: 1 } }, x: 1 };
     const after = withMetadata(before, { title: "new", gone: undefined });
     expect(after).toEqual({ _meta: { traceparent: "00-1", "sandboxagent.dev": { title: "new", kept: 1 } }, x: 1 });
     expect(readMetadata(after)).toEqual({ title: "new", kept: 1 });
   });
 
-  it("is not made up where there is none", () => {
+  it("is not added if it is empty", () => {
     expect(withMetadata({ x: 1 }, {})).toEqual({ x: 1 });
     expect(mergeMetadata(undefined, {})).toEqual({});
     expect(readMetadata({ _meta: null })).toEqual({});
@@ -161,7 +161,7 @@ describe("metadata", () => {
     expect(readLegacyEvent({})).toBeUndefined();
   });
 
-  it("tells which extensions an agent has", () => {
+  it("lists the agent's extensions", () => {
     const capabilities = { _meta: { "sandboxagent.dev": { extensions: { sessionDetach: true, methods: ["_x"] } } } };
     expect(readExtensions(capabilities)).toEqual({ methods: ["_x"], flags: { sessionDetach: true } });
     expect(readExtensions(undefined)).toEqual({ methods: [], flags: {} });

@@ -9,7 +9,7 @@ describeStore("memory store", async () => ({
   remove: async () => {},
 }));
 
-it("drops the oldest events of a session that grows too long, and goes on counting", async () => {
+it("evicts the oldest events of a long session, and continues to count", async () => {
   const store = memoryStore({ maxEventsPerSession: 100 });
   const time = "2026-01-01T00:00:00Z";
   await store.putSession({

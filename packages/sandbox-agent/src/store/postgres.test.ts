@@ -33,7 +33,7 @@ it("uses the caller's pool and leaves it open", async () => {
   await pool.end();
 });
 
-it("lets several clients make the tables at the same time", async () => {
+it("lets several clients create the tables at the same time", async () => {
   const open = () => postgresStore({ connectionString: server.connectionString, schema: "raced" });
   const stores = await Promise.all([open(), open(), open(), open()]);
   expect(await Promise.all(stores.map((store) => store.getSession("nobody")))).toEqual(Array(4).fill(undefined));

@@ -1,9 +1,9 @@
-/** What the browser test runs in a page: a session that is kept in IndexedDB and gone on with after a reload. */
+/** Runs in a page of the browser test: a session that is stored in IndexedDB and continued after a reload. */
 
 import { SandboxAgentClient } from "../index.ts";
 import { indexedDbStore } from "../store/indexeddb.ts";
 
-/** What a visit of the page has to say. */
+/** The report of one visit. */
 export interface Visit {
   readonly sessions: readonly string[];
   readonly openedBy: string;

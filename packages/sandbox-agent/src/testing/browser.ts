@@ -1,4 +1,4 @@
-/** A real browser for tests: a page bundled as an application would be, on a site of its own, in a profile of its own. */
+/** A real browser for tests: a bundled page on its own site, in its own profile. */
 
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -9,10 +9,10 @@ import { onTestFinished } from "vitest";
 
 const BROWSER = process.env.CHROMIUM ?? "chromium";
 
-/** A page's program and what it loads: by path. */
+/** The page's script and its chunks, by path. */
 export type Scripts = ReadonlyMap<string, string>;
 
-/** Bundles a page's program. `alias` puts one module in another's place. */
+/** Bundles a page's script. `alias` replaces modules. */
 export async function bundle(entry: string, alias: Readonly<Record<string, string>> = {}): Promise<Scripts> {
   const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
   const built = await build({
@@ -29,7 +29,7 @@ export async function bundle(entry: string, alias: Readonly<Record<string, strin
 /** A site with one page on it. */
 export interface Site<Result> {
   readonly origin: string;
-  /** What the page posts to `/done` next. */
+  /** The next report that the page posts to `/done`. */
   next(): Promise<Result>;
 }
 
@@ -66,7 +66,7 @@ export async function startSite<Result>(scripts: Scripts): Promise<Site<Result>>
   };
 }
 
-/** Opens a page in a browser of its own until the page has result what it has to say. */
+/** Opens a page in a new browser until the page has posted its report. */
 export async function visit<Result>(url: string, profile: string, result: Promise<Result>): Promise<Result> {
   const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", `--user-data-dir=${profile}`, url];
   const browser = spawn(BROWSER, args, { stdio: "ignore" });

@@ -1,13 +1,13 @@
-/** A proxy under the client that hangs up when told to. It knows of HTTP only how a reader says where it goes on. */
+/** A TCP proxy that cuts its connections on request. Of HTTP it knows only the `Last-Event-ID` header. */
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /** A running proxy. */
 export interface CuttingProxy {
   readonly baseUrl: string;
-  /** Ends every connection, in the middle of whatever it carries. */
+  /** Closes every connection, even in the middle of a response. */
   cut(): void;
-  /** How often a reader has said behind which event it goes on. */
+  /** How many requests carried a `Last-Event-ID`. */
   resumptions(): number;
   stop(): Promise<void>;
 }

@@ -1,17 +1,17 @@
-/** Events for assertions. */
+/** Collects events for assertions. */
 
 import { onTestFinished } from "vitest";
 import type { SandboxAgentClient } from "../client.ts";
 import type { EventOf, EventType, SandboxEvent } from "../events.ts";
 
-/** A list that grows with every event. */
+/** Returns a list that grows with every event. */
 export function collect(client: SandboxAgentClient): SandboxEvent[] {
   const events: SandboxEvent[] = [];
   onTestFinished(client.onEvent((event) => events.push(event)));
   return events;
 }
 
-/** Those of one type. */
+/** The events of one type. */
 export function ofType<T extends EventType>(events: readonly SandboxEvent[], type: T): EventOf<T>[] {
   return events.filter((event): event is EventOf<T> => event.type === type);
 }

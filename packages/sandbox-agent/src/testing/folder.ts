@@ -1,4 +1,4 @@
-/** Temporary folders that are gone when the test is. */
+/** Temporary folders. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,12 +1,12 @@
 /**
- * As much of vitest as the stores' conformance suite uses, for a page: the suite is bundled with this in vitest's place
- * and runs in the browser, where vitest itself does not. Values are compared as the JSON that they are.
+ * The part of vitest's API that the store conformance suite uses. The suite is bundled with this module in place of
+ * vitest, which does not run in a browser. Values are compared as JSON.
  */
 
-/** How a test of the page went. */
+/** The result of a test. */
 export interface PageResult {
   readonly name: string;
-  /** Why it failed; absent when it did not. */
+  /** Why it failed; absent if it passed. */
   readonly failure?: string;
 }
 
@@ -23,12 +23,12 @@ export function it(name: string, run: () => Promise<void>): void {
   tests.push({ name, run });
 }
 
-/** Done behind every test. */
+/** Called after every test. */
 export function afterEach(run: () => Promise<void>): void {
   afterwards.push(run);
 }
 
-/** Runs what was defined, one behind the other. */
+/** Runs all tests, one after the other. */
 export async function runTests(): Promise<PageResult[]> {
   const results: PageResult[] = [];
   for (const { name, run } of tests) {
@@ -43,7 +43,7 @@ export async function runTests(): Promise<PageResult[]> {
   return results;
 }
 
-/** What a value is expected to be. */
+/** Asserts on a value. */
 export function expect(actual: unknown) {
   const check = (isRight: boolean, what: string, expected: unknown): void => {
     if (!isRight) throw new Error(`expected ${textOf(actual)} ${what} ${textOf(expected)}`);
@@ -67,7 +67,7 @@ export function expect(actual: unknown) {
   };
 }
 
-/** JSON with the keys in order, since objects are equal in any. */
+/** JSON with sorted keys. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, entry: unknown) => {
     if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return entry;

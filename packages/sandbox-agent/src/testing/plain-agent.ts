@@ -1,6 +1,6 @@
 /**
- * An agent that can hardly do anything, as older ones could: it opens sessions, answers prompts, and knows modes and
- * models by their older requests. Nothing is kept, nothing can be loaded, listed, copied or closed.
+ * A minimal agent, like older ones: it opens sessions, answers prompts, and has modes and models with their older
+ * requests. It stores nothing, and cannot load, list, fork or close sessions.
  */
 
 import { createInterface } from "node:readline";

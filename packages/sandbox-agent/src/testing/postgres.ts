@@ -1,4 +1,4 @@
-/** A real Postgres for one test file: its own data, on a socket in a temporary folder. Stopped by the caller. */
+/** A real Postgres for one test file, with its own data and a socket in a temporary folder. The caller stops it. */
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     ...options,
     stdio: "ignore",
   });
-  // No TCP: the socket's folder is ours alone, so any number of these run side by side.
+  // No TCP: the socket's folder is private, so any number of servers run in parallel.
   const server = spawn(join(bin, "postgres"), ["-D", data, "-k", folder.path, "-h", "", "-c", "fsync=off"], {
     ...options,
     stdio: "ignore",
@@ -52,7 +52,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   return {
     connectionString,
     async stop() {
-      // The polite shutdown: it waits for connections that are just being closed.
+      // A smart shutdown: it waits for connections that are being closed.
       server.kill("SIGTERM");
       await exited;
       await folder.remove();
@@ -60,14 +60,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** Postgres refuses to run as root; Debian's package brings a user for it. */
+/** Postgres refuses to run as root; Debian's package creates a user for it. */
 function unprivilegedUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }).trim());
   return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
-/** Debian keeps the server's programs out of the PATH, in a folder for each version. */
+/** Debian installs the binaries outside the PATH, in one folder per version. */
 function binaries(): string {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).sort((one, other) => Number(other) - Number(one)) : [];

@@ -1,4 +1,4 @@
-/** A real server for tests: the built binary on a free port, with the mock agent in it. */
+/** The server under test, with the mock agent. */
 
 import type { ChildProcess } from "node:child_process";
 import { onTestFinished } from "vitest";
@@ -16,17 +16,17 @@ export interface TestServer {
   /** Its workspace: an empty folder. */
   readonly folder: string;
   readonly process: ChildProcess;
-  /** Ends it, and waits until it is gone. */
+  /** Shuts the server down, and waits until it has exited. */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same port, in the same folder. */
+  /** Kills the server and starts it again on the same port, in the same folder. */
   restart(): Promise<void>;
 }
 
-/** How to start it. */
+/** How to start a server. */
 export interface TestServerOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it does without a token. */
+  /** True for a server without a token. */
   readonly isOpen?: boolean;
 }
 

@@ -1,14 +1,14 @@
-/** What every store promises, as one suite: each driver runs it whole. */
+/** The conformance suite that every store must pass. */
 
 import { afterEach, describe, expect, it } from "vitest";
 import { NotFoundError } from "../errors.ts";
 import type { SandboxEvent } from "../events.ts";
 import type { SessionStore, StoredSession } from "../store/types.ts";
 
-/** A fresh, empty place, and as many stores on it as a test opens. */
+/** A fresh, empty location, on which a test may open several stores. */
 export interface StoreLocation {
   open(): Promise<SessionStore>;
-  /** Whether what was stored is still there when a new store is opened on the same location. */
+  /** True if stored data survives when a new store is opened on the same location. */
   readonly isDurable: boolean;
   remove(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       for (const made of locations.splice(0)) await made.remove();
     });
 
-    it("gives back a session as it was put, with no events yet", async () => {
+    it("returns a session as it was stored, without events", async () => {
       const store = await open();
       const full = session("a", {
         title: 'Ünïcode "quoted" \u0000 nul',
@@ -85,7 +85,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect(await store.listEvents("a")).toHaveLength(2);
     });
 
-    it("lists sessions last used first, then by id", async () => {
+    it("lists sessions most recently used first, then by id", async () => {
       const store = await open();
       await store.putSession(session("b"));
       await store.putSession(session("a"));
@@ -96,7 +96,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect(next).toBeUndefined();
     });
 
-    it("pages through sessions without a repeat or a hole, ids with spaces included", async () => {
+    it("pages through sessions without duplicates or gaps, including ids with spaces", async () => {
       const store = await open();
       const ids = Array.from({ length: 7 }, (_, index) => `session ${index}`);
       for (const id of ids) await store.putSession(session(id));
@@ -111,7 +111,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect(seen).toEqual(ids);
     });
 
-    it("numbers events from one on, in order, and says the last number", async () => {
+    it("numbers events from one, in order, and returns the last number", async () => {
       const store = await open();
       await store.putSession(session("a"));
       expect(await store.appendEvents("a", [event("x"), event("y")])).toBe(2);
@@ -122,7 +122,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect((await store.getSession("a"))?.eventCount).toBe(3);
     });
 
-    it("leaves out an event that it has already, also within one batch", async () => {
+    it("skips an event that is stored already, also within one batch", async () => {
       const store = await open();
       await store.putSession(session("a"));
       await store.appendEvents("a", [event("1"), event("2")]);
@@ -142,7 +142,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       ]);
     });
 
-    it("keeps the events of sessions apart", async () => {
+    it("separates the events of sessions", async () => {
       const store = await open();
       await store.putSession(session("a"));
       await store.putSession(session("b"));
@@ -153,12 +153,12 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect(await store.listEvents("c")).toEqual([]);
     });
 
-    it("refuses events of a session that it does not know", async () => {
+    it("rejects events of an unknown session", async () => {
       const store = await open();
       await expect(store.appendEvents("nobody", [event("1")])).rejects.toBeInstanceOf(NotFoundError);
     });
 
-    it("reads events after a place, before a place, a number of them, and from the newest back", async () => {
+    it("reads events after and before a sequence number, up to a limit, and newest first", async () => {
       const store = await open();
       await store.putSession(session("a"));
       await store.appendEvents(
@@ -177,7 +177,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect(await sequences({ limit: 0 })).toEqual([]);
     });
 
-    it("forgets a session with its events, and does not mind forgetting it twice", async () => {
+    it("deletes a session with its events, and deleting it again succeeds", async () => {
       const store = await open();
       await store.putSession(session("a"));
       await store.putSession(session("b"));
@@ -192,7 +192,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect(await store.appendEvents("a", [event("1")])).toBe(1);
     });
 
-    it("gives out every location once when many write at the same time", async () => {
+    it("assigns every sequence number once under concurrent writes", async () => {
       const at = await location();
       const [one, two] = [await open(at), at.isDurable ? await open(at) : undefined];
       await one.putSession(session("a"));
@@ -202,14 +202,14 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       await Promise.all(writes);
       const events = await one.listEvents("a");
       expect(events.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 80 }, (_, index) => index + 1));
-      // A batch is never torn apart.
+      // A batch is never split.
       for (let index = 0; index < 80; index += 2) {
         const [first, second] = [events[index]?.event.id, events[index + 1]?.event.id];
         expect(second).toBe(first?.replace("-1", "-2"));
       }
     });
 
-    it("is not changed through what it gave out or was given", async () => {
+    it("is not changed through objects that it received or returned", async () => {
       const store = await open();
       const given = { ...session("a"), metadata: { list: ["kept"] } };
       await store.putSession(given);
@@ -220,7 +220,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       expect((await store.getSession("a"))?.metadata).toEqual({ list: ["kept"] });
     });
 
-    it("has everything again when it is opened anew, if it is to last", async () => {
+    it("has all data after it is reopened, if it is durable", async () => {
       const at = await location();
       const first = await open(at);
       await first.putSession(session("a"));

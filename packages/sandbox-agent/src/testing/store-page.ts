@@ -1,4 +1,4 @@
-/** What the browser test runs in a page: the stores' conformance suite on the browser's own IndexedDB. */
+/** Runs in a page of the browser test: the store conformance suite on the browser's own IndexedDB. */
 
 import { indexedDbStore } from "../store/indexeddb.ts";
 import { runTests } from "./page-vitest.ts";
@@ -17,7 +17,7 @@ describeStore("IndexedDB store", async () => {
         const removal = indexedDB.deleteDatabase(name);
         removal.onsuccess = () => resolve();
         removal.onerror = () => reject(removal.error);
-        // A store that was closed must not hold the database.
+        // A closed store must not keep the database open.
         removal.onblocked = () => reject(new Error(`${name} is still open`));
       }),
   };
