@@ -1,4 +1,4 @@
-/** How the inspector is built: relative addresses, so that it works behind any path prefix. */
+/** The build of the inspector. Uses relative URLs, so that the page works behind any path prefix. */
 
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
@@ -6,15 +6,15 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   plugins: [react()],
-  // The package names a module that is not in it.
+  // The package's `main` names a file that it does not contain.
   resolve: { alias: { "@xterm/headless": "@xterm/headless/lib-headless/xterm-headless.mjs" } },
   build: {
-    // Every file apart: a data: URL for a script or a style would be against the page's own policy.
+    // No inlined assets: the content security policy forbids `data:` URLs for scripts and styles.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     target: "es2023",
   },
-  // `npm run dev` shows the page beside a server that was started on its usual port.
+  // `npm run dev` proxies the API to a server on the default port.
   server: { proxy: { "/v1": "http://127.0.0.1:2468" } },
 });

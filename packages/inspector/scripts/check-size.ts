@@ -1,4 +1,4 @@
-/** Fails when what a first visit loads, without what is loaded later, is heavier than it may be. */
+/** Fails when the first load of the page, without lazy chunks, exceeds its limit. */
 
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";

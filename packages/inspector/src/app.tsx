@@ -1,4 +1,4 @@
-/** The page: a screen to connect, then the workbench. */
+/** The page: the connect screen, then the workbench. */
 
 import { AcpHttpError } from "acp-http-client";
 import { useCallback, useEffect, useState } from "react";
@@ -16,7 +16,7 @@ type Stage =
   | { readonly kind: "asking"; readonly problem: string | undefined }
   | { readonly kind: "ready"; readonly workbench: Workbench };
 
-/** Takes the secret out of the address bar before anything else sees it. */
+/** Reads the target and removes the token from the address bar, before anything else reads it. */
 function takeTarget(): Target {
   const target = initialTarget(location.href, sessionStorage);
   const { token, server } = readFragment(location.hash);
@@ -32,7 +32,7 @@ export function App(): React.ReactNode {
   const [attempt, setAttempt] = useState(0);
   const [stage, setStage] = useState<Stage>({ kind: "checking" });
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt at the same target is an attempt.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt at the same target must run again.
   useEffect(() => {
     let isCurrent = true;
     let close = (): void => undefined;
@@ -67,7 +67,7 @@ export function App(): React.ReactNode {
   );
 }
 
-/** Looks whether the server is there and lets us in, then begins to watch. */
+/** Checks that the server is reachable and accepts the token, then starts to watch it. */
 async function open(target: Target): Promise<Workbench> {
   const http = createHttp(target);
   const [api] = await Promise.all([createApi(target), http("v1/health")]);

@@ -1,4 +1,4 @@
-/** What agents wait for, above every view. The digits answer the first one from anywhere (with Alt). */
+/** The open agent requests, above every view. Alt and a digit answers the first one from anywhere. */
 
 import { useEffect, useRef, useState } from "react";
 import { formatRoute } from "../view/route.ts";
@@ -8,7 +8,7 @@ import { PermissionCard } from "./permission.tsx";
 import { QuestionCard } from "./question.tsx";
 import { questionOf } from "./read-question.ts";
 
-/** How many are shown at once; the rest wait behind them. */
+/** How many requests are shown at once. */
 const SHOWN = 5;
 
 export function AgentRequestDock({
@@ -42,11 +42,13 @@ export function AgentRequestDock({
     <section className="agent-requests" aria-label="PendingAnswers for you" ref={dock}>
       <div className="agent-requests-head">
         <strong role="status">
-          {agentRequests.length === 1 ? "An agent waits for you" : `Agents wait for you: ${agentRequests.length}`}
+          {agentRequests.length === 1
+            ? "An agent is waiting for you"
+            : `Agents are waiting for you: ${agentRequests.length}`}
         </strong>
-        <small className="muted only-wide">Alt+A comes here, Alt+1…9 answers the first</small>
+        <small className="muted only-wide">Alt+A focuses the first request, Alt+1…9 answers it</small>
         <button type="button" className="quiet" aria-expanded={!isFolded} onClick={() => setIsFolded(!isFolded)}>
-          {isFolded ? "Show" : "Fold"}
+          {isFolded ? "Show" : "Hide"}
         </button>
       </div>
       {!isFolded &&
@@ -55,9 +57,7 @@ export function AgentRequestDock({
           .map((open) => (
             <AgentRequestCard key={`${open.serverId} ${open.request.key} ${open.request.event}`} open={open} />
           ))}
-      {!isFolded && agentRequests.length > SHOWN && (
-        <p className="muted">And {agentRequests.length - SHOWN} more behind these.</p>
-      )}
+      {!isFolded && agentRequests.length > SHOWN && <p className="muted">and {agentRequests.length - SHOWN} more</p>}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** A form or a page to visit (`elicitation/create`), and whatever else an agent agentRequests that this page has no form for. */
+/** An elicitation (a form or a page to visit), and agent requests of unknown methods. */
 
 import { type FormEvent, useId, useState } from "react";
 import { elicitationAccepted, elicitationDeclined, type Question, type QuestionField } from "sandbox-agent/convert";
@@ -50,7 +50,7 @@ function Elicitation({
 
   return (
     <form onSubmit={submit}>
-      <h2>{question.prompt || "The agent agentRequests for something"}</h2>
+      <h2>{question.prompt || "The agent requests input"}</h2>
       {question.url && (
         <p>
           <a href={/^https?:/i.test(question.url) ? question.url : undefined} target="_blank" rel="noreferrer">
@@ -157,7 +157,7 @@ function Unknown({ open: { serverId, request } }: { readonly open: OpenRequest }
   return (
     <>
       <h2>{request.method}</h2>
-      <p className="muted">Another client may answer this; this page can only decline it.</p>
+      <p className="muted">This page can only decline this request; another client may be able to answer it.</p>
       <Json value={request.params} />
       <Alert text={task.error} isSmall />
       <button

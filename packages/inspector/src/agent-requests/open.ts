@@ -1,10 +1,10 @@
-/** All requests that wait for a person, of all instances. */
+/** The open agent requests of all instances. */
 
 import type { WatchedInstance } from "../journal/apply-event.ts";
 import { nameOfSession } from "../journal/session.ts";
 import type { AgentRequest, InstanceState } from "../journal/types.ts";
 
-/** A request with the instance it came from. */
+/** An open agent request and its instance. */
 export interface OpenRequest {
   readonly serverId: string;
   readonly agent: string;
@@ -17,7 +17,7 @@ function titleIn(state: InstanceState, sessionId: string | undefined): string | 
   return session && nameOfSession(session);
 }
 
-/** The oldest first. */
+/** All open requests, oldest first. */
 export function openRequests(instances: ReadonlyMap<string, WatchedInstance>): readonly OpenRequest[] {
   const open = [...instances.values()].flatMap(({ state }) =>
     state.agentRequests.map((request) => ({

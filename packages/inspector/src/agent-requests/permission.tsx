@@ -1,4 +1,4 @@
-/** A permission with the agent's own options. */
+/** A permission request with the agent's own options. */
 
 import { objectOf } from "acp-http-client/internal";
 import { readPermission } from "sandbox-agent/convert";
@@ -27,7 +27,7 @@ export function PermissionCard({ open: { serverId, request } }: { readonly open:
         {permission.toolKind && <span className="chip">{permission.toolKind}</span>} {permission.title || "Permission"}
       </h2>
       {tool?.type === "tool" && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
         <div className="agent-request-details" tabIndex={0}>
           <ToolDetails tool={tool} terminals={undefined} />
         </div>

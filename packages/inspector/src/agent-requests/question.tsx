@@ -1,4 +1,4 @@
-/** A question of the agent's own: one of some choices, several of them, or any text. */
+/** A question with one choice, several choices, or free text. */
 
 import { type FormEvent, useState } from "react";
 import { type Question, questionAnswered, questionRejected } from "sandbox-agent/convert";

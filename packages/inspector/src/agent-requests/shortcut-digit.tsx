@@ -1,4 +1,4 @@
-/** The key that picks a choice. Read aloud it would be taken for a part of the choice. */
+/** The digit that selects an option. Hidden from screen readers, which would read it as part of the option. */
 
 export function ShortcutDigit({ value }: { readonly value: number }): React.ReactNode {
   return (

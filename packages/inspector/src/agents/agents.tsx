@@ -1,4 +1,4 @@
-/** All agents of the server: what is installed, from where, with which credentials, and what they can do. */
+/** All agents of the server: installation state, source, credentials and capabilities. */
 
 import { useState } from "react";
 import type { AgentInfo } from "../server/api.ts";
@@ -19,8 +19,8 @@ export default function AgentsView(): React.ReactNode {
         <h1 id="agents-title">Agents</h1>
         <input
           type="search"
-          aria-label="Find an agent"
-          placeholder="Find"
+          aria-label="Search agents"
+          placeholder="Search"
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
         />
@@ -30,7 +30,7 @@ export default function AgentsView(): React.ReactNode {
       </div>
       <Alert text={error} />
       {agents.length === 0 && !error && <p className="splash">Loading…</p>}
-      {agents.length > 0 && fitting.length === 0 && <p className="splash">No agent is called that.</p>}
+      {agents.length > 0 && fitting.length === 0 && <p className="splash">No matching agent.</p>}
       <ul className="rows">
         {fitting.map((agent) => (
           <li key={agent.id} className="agent-row">
@@ -71,7 +71,7 @@ function Agent({ agent, onChange }: { readonly agent: AgentInfo; onChange(): voi
               disabled={task.isBusy}
               onClick={() => task.run(() => api.install(agent.id, "reinstall").finally(onChange))}
             >
-              {task.isBusy ? "Installing…" : "Install again"}
+              {task.isBusy ? "Installing…" : "Reinstall"}
             </button>
           )}
           <Alert text={task.error} isSmall />

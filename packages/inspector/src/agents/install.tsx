@@ -1,4 +1,4 @@
-/** Whether an agent is installed, the button to install it, and how far that is. */
+/** The installation state of an agent, its progress, and the button to install it. */
 
 import { useState } from "react";
 import type { AgentInfo } from "../server/api.ts";
@@ -19,7 +19,7 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
       .install(agent.id)
       .catch((failure: unknown) => setError(errorMessage(failure)))
       .finally(onChange);
-    // The server says how far it is; the first look is due when it has begun.
+    // The server reports the progress; poll as soon as the install has started.
     setTimeout(onChange, 300);
   };
 

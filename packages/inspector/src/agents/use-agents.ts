@@ -1,13 +1,13 @@
-/** The server's agents, looked up again for as long as one of them is being installed. */
+/** The server's agents, polled while one of them is being installed. */
 
 import { useCallback, useEffect, useState } from "react";
 import type { AgentInfo } from "../server/api.ts";
 import { errorMessage } from "../server/http.ts";
 import { useWorkbench } from "../view/context.ts";
 
-/** How often an install is looked at. */
+/** How often to poll during an install. */
 const POLL_MS = 1000;
-/** When to look a second time. */
+/** When to refresh after the first response. */
 const REGISTRY_MS = 2000;
 
 export interface AgentList {
@@ -33,7 +33,7 @@ export function useAgents(): AgentList {
 
   useEffect(() => {
     refresh();
-    // The server agentRequests the registry behind its first answer, so that what it has learned is in the second.
+    // The server queries the registry after its first response; the second one contains the result.
     const timer = setTimeout(refresh, REGISTRY_MS);
     return () => clearTimeout(timer);
   }, [refresh]);
@@ -47,7 +47,7 @@ export function useAgents(): AgentList {
   return { agents, error, refresh };
 }
 
-/** Whether an install has begun and not ended. */
+/** True if an install has started and not ended. */
 export function isInProgress(state: string): boolean {
   return !["not_installed", "installed", "failed"].includes(state);
 }

@@ -1,4 +1,6 @@
-/** What the server keeps for a folder: MCP servers and skills. It stores them; sessions started here are given them. */
+/**
+ * The MCP servers and skills that the server stores for a folder. Sessions that are started from this page use them.
+ */
 
 import { useCallback, useEffect, useState } from "react";
 import type { ConfigKind } from "../server/api.ts";
@@ -32,7 +34,7 @@ interface Props {
   readonly directory: string;
 }
 
-/** What is being written: a new entry has no name yet. */
+/** The entry in the form; a new one has no name yet. */
 interface Editing {
   readonly name: string | undefined;
   readonly entry: unknown;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { editedPart, readValue, shownValue, summaryOf, withPart } from "./entry.ts";
 
-test("lists and maps come back from a form as they went in", () => {
+test("lists and maps survive a round trip through the form", () => {
   for (const value of [["-a", "b c"], ["x"]]) expect(readValue("lines", shownValue(value))).toEqual(value);
   const env = { A: "1", B: "x=y", C: "" };
   expect(readValue("pairs", shownValue(env))).toEqual(env);
@@ -9,7 +9,7 @@ test("lists and maps come back from a form as they went in", () => {
   expect(readValue("lines", "\n")).toBeUndefined();
 });
 
-test("further sources of skills are kept when the first is edited", () => {
+test("further sources of skills are preserved when the first is edited", () => {
   const entry = {
     note: 1,
     sources: [
@@ -27,7 +27,7 @@ test("further sources of skills are kept when the first is edited", () => {
   });
 });
 
-test("an entry is told in one line", () => {
+test("an entry has a one-line summary", () => {
   expect(summaryOf({ type: "local", command: "npx", args: ["-y", "server"] })).toBe("local: npx -y server");
   expect(summaryOf({ type: "remote", url: "https://x" })).toBe("remote: https://x");
   expect(summaryOf({ sources: [{ type: "github", source: "o/r" }] })).toBe("github: o/r");

@@ -1,4 +1,4 @@
-/** Entries of the configuration as forms have them, and back: pure. What a form does not know is kept as it was. */
+/** Converts configuration entries to form values and back. Fields that the form does not show are preserved. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 
@@ -13,24 +13,24 @@ export interface FieldSpec {
 
 const LOCAL: readonly FieldSpec[] = [
   { name: "command", label: "Command", control: "text" },
-  { name: "args", label: "Arguments", control: "lines", hint: "one a line" },
-  { name: "env", label: "Environment", control: "pairs", hint: "NAME=value, one a line" },
+  { name: "args", label: "Arguments", control: "lines", hint: "one per line" },
+  { name: "env", label: "Environment", control: "pairs", hint: "NAME=value, one per line" },
   { name: "cwd", label: "Folder", control: "text" },
 ];
 const REMOTE: readonly FieldSpec[] = [
   { name: "url", label: "URL", control: "text" },
   { name: "transport", label: "Transport", control: "choice", choices: ["", "http", "sse"] },
-  { name: "headers", label: "Headers", control: "pairs", hint: "Name=value, one a line" },
-  { name: "bearerTokenEnvVar", label: "Variable that holds the token", control: "text" },
+  { name: "headers", label: "Headers", control: "pairs", hint: "Name=value, one per line" },
+  { name: "bearerTokenEnvVar", label: "Token variable", control: "text" },
 ];
 const SKILLS: readonly FieldSpec[] = [
   { name: "source", label: "Source", control: "text", hint: "owner/repository, URL or path" },
   { name: "ref", label: "Branch, tag or commit", control: "text" },
-  { name: "subpath", label: "Folder in it", control: "text" },
-  { name: "skills", label: "Only these skills", control: "lines", hint: "one a line" },
+  { name: "subpath", label: "Subfolder", control: "text" },
+  { name: "skills", label: "Only these skills", control: "lines", hint: "one per line" },
 ];
 
-/** The fields of a type of entry. */
+/** The fields for a type of entry. */
 export function fieldsOf(kind: "mcp" | "skills", type: string): readonly FieldSpec[] {
   if (kind === "skills") return SKILLS;
   return type === "remote" ? REMOTE : LOCAL;
@@ -40,7 +40,7 @@ export function typesOf(kind: "mcp" | "skills"): readonly string[] {
   return kind === "mcp" ? ["local", "remote"] : ["github", "git", "local"];
 }
 
-/** What a form shows for a value. */
+/** A value as shown in the form. */
 export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return value.map(String).join("\n");
   if (isObject(value)) {
@@ -51,7 +51,7 @@ export function shownValue(value: unknown): string {
   return value === undefined || value === null ? "" : String(value);
 }
 
-/** The value of what a form shows; `undefined` where it is empty. */
+/** The value of a form field; `undefined` if it is empty. */
 export function readValue(control: FieldSpec["control"], text: string): unknown {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   switch (control) {
@@ -70,18 +70,18 @@ function pairOf(line: string): [string, string] {
   return cut < 0 ? [line.trim(), ""] : [line.slice(0, cut).trim(), line.slice(cut + 1)];
 }
 
-/** The part of an entry that a form edits: of skills, the first source. */
+/** The part of an entry that the form edits; for skills, the first source. */
 export function editedPart(kind: "mcp" | "skills", entry: unknown): JsonObject {
   return kind === "mcp" ? objectOf(entry) : objectOf(listOf(objectOf(entry).sources)[0]);
 }
 
-/** An entry with the edited part in its place. */
+/** Replaces the edited part of an entry. */
 export function withPart(kind: "mcp" | "skills", entry: unknown, part: JsonObject): JsonObject {
   if (kind === "mcp") return part;
   return { ...objectOf(entry), sources: [part, ...listOf(objectOf(entry).sources).slice(1)] };
 }
 
-/** An entry in one line. */
+/** A one-line summary of an entry. */
 export function summaryOf(entry: unknown): string {
   const { type, command, args, url, sources } = objectOf(entry);
   if (Array.isArray(sources)) {

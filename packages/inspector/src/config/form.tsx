@@ -1,4 +1,4 @@
-/** One entry of the configuration, to fill in. */
+/** The form for one configuration entry. */
 
 import { textOf } from "acp-http-client/internal";
 import { type FormEvent, useId, useState } from "react";

@@ -1,4 +1,4 @@
-/** Pieces of content: text, images, sounds, files. */
+/** Content blocks: text, images, audio, files. */
 
 import { objectOf, textOf } from "acp-http-client/internal";
 import { lazy, Suspense, useState } from "react";
@@ -11,23 +11,23 @@ import { splitMarkdown } from "./split-markdown.ts";
 
 const Markdown = lazy(() => import("./markdown.tsx"));
 
-/** Blocks of a message of the user, whose text is shown as it was written. */
+/** The blocks of a user message. Its text is shown as written, not as Markdown. */
 export function Blocks({ blocks }: { readonly blocks: readonly ContentBlock[] }): React.ReactNode {
   return blocks.map((block, index) =>
     block.type === "text" ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only appended.
       <LongText key={index} text={textOf(block.text) ?? ""} show={(text) => <p className="plain">{text}</p>} />
     ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
+      // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only appended.
       <Block key={index} block={block} />
     ),
   );
 }
 
-/** What an agent said to itself. */
+/** The blocks of a thought. */
 export function Thought({ blocks }: { readonly blocks: readonly ContentBlock[] }): React.ReactNode {
   return blocks.map((block, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
+    // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only appended.
     <Block key={index} block={block} />
   ));
 }
@@ -67,7 +67,7 @@ function endingOf(uri: string | undefined): string | undefined {
   return /\.(\w+)$/.exec(uri ?? "")?.[1]?.toLowerCase();
 }
 
-/** Agents' images are data, not addresses: nothing is fetched for them. */
+/** Images are embedded as data; nothing is fetched for them. */
 function dataUrl(block: ContentBlock, family: "image/" | "audio/"): string | undefined {
   const type = textOf(block.mimeType);
   const data = textOf(block.data);
@@ -87,10 +87,10 @@ function FileChip({ uri, name }: FileChipProps): React.ReactNode {
   );
 }
 
-/** How many pieces of a text are shown where it is no list of rows. */
+/** How many pieces of a text are shown outside the virtual list. */
 const SHOWN = 6;
 
-/** Markdown of any length in one place: its last pieces, the earlier ones on request. */
+/** Long Markdown outside the virtual list: the last pieces, and earlier ones on request. */
 function Pieces({ text }: { readonly text: string }): React.ReactNode {
   const [shown, setShown] = useState(SHOWN);
   const { pieces, definitions } = splitMarkdown(text);
@@ -103,18 +103,18 @@ function Pieces({ text }: { readonly text: string }): React.ReactNode {
         </button>
       )}
       {pieces.slice(hidden).map((piece, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only ever added at the end.
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only appended.
         <RichText key={hidden + index} text={piece.text} definitions={definitions} />
       ))}
     </>
   );
 }
 
-/** Colours of a terminal that an agent quotes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for.
+/** ANSI colours in text that the agent quotes. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the regex looks for control characters.
 const COLOURS = /\u001b\[[0-9;]*m/g;
 
-/** A piece of markdown; its plain text until the library is there. */
+/** A piece of Markdown; plain text until the renderer is loaded. */
 export function RichText({
   text,
   definitions,

@@ -1,4 +1,4 @@
-/** The conversation of one session, and the means to go on with it. */
+/** The conversation of one session, and the controls to continue it. */
 
 import { useState } from "react";
 import { nameOfSession } from "../journal/session.ts";
@@ -64,7 +64,7 @@ export function Chat({ state, route }: Props): React.ReactNode {
           <Composer key={`${session.id} composer`} state={state} session={session} isDisabled={!canAct} />
         </>
       ) : (
-        <p className="splash">No session yet. What happens here shows up as soon as it does.</p>
+        <p className="splash">No session yet. New sessions appear here.</p>
       )}
       {isListing && (
         <SessionsDialog

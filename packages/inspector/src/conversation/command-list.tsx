@@ -1,4 +1,4 @@
-/** The commands that what was typed may become. Chosen with the arrows from the field that is typed in. */
+/** The slash commands that match the input. The input keeps the focus; the arrow keys select a command. */
 
 import type { JsonObject } from "acp-http-client/internal";
 import { textOf } from "acp-http-client/internal";
@@ -6,7 +6,7 @@ import { textOf } from "acp-http-client/internal";
 interface Props {
   readonly id: string;
   readonly commands: readonly JsonObject[];
-  /** Which one the Enter key would take. */
+  /** The index of the command that Enter would choose. */
   readonly active: number;
   onChoose(command: JsonObject): void;
 }
@@ -25,7 +25,7 @@ export function CommandList({ id, commands, active, onChoose }: Props): React.Re
           role="option"
           tabIndex={-1}
           aria-selected={index === active}
-          // The field keeps the focus, so that typing goes on.
+          // The input keeps the focus.
           onPointerDown={(event) => {
             event.preventDefault();
             onChoose(command);

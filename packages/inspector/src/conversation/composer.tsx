@@ -1,4 +1,4 @@
-/** Where the user writes: text, slash slashCommands, files that are picked or dropped; and the button that stops a turn. */
+/** The message input: text, slash commands, attached or dropped files, and the button that cancels a turn. */
 
 import { AcpTransportError } from "acp-http-client";
 import { type JsonObject, randomHex } from "acp-http-client/internal";
@@ -58,7 +58,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
     const prompt = [...(content === "" ? [] : [{ type: "text", text: content }]), ...attached.map(resourceLink)];
     write("");
     setAttached([]);
-    // The journal shows the turn and how it ends; only what never reached the agent is told here.
+    // The journal shows the turn and how it ends; only failures before that are shown here.
     task.run(() =>
       commands
         .request(state.serverId, "session/prompt", { sessionId: session.id, prompt })
@@ -77,7 +77,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
     write(`/${String(command.name)} `);
     area.current?.focus();
   };
-  /** Keys that mean something to the list of slashCommands while it is there. */
+  /** Handles the keys of the command list while it is open. */
   const onListKey = (key: string): boolean => {
     const chosen = slashCommands[active];
     if (!chosen) return false;
@@ -158,7 +158,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
         <textarea
           ref={area}
           aria-label="Message"
-          placeholder={isDisabled ? "The agent has ended" : "Message or /command"}
+          placeholder={isDisabled ? "The agent has exited" : "Message or /command"}
           value={text}
           rows={Math.min(8, text.split("\n").length)}
           disabled={isDisabled}
@@ -182,7 +182,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   );
 }
 
-/** What the agent itself answered is a line of the conversation already. */
+/** Ignores the agent's own errors: they are already shown in the conversation. */
 function rethrowTransportError(error: unknown): void {
   if (error instanceof AcpTransportError) throw error;
 }

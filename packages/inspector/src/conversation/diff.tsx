@@ -1,4 +1,4 @@
-/** What changed in a file, line by line, with some lines around it. */
+/** The changes to a file, line by line, with context. */
 
 import type { Language } from "@codemirror/language";
 import { structuredPatch } from "diff";
@@ -12,7 +12,7 @@ interface Props {
   readonly after: string;
 }
 
-/** How long to look for the smallest difference; past it, everything counts as changed. */
+/** How long to search for the smallest difference; after that, everything counts as changed. */
 const PATIENCE_MS = 60;
 /** How many lines are shown. */
 const SHOWN = 400;
@@ -34,10 +34,10 @@ export default function Diff({ path, before, after }: Props): React.ReactNode {
       <figcaption>
         {path} <span className="diff-count">{counts}</span>
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard. */}
       <pre tabIndex={0}>
         {lines.slice(0, SHOWN).map(({ sign, number, tokens }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its index.
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is identified by its position.
           <span key={index} data-sign={sign}>
             <span className="diff-number">{number ?? ""}</span>
             {`${sign} `}
@@ -75,7 +75,7 @@ function changesOf(
   return { lines, counts: `+${count("+")} −${count("-")}` };
 }
 
-/** Everything is new, and everything old is gone. */
+/** A hunk that removes all old lines and adds all new ones. */
 function whole(before: string, after: string): { oldStart: number; newStart: number; lines: string[] } {
   const signed = (text: string, sign: string): string[] =>
     text === "" ? [] : text.split("\n").map((line) => sign + line);

@@ -1,13 +1,16 @@
-/** Which parts of a conversation are unfolded. Kept outside of them, since a part that is out of view does not exist. */
+/**
+ * Foldable parts of a conversation. Their state is kept outside of them, because rows that are out of view are
+ * unmounted.
+ */
 
 import { createContext, useContext, useState } from "react";
 
-/** What was unfolded or folded by hand, by key. */
+/** What the user has opened or closed, by key. */
 export type Folds = Map<string, boolean>;
 
 export const FoldsContext = createContext<Folds | undefined>(undefined);
 
-/** Whether a part is unfolded: as the user left it, else as it is at first. */
+/** True if the part is open: as the user left it, otherwise its default. */
 export function useFold(key: string, isOpenAtFirst: boolean): readonly [boolean, (isOpen: boolean) => void] {
   const folds = useContext(FoldsContext);
   const [chosen, setChosen] = useState(folds?.get(key));
@@ -24,11 +27,11 @@ interface Props {
   readonly isOpenAtFirst?: boolean;
   readonly status?: string;
   readonly summary: React.ReactNode;
-  /** What is inside; made only when it is to be seen. */
+  /** The content; rendered only while the part is open. */
   content(): React.ReactNode;
 }
 
-/** A part that unfolds. */
+/** A foldable part. */
 export function Fold({ name, className, isOpenAtFirst = false, status, summary, content }: Props): React.ReactNode {
   const [isOpen, setIsOpen] = useFold(name, isOpenAtFirst);
   return (
@@ -37,7 +40,7 @@ export function Fold({ name, className, isOpenAtFirst = false, status, summary, 
       data-status={status}
       open={isOpen}
       onToggle={(event) => {
-        // A fold inside of this one tells of itself, too.
+        // The toggle events of nested folds bubble.
         if (event.target === event.currentTarget && event.currentTarget.open !== isOpen) {
           setIsOpen(event.currentTarget.open);
         }

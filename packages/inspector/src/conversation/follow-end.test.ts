@@ -3,17 +3,17 @@ import { isStillFollowing, type ScrollPosition } from "./follow-end.ts";
 
 const at = (top: number, height: number): ScrollPosition => ({ top, height, viewport: 500 });
 
-test("what is added below does not end it, however much it is", () => {
+test("appended content does not stop following, however much it is", () => {
   expect(isStillFollowing(true, at(500, 1000), at(500, 90_000))).toBe(true);
   expect(isStillFollowing(true, at(500, 1000), at(700, 90_000))).toBe(true);
 });
 
-test("a list that becomes shorter does not end it", () => {
+test("a shrinking list does not stop following", () => {
   expect(isStillFollowing(true, at(9000, 10_000), at(8800, 9700))).toBe(true);
   expect(isStillFollowing(true, at(9500, 10_000), at(9100, 9600))).toBe(true);
 });
 
-test("the reader's scrolling up ends it, and scrolling back to the end begins it", () => {
+test("scrolling up stops following, and scrolling back to the end resumes it", () => {
   expect(isStillFollowing(true, at(9500, 10_000), at(9300, 10_000))).toBe(false);
   expect(isStillFollowing(false, at(9300, 10_000), at(9350, 10_000))).toBe(false);
   expect(isStillFollowing(false, at(9300, 10_000), at(9450, 10_000))).toBe(true);

@@ -1,9 +1,9 @@
 /**
- * Keeps the end of a list in view while it grows, until the reader scrolls up. Decided by what has moved, since a busy
- * page takes in much between two looks: only the reader moves up by more than the list has become shorter.
+ * Keeps the end of a growing list in view until the reader scrolls up. Detects that by comparing positions: only the
+ * reader moves up by more than the list has shrunk.
  */
 
-/** What a list measured when it was last looked at. */
+/** The scroll position of a list. */
 export interface ScrollPosition {
   readonly top: number;
   readonly height: number;
@@ -13,7 +13,7 @@ export interface ScrollPosition {
 /** Closer to the end than this counts as being at the end. */
 const NEAR_PX = 80;
 
-/** Whether to go on following after a scroll. */
+/** True if the list should keep following its end after a scroll. */
 export function isStillFollowing(isFollowing: boolean, before: ScrollPosition, now: ScrollPosition): boolean {
   if (now.height - now.top - now.viewport < NEAR_PX) return true;
   const up = before.top - now.top;

@@ -1,6 +1,6 @@
 /**
- * Markdown as the agent wrote it. HTML in it is shown as text, and addresses other than web and mail are dropped:
- * what an agent says runs nothing here. In a file of its own because it is heavy and not needed at first.
+ * Markdown from the agent. HTML is shown as text, and only web and mail links are kept, so that nothing from an agent
+ * runs here. A module of its own because the renderer is large and not needed on the first load.
  */
 
 import { memo } from "react";
@@ -14,7 +14,7 @@ const COMPONENTS: Components = {
       {children}
     </a>
   ),
-  // Images of a text come from elsewhere, and this page loads nothing from elsewhere.
+  // Shown as a link: this page loads no images from other origins.
   img: ({ alt, src }) => (
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">
       {alt || "image"}
@@ -30,11 +30,11 @@ const COMPONENTS: Components = {
     </code>
   ),
   pre: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
     <pre tabIndex={0}>{children}</pre>
   ),
   table: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
     <div className="table-box" tabIndex={0}>
       <table>{children}</table>
     </div>

@@ -71,7 +71,7 @@ function ItemView({ item, terminals, isGrowing }: ItemProps): React.ReactNode {
           <strong>Plan</strong>
           <ul>
             {item.entries.map((entry, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced whole and its lines have no names.
+              // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced as a whole and its entries have no ids.
               <li key={index} data-status={String(entry.status)}>
                 <span className="visually-hidden">{String(entry.status).replaceAll("_", " ")}: </span>
                 {String(entry.content)}

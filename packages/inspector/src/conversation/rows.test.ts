@@ -4,7 +4,7 @@ import { createRows } from "./rows.ts";
 
 const image = update("agent_message_chunk", { content: { type: "image", data: "", mimeType: "image/png" } });
 
-test("an answer is a row for every piece of it, anything else is one row", () => {
+test("an answer has one row per piece, any other item has one row", () => {
   const { items } = sessionIn(replay(prompt("1", "hi"), chunk("words ".repeat(1400)), image, turnEnd("1")));
   const rows = createRows()(items);
   expect(rows.map(({ kind }) => kind).join(" ")).toMatch(/^item text text text block$/);
@@ -12,7 +12,7 @@ test("an answer is a row for every piece of it, anything else is one row", () =>
   expect(new Set(rows.map(({ key }) => key)).size).toBe(rows.length);
 });
 
-test("a row that has not changed is the same object, while the last one grows", () => {
+test("an unchanged row keeps its identity while the last one grows", () => {
   const make = createRows();
   const journal = [prompt("1", "hi"), chunk(`${"words ".repeat(300)}\n\nmore`)];
   const before = make(sessionIn(replay(...journal)).items);
@@ -22,7 +22,7 @@ test("a row that has not changed is the same object, while the last one grows", 
   expect(after.at(-1)).not.toBe(before.at(-1));
 });
 
-test("what left the conversation leaves the rows", () => {
+test("an item that is removed from the conversation is removed from the rows", () => {
   const make = createRows();
   const known = replay(prompt("1", "hi"), chunk("there"), turnEnd("1"));
   expect(make(sessionIn(known).items)).toHaveLength(2);

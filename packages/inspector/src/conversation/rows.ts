@@ -1,6 +1,6 @@
 /**
- * A conversation as the rows of a list of which only those in view exist. A long answer is many rows, so that no row is
- * too much for one frame. Rows that have not changed are the same objects, so that what shows them can tell.
+ * Converts a conversation to the rows of a virtual list. A long answer is split into many rows, so that no row blocks a
+ * frame. Unchanged rows keep their identity, so that they are not rendered again.
  */
 
 import { textOf } from "acp-http-client/internal";
@@ -19,13 +19,13 @@ export type Row =
     }
   | { readonly kind: "block"; readonly key: string; readonly block: ContentBlock; readonly part: Part };
 
-/** Everything but answers. */
+/** Everything except the agent's messages. */
 export type OtherItem = Exclude<Item, SpeechItem> | (SpeechItem & { readonly type: "user" | "thought" });
 
-/** How a row stands to the one above it: something new, more of the same answer, or the middle of a paragraph. */
+/** How a row relates to the one above it: a new message, more of the same message, or the middle of a paragraph. */
 export type Part = "first" | "next" | "continued";
 
-/** Makes rows, and remembers those it made. */
+/** Makes a converter that reuses unchanged rows. */
 export function createRows(): (items: readonly Item[]) => readonly Row[] {
   let made = new Map<string, Made>();
   return (items) => {
@@ -50,7 +50,7 @@ interface Made {
 
 function rowsOf(item: Item, known: Made | undefined): Made {
   if (item.type === "agent") return answerRows(item, known);
-  // The type of a speech does not follow from the check above.
+  // TypeScript does not narrow the type of a speech item here.
   return { item, rows: [{ kind: "item", key: item.key, item: item as OtherItem }], splits: [] };
 }
 
@@ -88,7 +88,7 @@ function isSame(one: Row, other: Row): boolean {
 const LINE_PX = 23;
 const COLUMN = 90;
 
-/** About how tall a row is, until it has been seen. */
+/** The estimated height of a row that was not measured yet. */
 export function estimateHeight(row: Row): number {
   if (row.kind === "block") return 120;
   if (row.kind === "text") return 20 + LINE_PX * (row.text.length / COLUMN + row.text.split("\n").length * 0.7);

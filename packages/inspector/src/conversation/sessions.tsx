@@ -1,4 +1,4 @@
-/** The agent's own list of sessions, to go on with an earlier one. Asks the agent, since the user asked for it. */
+/** The agent's own list of sessions, to load or resume an earlier one. */
 
 import { objectOf, textOf } from "acp-http-client/internal";
 import { useEffect, useRef } from "react";
@@ -20,7 +20,7 @@ export function SessionsDialog({ state, cwd, onOpen, onClose }: Props): React.Re
   const task = useTask();
   const { run } = task;
   const capabilities = objectOf(state.initialized?.agentCapabilities);
-  // Where the agent's own words are gone from the journal, it will say no by itself.
+  // If the `initialize` response is no longer in the journal, offer both: the agent rejects what it does not support.
   const isUnknown = state.initialized === undefined;
   const canResume = isUnknown || "resume" in objectOf(capabilities.sessionCapabilities);
   const canLoad = isUnknown || capabilities.loadSession === true;
@@ -46,8 +46,8 @@ export function SessionsDialog({ state, cwd, onOpen, onClose }: Props): React.Re
     <dialog ref={dialog} onClose={onClose} aria-labelledby="sessions-title">
       <h2 id="sessions-title">Sessions of this agent</h2>
       <Alert text={task.error} />
-      {task.isBusy && <p role="status">Asking the agent…</p>}
-      {!task.isBusy && state.listed?.length === 0 && <p className="muted">The agent has none.</p>}
+      {task.isBusy && <p role="status">Loading sessions…</p>}
+      {!task.isBusy && state.listed?.length === 0 && <p className="muted">The agent has no sessions.</p>}
       <ul className="rows">
         {(state.listed ?? []).map((listed) => {
           const sessionId = textOf(listed.sessionId) ?? "";

@@ -1,4 +1,4 @@
-/** Mode, model and whatever else the agent lets one choose. */
+/** The mode, the model and the other config options of a session. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import type { SessionState } from "../journal/types.ts";
@@ -68,7 +68,7 @@ interface Choice {
   readonly name: string;
 }
 
-/** Options come flat or in groups. */
+/** The values of an option, flat or grouped. */
 function optionsOf(option: JsonObject): readonly Choice[] {
   return listOf(option.options)
     .map(objectOf)

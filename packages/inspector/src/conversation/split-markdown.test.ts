@@ -9,7 +9,7 @@ test("short text is one piece", () => {
   expect(textsOf("a\n\nb")).toEqual(["a\n\nb"]);
 });
 
-test("nothing is lost and earlier pieces stay as they are while text is added", () => {
+test("no text is lost, and earlier pieces do not change while text is appended", () => {
   const text = paragraph.repeat(8);
   const pieces = textsOf(text);
   expect(pieces.length).toBeGreaterThan(2);
@@ -17,7 +17,7 @@ test("nothing is lost and earlier pieces stay as they are while text is added", 
   expect(textsOf(`${text}more`).slice(0, pieces.length - 1)).toEqual(pieces.slice(0, -1));
 });
 
-test("a text that grew is cut as if it had been there at once", () => {
+test("an appended text is split like a text that arrived at once", () => {
   const row = "| a | b |\n";
   const code = `\`\`\`js\n${"line\n\nother\n".repeat(500)}\`\`\`\n\n`;
   const table = `| head | two |\n|---|---|\n${row.repeat(600)}\n`;
@@ -28,11 +28,11 @@ test("a text that grew is cut as if it had been there at once", () => {
   expect(split.definitions).toBe("[a]: https://example.com");
 });
 
-test("a text that became another one is cut anew", () => {
+test("a replaced text is split again", () => {
   expect(splitMarkdown("other", splitMarkdown("one")).pieces).toEqual([{ text: "other", isContinued: false }]);
 });
 
-test("code is cut into pieces of code", () => {
+test("a code block is split into code blocks", () => {
   const code = `\`\`\`js\n${"line\n\nother\n".repeat(800)}\`\`\`\n\nend`;
   const pieces = textsOf(code);
   expect(pieces.length).toBeGreaterThan(2);
@@ -40,7 +40,7 @@ test("code is cut into pieces of code", () => {
   expect(pieces.at(-1)).toMatch(/end$/);
 });
 
-test("a short list with empty lines between its entries is not cut, a long one is cut between them", () => {
+test("a short loose list is not split, a long one is split between its items", () => {
   const entry = "- entry with some words in it\n\n";
   expect(textsOf(entry.repeat(80))).toHaveLength(1);
   const pieces = textsOf(entry.repeat(400));
@@ -48,14 +48,14 @@ test("a short list with empty lines between its entries is not cut, a long one i
   for (const piece of pieces) expect(piece.trimStart()).toMatch(/^- entry/);
 });
 
-test("a long table keeps its head in every piece", () => {
+test("a long table repeats its head in every piece", () => {
   const pieces = textsOf(`| head | two |\n|---|---|\n${"| a | b |\n".repeat(1000)}\nbehind it`);
   expect(pieces.length).toBeGreaterThan(2);
   expect(pieces.at(-1)).toMatch(/behind it$/);
   for (const piece of pieces) expect(piece).toMatch(/^\| head \| two \|\n\|---\|---\|\n/);
 });
 
-test("a paragraph without end is cut between words, and goes on in the next piece", () => {
+test("a long paragraph is split between words, and continues in the next piece", () => {
   const text = "some words ".repeat(40_000);
   const { pieces } = splitMarkdown(text);
   expect(pieces.map((piece) => piece.text).join("")).toBe(text);
@@ -66,13 +66,13 @@ test("a paragraph without end is cut between words, and goes on in the next piec
   }
 });
 
-test("a word without end is cut between characters", () => {
+test("a long word is split between characters", () => {
   const text = "x".repeat(2999) + "😀".repeat(5000);
   expect(textsOf(text).join("")).toBe(text);
   for (const piece of textsOf(text)) expect(piece.isWellFormed()).toBe(true);
 });
 
-test("definitions of links are told apart, for every piece to use", () => {
+test("link definitions are collected for all pieces", () => {
   const { definitions, pieces } = splitMarkdown(`${paragraph.repeat(5)}[a]: https://example.com\n`);
   expect(definitions).toBe("[a]: https://example.com");
   expect(pieces.length).toBeGreaterThan(1);

@@ -1,48 +1,47 @@
 /**
- * Cuts markdown into pieces that can be shown one by one, so that only the piece that grows is read again while an
- * answer streams in, and only the pieces in view exist. Pieces are cut between paragraphs where that is possible. What
- * has no such start for long (a long list, code, a table, a paragraph without end) is cut inside, and the next piece
- * begins with what it needs to be read as the same thing.
+ * Splits Markdown into pieces, so that only the last piece is parsed again while an answer streams in, and only pieces
+ * in view are rendered. Splits between paragraphs if possible. A long list, code block, table or paragraph is split
+ * inside, and the next piece repeats the context that it needs to be parsed as the same block.
  */
 
-/** A piece is not cut before it has this many characters. */
+/** A piece has at least this many characters. */
 const SOFT = 1500;
-/** A piece is cut at the next line when it has this many, and in the middle of a line when that is as long. */
+/** A piece is split at the next line from this length on, and within a line that is that long. */
 const HARD = 3000;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-/** A line that may belong to what is above the empty line: indented, or an entry of a list. */
+/** A line that may belong to the block above the empty line: indented, or a list item. */
 const CONTINUES = /^(\s|[-*+] |\d+[.)] |>)/;
 const DEFINITION = /^ {0,3}\[[^\]]+\]:/;
-/** Addresses of links are given to every piece, so there must not be too many of them. */
+/** Link definitions are added to every piece, so their number is limited. */
 const DEFINITIONS = 100;
 
-/** A part of a text, readable on its own. */
+/** A piece of text that can be parsed on its own. */
 export interface Piece {
   readonly text: string;
-  /** Whether it goes on with what the piece before it ends with. */
+  /** True if it continues the last block of the previous piece. */
   readonly isContinued: boolean;
 }
 
-/** A text in pieces. */
+/** A text that was split. */
 export interface Split {
   readonly source: string;
   readonly pieces: readonly Piece[];
-  /** Links' addresses and footnotes, which may be defined anywhere in a text and are used anywhere in it. */
+  /** Link definitions and footnotes, which apply to the whole text wherever they are. */
   readonly definitions: string;
-  /** Where the last piece begins, from where a longer text is cut again. */
+  /** The start of the last piece; a longer text is split again from there. */
   readonly last: Start;
 }
 
 interface Start {
   readonly at: number;
-  /** What the piece needs in front of it to be read as what it is a part of: a fence, the head of a table. */
+  /** The context that the piece needs: a fence, or the head of a table. */
   readonly head: string;
   readonly definitions: readonly string[];
 }
 
 const BEGINNING: Start = { at: 0, head: "", definitions: [] };
 
-/** Cuts a text; `before` is how a shorter one was cut that this one begins with. */
+/** Splits a text. `before` is the result for a shorter text that this one starts with. */
 export function splitMarkdown(source: string, before?: Split): Split {
   const isGrown = before !== undefined && source.startsWith(before.source);
   const pieces = isGrown ? before.pieces.slice(0, -1) : [];
@@ -62,14 +61,14 @@ function pieceOf(source: string, { at, head }: Start, end: number, foot: string)
 }
 
 interface Found {
-  /** Where the next piece begins; not there when this is the last one. */
+  /** The start of the next piece; `undefined` for the last one. */
   readonly next: Start | undefined;
-  /** What closes this piece. */
+  /** Closes an open block at the end of this piece. */
   readonly foot: string;
   readonly definitions: readonly string[];
 }
 
-/** Looks for the end of the piece that begins at a start. */
+/** Finds the end of the piece that starts here. */
 function nextPiece(source: string, { at: begin, head, definitions: known }: Start): Found {
   const definitions = [...known];
   let fence = FENCE.test(head) ? head : undefined;
@@ -112,10 +111,10 @@ function closingOf(fence: string): string {
   return `${FENCE.exec(fence)?.[1] ?? ""}\n`;
 }
 
-/** The last start before `limit` where a word begins; none for a word as long as a piece. */
+/** The last word boundary before `limit`; `limit` itself within a very long word. */
 function wordBoundary(source: string, limit: number): number {
   for (let at = limit; at > limit - 200; at -= 1) {
-    // A letter, since a sign at the beginning of a line may mean something else.
+    // The word must start with a letter: punctuation at the start of a line may be Markdown syntax.
     if (source[at - 1] === " " && /\p{L}/u.test(source[at] ?? "")) return at;
   }
   const isPair = (source.charCodeAt(limit) & 0xfc00) === 0xdc00;

@@ -1,4 +1,4 @@
-/** What was said and done, the newest in view unless the reader has scrolled away from it. */
+/** The conversation as a virtual list. Follows its end until the reader scrolls up. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
@@ -8,7 +8,7 @@ import { isStillFollowing, type ScrollPosition } from "./follow-end.ts";
 import { RowView } from "./row.tsx";
 import { createRows, estimateHeight } from "./rows.ts";
 
-/** Rows beyond the edges that exist already when they are scrolled to. */
+/** Rows that are rendered beyond the visible area. */
 const OVERSCAN = 2;
 
 interface Props {
@@ -37,7 +37,8 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
     paddingStart: 12,
     paddingEnd: 16,
   });
-  // Rows turn out taller or shorter than expected. Who reads elsewhere is kept in place; the end is kept in view here.
+  // Measured heights differ from the estimates. A reader further up keeps their position; otherwise the end stays in
+  // view.
   virtual.shouldAdjustScrollPositionOnItemSizeChange = ({ start }) =>
     !isFollowing && start < (virtual.scrollOffset ?? 0);
   useLayoutEffect(() => {
@@ -57,12 +58,12 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
       <section
         className="timeline"
         ref={box}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
         tabIndex={0}
         aria-label="Conversation"
         onScroll={onScroll}
       >
-        {rows.length === 0 && <p className="splash">Nothing was said yet.</p>}
+        {rows.length === 0 && <p className="splash">No messages yet.</p>}
         <FoldsContext value={folds}>
           <div className="timeline-inner" style={{ height: virtual.getTotalSize() }}>
             {virtual.getVirtualItems().map(({ index, start, key }) => {
@@ -89,7 +90,7 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
       </section>
       {!isFollowing && (
         <button type="button" className="to-end" onClick={() => setIsFollowing(true)}>
-          To the newest
+          Jump to the end
         </button>
       )}
     </div>

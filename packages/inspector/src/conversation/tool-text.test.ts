@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { commandOf, printedBy, restOfInput } from "./tool-text.ts";
 
-test("a command is found however it is written, and the rest is what is left", () => {
+test("a command is found as a string or a list, and the rest of the input is returned", () => {
   expect(commandOf({ command: "ls -l", cwd: "/" })).toBe("ls -l");
   expect(commandOf({ command: ["ls", "-l"] })).toBe("ls -l");
   expect(commandOf({ path: "x" })).toBeUndefined();
@@ -12,7 +12,7 @@ test("a command is found however it is written, and the rest is what is left", (
   expect(restOfInput("text")).toBe("text");
 });
 
-test("what was printed is found under the names that agents have for it", () => {
+test("the output is found under the names that agents use", () => {
   expect(printedBy("text")).toBe("text");
   expect(printedBy({ output: "a", metadata: {} })).toBe("a");
   expect(printedBy({ stdout: "a", stderr: "b" })).toBe("ab");

@@ -1,15 +1,15 @@
-/** What went into a tool and came out of it, where that is a command and a text, as it is with most agents. Pure. */
+/** Reads the command and the text output from a tool call's raw input and output. */
 
 import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 
-/** The command in what a tool was given. */
+/** The command in a tool's input. */
 export function commandOf(rawInput: unknown): string | undefined {
   const { command } = objectOf(rawInput);
   if (Array.isArray(command) && command.every((part) => typeof part === "string")) return command.join(" ");
   return textOf(command);
 }
 
-/** What a tool was given beside the command; `undefined` where that is nothing. */
+/** The tool's input without the command; `undefined` if nothing is left. */
 export function restOfInput(rawInput: unknown): unknown {
   if (commandOf(rawInput) === undefined) return isEmpty(rawInput) ? undefined : rawInput;
   const { command: _, ...rest } = objectOf(rawInput);
@@ -20,10 +20,10 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
-/** Names that agents have for what a program printed. */
+/** The fields in which agents put a program's output. */
 const PRINTED = ["formatted_output", "aggregated_output", "output", "stdout"] as const;
 
-/** The text in what came out of a tool. */
+/** The text in a tool's output. */
 export function printedBy(rawOutput: unknown): string | undefined {
   if (typeof rawOutput === "string") return rawOutput;
   const fields: JsonObject = objectOf(rawOutput);

@@ -1,4 +1,4 @@
-/** A tool call: what it is, how far it is, what went in and what came out. */
+/** A tool call: its title, status, input and output. */
 
 import { objectOf, textOf } from "acp-http-client/internal";
 import { lazy, Suspense } from "react";
@@ -75,7 +75,7 @@ export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
           <Json value={rest} />
         ))}
       {tool.content.map((content, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the list is replaced whole and its parts have no names.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the list is replaced as a whole and its entries have no ids.
         <ToolContent key={index} content={content} tool={tool} terminals={terminals} />
       ))}
       {own && <Terminal {...own} />}
@@ -113,7 +113,7 @@ function ToolContent({ content, tool, terminals }: ContentProps): React.ReactNod
   if (content.type === "terminal") {
     const terminal = terminals?.get(textOf(content.terminalId) ?? "");
     if (terminal) return <Terminal {...terminal} />;
-    return <p className="muted small">A terminal of which nothing passed here.</p>;
+    return <p className="muted small">No output of this terminal was received.</p>;
   }
   if (content.type === "content") {
     const block = objectOf(content.content);
@@ -123,7 +123,7 @@ function ToolContent({ content, tool, terminals }: ContentProps): React.ReactNod
   return <Json value={content} />;
 }
 
-/** Kinds of tools that give what they found, as it is. Some agents put it into a block of code, others do not. */
+/** Kinds of tools whose output is shown verbatim. Some agents wrap it in a code block, others do not. */
 const AS_IT_IS: readonly unknown[] = ["read", "search", "fetch"];
 
 function ToolText({ text, tool }: { readonly text: string; readonly tool: ToolItem }): React.ReactNode {

@@ -1,13 +1,13 @@
-/** What was dropped: files, and folders with all that is in them. */
+/** Dropped files, including the contents of dropped folders. */
 
 export interface Dropped {
-  /** Where it belongs below the folder that it is brought to. */
+  /** The path relative to the target folder. */
   readonly path: string;
   readonly file: File;
 }
 
 export async function droppedFiles(transfer: DataTransfer): Promise<readonly Dropped[]> {
-  // The list is only there during the event, so the entries are taken before anything is waited for.
+  // The items are valid during the event only, so the entries are taken before the first await.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const plain = [...transfer.files].map((file) => ({ path: file.name, file }));
   if (entries.length === 0) return plain;
@@ -23,7 +23,7 @@ async function filesOf(entry: FileSystemEntry, above: string): Promise<readonly 
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   const found: Dropped[] = [];
   for (;;) {
-    // A folder is told in parts, until a part is empty.
+    // A directory is read in batches until one is empty.
     const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (part.length === 0) return found;
     found.push(...(await Promise.all(part.map((child) => filesOf(child, `${path}/`)))).flat());

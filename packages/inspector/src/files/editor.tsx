@@ -1,6 +1,7 @@
 /**
- * The editor for text. It lives in a shadow root: there the library brings its styles as sheets, and not as the style
- * elements that this page's policy refuses. In a file of its own because it is heavy and not needed at first.
+ * The text editor. It lives in a shadow root, where CodeMirror uses adopted style sheets instead of the style elements
+ * that the page's content security policy forbids. A module of its own because it is large and not needed on the first
+ * load.
  */
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -15,9 +16,9 @@ import { HIGHLIGHTING, THEME } from "./editor-theme.ts";
 
 interface Props {
   readonly path: string;
-  /** What is in the file; another text replaces what was edited. */
+  /** The file's text. When it changes, it replaces the edited text. */
   readonly text: string;
-  /** What is shown at first, where it was edited before. */
+  /** The initial text, with earlier unsaved changes. */
   readonly draft: string;
   onChange(text: string): void;
   onSave(): void;
@@ -27,11 +28,11 @@ export default function Editor({ path, text, draft, onChange, onSave }: Props): 
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const given = useRef(text);
-  // The editor is made once, and calls what is current.
+  // The editor is created once per file and calls the current handlers.
   const calls = useRef({ onChange, onSave });
   calls.current = { onChange, onSave };
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is made once for a file.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is created once per file.
   useEffect(() => {
     if (!host.current) return undefined;
     const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
@@ -78,8 +79,8 @@ export default function Editor({ path, text, draft, onChange, onSave }: Props): 
 }
 
 /**
- * Typing over a selection is done here: the browser would keep the look of what is replaced by writing styles into
- * elements, which this page's policy refuses.
+ * Replaces a selection when the user types. The browser would write inline styles to preserve the selection's
+ * formatting, which the content security policy forbids.
  */
 const typingOver = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -102,7 +103,7 @@ function setup(path: string, text: string): readonly Extension[] {
     indentOnInput(),
     bracketMatching(),
     typingOver,
-    // What is not changed is saved as it was, the ends of lines included.
+    // Preserves the file's line endings.
     EditorState.lineSeparator.of(separatorOf(text)),
     EditorView.contentAttributes.of({ "aria-label": `Text of ${nameOf(path)}` }),
   ];

@@ -1,4 +1,4 @@
-/** Which folder is shown, and what can be done with the one that is chosen. */
+/** The toolbar of the file view: the root folder, and actions on the selected folder. */
 
 import { useRef, useState } from "react";
 import { ConfirmButton } from "../view/confirm-button.tsx";
@@ -9,7 +9,7 @@ import type { Task } from "../view/task.ts";
 import { nameOf } from "./content.ts";
 import type { Dropped } from "./dropped.ts";
 
-/** Browsers have it and React's types do not. */
+/** Supported by browsers, missing in React's types. */
 const WHOLE_FOLDERS = { webkitdirectory: "" };
 
 interface Props {
@@ -32,7 +32,7 @@ export function FilesBar(props: Props): React.ReactNode {
   const folders = useRef<HTMLInputElement>(null);
 
   const picked = ({ target }: React.ChangeEvent<HTMLInputElement>): void => {
-    // A picked folder's files say where in it they were.
+    // Files of a picked folder carry their relative path.
     const list = [...(target.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
     target.value = "";
     onUpload(list);

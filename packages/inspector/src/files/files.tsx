@@ -1,4 +1,4 @@
-/** The sandbox's files: look, change, upload, take. */
+/** The sandbox's files: browse, edit, upload, download. */
 
 import { type DragEvent, useCallback, useEffect, useState } from "react";
 import { Alert } from "../view/alert.tsx";
@@ -13,7 +13,7 @@ import { Tree } from "./tree.tsx";
 import { type Drafts, Viewer } from "./viewer.tsx";
 import "../style/files.css";
 
-/** Changes come in crowds; the folders are looked at again when one has passed. */
+/** Changes come in bursts; refresh once per burst. */
 const SETTLED_MS = 300;
 
 export default function FilesView(): React.ReactNode {
@@ -51,7 +51,7 @@ export default function FilesView(): React.ReactNode {
       title: `New folder in ${folder}`,
       label: "Name",
       initial: "",
-      button: "Make folder",
+      button: "Create folder",
       done: async (name) => {
         await api.makeFolder(joinPath(folder, name));
         refresh();
@@ -115,7 +115,7 @@ export default function FilesView(): React.ReactNode {
         onRefresh={refresh}
       />
       <p className="files-status muted small" role="status">
-        {status || `Files and folders dropped here go to ${folder}`}
+        {status || `Drop files and folders here to upload them to ${folder}`}
       </p>
       <Alert text={task.error} />
       <div className="files-body" data-open={open !== undefined}>
@@ -152,7 +152,7 @@ export default function FilesView(): React.ReactNode {
   );
 }
 
-/** Looks again when something below the folder has changed. Where that cannot be status, there is a button. */
+/** Refreshes when something below the folder has changed. If the watch fails, there is still the refresh button. */
 function useChanges(path: string, onChange: () => void): void {
   const { api } = useWorkbench();
   useEffect(() => {
@@ -172,7 +172,7 @@ function useChanges(path: string, onChange: () => void): void {
   }, [api, path, onChange]);
 }
 
-/** The browser agentRequests before what was changed and not saved is lost. */
+/** Makes the browser ask before unsaved changes are lost. */
 function useWarning(drafts: Drafts): void {
   useEffect(() => {
     const warn = (event: BeforeUnloadEvent): void => {

@@ -1,4 +1,4 @@
-/** Paths of the sandbox: pure. */
+/** Paths in the sandbox. */
 
 export function joinPath(folder: string, name: string): string {
   return `${folder.replace(/\/+$/, "")}/${name}`;

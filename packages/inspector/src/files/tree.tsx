@@ -1,4 +1,4 @@
-/** Folders that unfold. Each is listed when it is opened. */
+/** The folder tree. A folder is listed when it is opened. */
 
 import { useEffect, useState } from "react";
 import type { FileEntry } from "../server/api.ts";
@@ -7,12 +7,12 @@ import { sizeText } from "../text/size.ts";
 import { useWorkbench } from "../view/context.ts";
 import { FileIcon, FolderIcon, LinkIcon } from "../view/icons.tsx";
 
-/** More entries than this are not shown at once. */
+/** How many entries are shown at once. */
 const SHOWN = 1000;
 
 interface Props {
   readonly path: string;
-  /** Another number means: look again. */
+  /** A new value triggers a refresh. */
   readonly revision: number;
   readonly current: string;
   onFolder(path: string): void;
@@ -25,7 +25,7 @@ export function Tree(props: Props): React.ReactNode {
   const [entries, setEntries] = useState<readonly FileEntry[]>();
   const [error, setError] = useState<string>();
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another revision means to look again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision triggers a refresh.
   useEffect(() => {
     let isCurrent = true;
     api.list(path).then(

@@ -1,4 +1,4 @@
-/** One file: text to read and change, a picture to see, anything else to take along. */
+/** One file: text to edit, an image to view, anything else to download. */
 
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { sizeText } from "../text/size.ts";
@@ -11,12 +11,12 @@ import { type Content, contentOf, nameOf } from "./content.ts";
 
 const Editor = lazy(() => import("./editor.tsx"));
 
-/** What was changed and not saved, by path; kept while other files are looked at. */
+/** Unsaved changes by path, kept while other files are shown. */
 export type Drafts = Map<string, Draft>;
 
 interface Draft {
   readonly text: string;
-  /** The state of the file that was changed. */
+  /** The version of the file that was edited. */
   readonly etag: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
   const save = (over: "what was read" | "anything"): void =>
     task.run(async () => {
       try {
-        // Only over what was read: what the agent wrote meanwhile is not lost unseen.
+        // Fails if the file has changed since it was read, so that the agent's changes are not overwritten unseen.
         await api.write(path, text, over === "anything" ? undefined : etag);
       } catch (error) {
         if (!isChangedMeanwhile(error)) throw error;
@@ -114,10 +114,10 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
         <div role="alert" className="alert small conflict">
           <span>This file has changed since it was read. Nothing was saved.</span>
           <button type="button" onClick={dropDraft}>
-            Show what is there now
+            Load the current version
           </button>
           <button type="button" className="danger" onClick={() => save("anything")}>
-            Save mine over it
+            Overwrite it
           </button>
         </div>
       )}
@@ -142,7 +142,7 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
   );
 }
 
-/** The server says that the file is not what it was. */
+/** True if the server reports that the file has changed. */
 function isChangedMeanwhile(error: unknown): boolean {
   return error instanceof Error && "status" in error && error.status === 412;
 }

@@ -1,4 +1,4 @@
-/** Requests of the agent: which wait for a person, and what became of them. Pure. */
+/** Reduces agent requests and the answers to them. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import { type JournalEvent, keyOf } from "./event.ts";
@@ -6,10 +6,10 @@ import { withItem, withSession, withTool } from "./session.ts";
 import { withServed } from "./terminals.ts";
 import type { AgentRequest, InstanceState, NoticeItem, PendingRequest } from "./types.ts";
 
-/** Requests that a program answers for the agent. They are no questions to a person. */
+/** Methods that a client program answers. They are not shown to the user. */
 const SERVED = /^(fs|terminal)\//;
 
-/** The agent agentRequests. */
+/** Applies an agent request. */
 export function withRequest(instance: InstanceState, envelope: JsonObject, event: JournalEvent): InstanceState {
   const method = textOf(envelope.method) ?? "";
   const params = objectOf(envelope.params);
@@ -35,7 +35,7 @@ export function withRequest(instance: InstanceState, envelope: JsonObject, event
   return withSession(added, sessionId, (session) => withTool(session, toolCall, `n${event.index}`));
 }
 
-/** Somebody answered, or the agent takes its request back. */
+/** Applies the withdrawal of an agent request: a client answered it, or the agent cancelled it. */
 export function withWithdrawal(instance: InstanceState, key: string, event: number | undefined): InstanceState {
   const stays = (request: AgentRequest): boolean =>
     request.key !== key || (event !== undefined && request.event !== undefined && request.event !== event);
@@ -43,7 +43,7 @@ export function withWithdrawal(instance: InstanceState, key: string, event: numb
   return { ...instance, agentRequests: instance.agentRequests.filter(stays) };
 }
 
-/** A client's answer to the agent. */
+/** Applies a client's answer to an agent request. */
 export function withAnswer(instance: InstanceState, envelope: JsonObject, event: JournalEvent): InstanceState {
   const key = keyOf(envelope.id);
   const served = instance.served.get(key);
@@ -62,7 +62,7 @@ export function withAnswer(instance: InstanceState, envelope: JsonObject, event:
   );
 }
 
-/** What to say about an answer that was given. */
+/** The notice to show for an answer. */
 export function outcomeOf(request: AgentRequest, envelope: JsonObject): Pick<NoticeItem, "tone" | "text"> | undefined {
   const result = objectOf(envelope.result);
   if (envelope.error !== undefined) return { tone: "bad", text: `${request.method} was declined.` };
@@ -84,7 +84,7 @@ export function outcomeOf(request: AgentRequest, envelope: JsonObject): Pick<Not
     return { tone: "bad", text: `${textOf(request.params.prompt) ?? "Question"} Not answered.` };
   if (typeof action === "string") {
     const tone = action === "accept" ? "good" : "bad";
-    const said = action === "accept" ? "Filled in." : "Declined.";
+    const said = action === "accept" ? "Submitted." : "Declined.";
     return { tone, text: `${textOf(request.params.message) ?? "Form"} ${said}` };
   }
   return undefined;

@@ -29,7 +29,7 @@ function statuses(instances: Map<string, WatchedInstance>): Record<string, strin
   return Object.fromEntries([...instances].map(([id, { state }]) => [id, state.status]));
 }
 
-test("what is listed and what comes later is there, and what goes stays as closed", () => {
+test("listed and later opened instances exist, and closed ones stay as closed", () => {
   const { instances, apply } = setUp();
   apply(
     list("a"),
@@ -39,21 +39,21 @@ test("what is listed and what comes later is there, and what goes stays as close
   expect(statuses(instances)).toEqual({ a: "closed", b: "starting" });
 });
 
-test("after a cut, what the list no longer has is closed, and what it has keeps its lines", () => {
+test("after a reconnect, unlisted instances are closed, and listed ones keep their events", () => {
   const { instances, apply } = setUp();
   apply(list("a", "b"), watchedEvent("sent", { id: 1, method: "x" }), list("a"));
   expect(statuses(instances)).toEqual({ a: "running", b: "closed" });
   expect(instances.get("a")?.count).toBe(1);
 });
 
-test("an id that is used again begins with an empty page", () => {
+test("a reused id starts with an empty journal", () => {
   const { instances, apply } = setUp();
   apply(list("a"), watchedEvent("sent", { id: 1, method: "x" }), watchedEvent("closed", { serverId: "a" }));
   apply(watchedEvent("opened", { serverId: "a", agent: "mock" }));
   expect(instances.get("a")).toMatchObject({ count: 0, state: { status: "starting" } });
 });
 
-test("an answer reaches who waits for it, and only the agent can give it", async () => {
+test("a response of the agent settles the request, and a client's message does not", async () => {
   const { apply, waiting } = setUp();
   const waiter = Promise.withResolvers<unknown>();
   waiting.set('a "q"', waiter);
@@ -67,11 +67,15 @@ test("an answer reaches who waits for it, and only the agent can give it", async
 });
 
 test.each([
-  ["an error of the agent", watchedEvent("message", { id: "q", error: { message: "fromAgent no" } }), "fromAgent no"],
+  [
+    "an error response of the agent",
+    watchedEvent("message", { id: "q", error: { message: "fromAgent no" } }),
+    "fromAgent no",
+  ],
   ["a failure of the server", watchedEvent("failed", { id: "q", problem: { detail: "timed out" } }), "timed out"],
-  ["the end of the agent", watchedEvent("exit", { code: 1 }), "the agent has ended"],
-  ["the end of the instance", watchedEvent("closed", { serverId: "a" }), "the instance was closed"],
-])("%s ends the wait", async (_, event, message) => {
+  ["the exit of the agent", watchedEvent("exit", { code: 1 }), "the agent exited"],
+  ["the close of the instance", watchedEvent("closed", { serverId: "a" }), "the instance was closed"],
+])("%s rejects the request", async (_, event, message) => {
   const { apply, waiting } = setUp();
   const waiter = Promise.withResolvers<unknown>();
   waiting.set('a "q"', waiter);

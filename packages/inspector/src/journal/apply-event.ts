@@ -1,4 +1,4 @@
-/** What one event of the stream of all instances does to what the page knows. Reads no clock and sends nothing. */
+/** Applies an event of the stream of all instances to the page's state. */
 
 import type { WatchedEvent } from "acp-http-client";
 import { isObject, objectOf, textOf } from "acp-http-client/internal";
@@ -7,7 +7,7 @@ import { exitText, newInstance, reduce } from "./instance.ts";
 import { createPairs, type Pairs } from "./pairs.ts";
 import type { InstanceState, InstanceStatus } from "./types.ts";
 
-/** An instance with its raw lines. `lines` grows in place; `count` tells that it has. */
+/** An instance with its journal. `events` grows in place; a change of `count` tells that it has. */
 export interface WatchedInstance {
   readonly state: InstanceState;
   readonly events: readonly JournalEvent[];
@@ -15,10 +15,10 @@ export interface WatchedInstance {
   readonly pairs: Pairs;
 }
 
-/** Those who wait for an answer, by instance and id. */
+/** The requests of this page that await an answer, by instance and id. */
 export type PendingAnswers = Map<string, PromiseWithResolvers<unknown>>;
 
-/** Takes in one event of the stream. Changes the two maps, and nothing else. */
+/** Applies one event of the stream. Changes the two maps and nothing else. */
 export function applyEvent(
   instances: Map<string, WatchedInstance>,
   event: WatchedEvent,
@@ -54,7 +54,9 @@ function fresh(state: InstanceState): WatchedInstance {
   return { state, events: [], count: 0, pairs: createPairs() };
 }
 
-/** The list that comes first, and again after every cut: what is not in it any more is gone. */
+/**
+ * Applies the list of instances, which comes first and again after every reconnect. Instances that it lacks are closed.
+ */
 function reconcile(
   instances: Map<string, WatchedInstance>,
   servers: readonly Readonly<Record<string, unknown>>[],
@@ -77,7 +79,7 @@ function reconcile(
 function settle(pending: PendingAnswers, serverId: string, event: JournalEvent): void {
   if (pending.size === 0) return;
   if (event.type === "exit") {
-    settleAll(pending, serverId, `the agent has ended: ${exitText(objectOf(event.data))}`);
+    settleAll(pending, serverId, `the agent exited: ${exitText(objectOf(event.data))}`);
     return;
   }
   const { id, problem } = objectOf(event.type === "failed" ? event.data : undefined);

@@ -1,11 +1,11 @@
-/** Requests to the agent, by this page or by any other client, and what their answers mean. Pure. */
+/** Reduces client requests, by this page or any other client, and the responses to them. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import { errorText, type JournalEvent, keyOf } from "./event.ts";
 import { withItem, withMode, withOption, withSession, withSettings } from "./session.ts";
 import type { ContentBlock, InstanceState, PendingRequest, SessionState } from "./types.ts";
 
-/** A client agentRequests. */
+/** Applies a client request. */
 export function withClientRequest(instance: InstanceState, envelope: JsonObject, event: JournalEvent): InstanceState {
   const method = textOf(envelope.method) ?? "";
   const params = objectOf(envelope.params);
@@ -20,7 +20,7 @@ export function withClientRequest(instance: InstanceState, envelope: JsonObject,
     return withSession(added, sessionId, (session) => prompted(session, key, params, event));
   }
   if (method === "session/load") {
-    // The agent tells the whole conversation again.
+    // The agent replays the whole conversation.
     return withSession(added, sessionId, (session) => ({ ...session, before: session.items, items: [] }));
   }
   return added;
@@ -39,7 +39,7 @@ function prompted(session: SessionState, requestKey: string, params: JsonObject,
   return { ...withMessage, turns: [...session.turns, turn], isClosed: false };
 }
 
-/** The agent answers, or the server says that no answer will come. */
+/** Applies a response of the agent, or the server's report that there will be none. */
 export function withResponse(
   instance: InstanceState,
   key: string,
@@ -104,12 +104,12 @@ function succeeded(
         return session;
     }
   };
-  // A fork is told under the id of the session that it came from; the new one is in the answer.
+  // The request names the forked session; the new one is in the response.
   const target = method === "session/fork" ? (textOf(result.sessionId) ?? sessionId) : sessionId;
   return withSession(instance, target, change);
 }
 
-/** A list comes in pages; a first page begins anew. */
+/** Appends a page of the list; the first page replaces the list. */
 function listedAfter(instance: InstanceState, params: JsonObject, result: JsonObject): readonly JsonObject[] {
   const page = listOf(result.sessions).filter(isObject);
   return params.cursor === undefined || params.cursor === null ? page : [...(instance.listed ?? []), ...page];
@@ -117,9 +117,9 @@ function listedAfter(instance: InstanceState, params: JsonObject, result: JsonOb
 
 const STOPS: Readonly<Record<string, string>> = {
   cancelled: "Cancelled.",
-  refusal: "The agent refused to go on.",
-  max_tokens: "Stopped at the limit of tokens.",
-  max_turn_requests: "Stopped at the limit of requests of one turn.",
+  refusal: "The agent refused to continue.",
+  max_tokens: "Stopped at the token limit.",
+  max_turn_requests: "Stopped at the request limit of a turn.",
 };
 
 function turnEnded(session: SessionState, key: string, result: JsonObject, event: JournalEvent): SessionState {

@@ -1,42 +1,42 @@
-/** One line of an instance's journal, and what kind of envelope is in it. Knows JSON-RPC, and no method. */
+/** An event of an instance's journal, and the JSON-RPC envelope in it. */
 
 import type { WatchedEvent } from "acp-http-client";
 import { isObject, type JsonObject, textOf } from "acp-http-client/internal";
 
-/** What a line can be. */
+/** The types of journal events. */
 export type JournalType = "message" | "sent" | "answered" | "failed" | "unparsed" | "exit" | "gap";
 
-/** A line of the journal. */
+/** An event of the journal. */
 export interface JournalEvent {
-  /** Its place among the lines of this instance that this page has seen. */
+  /** Its index among the events of this instance that this page has received. */
   readonly index: number;
   readonly type: JournalType;
-  /** The server's number for it, which `answered` speaks of. */
+  /** The server's number of the event, which `answered` refers to. */
   readonly number: number | undefined;
   readonly atMs: number | undefined;
   readonly data: unknown;
 }
 
-/** What an envelope is. */
+/** The kind of an envelope. */
 export type EnvelopeKind = "request" | "notification" | "response" | "other";
 
-/** An id as a key: `1` and `"1"` are two. */
+/** A request id as a map key: `1` and `"1"` differ. */
 export function keyOf(id: unknown): string {
   return JSON.stringify(id) ?? "undefined";
 }
 
-/** The envelope of a event, empty where it is none. */
+/** The envelope of an event; empty if it has none. */
 export function envelopeOf({ type, data }: Pick<JournalEvent, "type" | "data">): JsonObject {
   return (type === "message" || type === "sent") && isObject(data) ? data : {};
 }
 
-/** What kind of envelope it is. */
+/** The kind of an envelope. */
 export function kindOf(envelope: JsonObject): EnvelopeKind {
   if (textOf(envelope.method) !== undefined) return "id" in envelope ? "request" : "notification";
   return "result" in envelope || "error" in envelope ? "response" : "other";
 }
 
-/** What an error says: agents put what matters into its data. */
+/** The text of an error. Agents put the details into its data. */
 export function errorText(error: JsonObject): string {
   const { message, data, detail } = error;
   const { details, message: inner } = isObject(data) ? data : { details: data, message: undefined };
@@ -47,7 +47,7 @@ export function errorText(error: JsonObject): string {
 
 const TYPES: ReadonlySet<string> = new Set(["message", "sent", "answered", "failed", "unparsed", "exit", "gap"]);
 
-/** A watched event as a event, when it is one. */
+/** Converts a watched event, if it is one of an instance's journal. */
 export function journalEventOf(event: WatchedEvent, index: number): JournalEvent | undefined {
   if (!TYPES.has(event.type)) return undefined;
   return { index, type: event.type as JournalType, number: event.event, atMs: event.atMs, data: event.data };

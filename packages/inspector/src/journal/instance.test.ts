@@ -25,14 +25,14 @@ const brief = (item: Item): string =>
         : `${item.type} ${item.blocks.map((block) => block.text ?? block.type).join("|")}`;
 const shown = (...journal: Line[]): string[] => sessionIn(replay(...journal)).items.map(brief);
 
-test("a prompt by any client and the chunks behind it are a turn", () => {
+test("a prompt of any client and the following chunks are a turn", () => {
   const open = replay(prompt("1", "hello"), chunk("Hel"), chunk("lo."));
   expect(sessionIn(open).items.map(brief)).toEqual(["user hello", "agent Hello."]);
   expect(sessionIn(open).turns).toHaveLength(1);
   expect(sessionIn(replay(prompt("1", "hello"), chunk("Hello."), turnEnd("1"))).turns).toEqual([]);
 });
 
-test("another message id, a thought or a tool begins something new", () => {
+test("another message id, a thought or a tool call starts a new item", () => {
   expect(
     shown(
       chunk("a", "m1"),
@@ -44,7 +44,7 @@ test("another message id, a thought or a tool begins something new", () => {
   ).toEqual(["agent a", "agent b", "thought hm", "tool pending", "agent c"]);
 });
 
-test("an image between texts stays between them", () => {
+test("an image between texts keeps its position", () => {
   const image = update("agent_message_chunk", {
     content: { type: "image", data: "AA", mimeType: "image/png" },
     messageId: "m1",
@@ -52,7 +52,7 @@ test("an image between texts stays between them", () => {
   expect(shown(chunk("a"), image, chunk("b"), chunk("c"))).toEqual(["agent a|image|bc"]);
 });
 
-test("a tool call keeps what an update does not say", () => {
+test("a tool call keeps the fields that an update lacks", () => {
   const { items } = sessionIn(
     replay(
       update("tool_call", { toolCallId: "t", title: "Read", kind: "read", rawInput: { path: "/a" } }),
@@ -64,7 +64,7 @@ test("a tool call keeps what an update does not say", () => {
   ]);
 });
 
-test("a plan is replaced in its turn and a later turn has its own", () => {
+test("a plan is replaced within its turn, and a later turn has its own", () => {
   const plan = (count: number) => update("plan", { entries: Array(count).fill({ content: "x", status: "pending" }) });
   expect(shown(prompt("1", "a"), plan(1), chunk("b"), plan(2), turnEnd("1"), prompt("2", "c"), plan(3))).toEqual([
     "user a",
@@ -75,7 +75,7 @@ test("a plan is replaced in its turn and a later turn has its own", () => {
   ]);
 });
 
-test("a cancelled turn and a failed prompt say so", () => {
+test("a cancelled turn and a failed prompt add a notice", () => {
   expect(shown(prompt("1", "a"), turnEnd("1", "cancelled"))).toEqual(["user a", "notice Cancelled."]);
   const error = { code: -32603, message: "out of luck" };
   expect(shown(prompt("1", "a"), fromAgent({ id: "1", error }))).toEqual([
@@ -86,13 +86,13 @@ test("a cancelled turn and a failed prompt say so", () => {
   expect(shown(prompt("1", "a"), ["failed", { id: "1", problem }]).at(-1)).toContain("the agent is gone");
 });
 
-test("an echo of the prompt is not shown twice, and other words of the user are", () => {
+test("an echo of the prompt is not shown again, other user messages are", () => {
   const echo = (text: string) => update("user_message_chunk", { content: { type: "text", text } });
   expect(shown(prompt("1", "hello"), echo("hello"), chunk("x"))).toEqual(["user hello", "agent x"]);
   expect(shown(echo("from before"), chunk("x"))).toEqual(["user from before", "agent x"]);
 });
 
-test("a session that is loaded is told anew, and a failed load leaves it as it was", () => {
+test("a loaded session is replaced by its replay, and a failed load leaves it unchanged", () => {
   const load = sent({ id: "l", method: "session/load", params: { sessionId: SESSION, cwd: "/w" } });
   const before = [prompt("1", "a"), chunk("b"), turnEnd("1")] as const;
   const again = update("user_message_chunk", { content: { type: "text", text: "a" } });
@@ -104,7 +104,7 @@ test("a session that is loaded is told anew, and a failed load leaves it as it w
   ]);
 });
 
-test("modes and options follow whoever changes them", () => {
+test("modes and options follow changes by the client and the agent", () => {
   const options = [
     { id: "mode", category: "mode", currentValue: "ask" },
     { id: "model", category: "model", currentValue: "small" },
@@ -125,7 +125,7 @@ test("modes and options follow whoever changes them", () => {
   expect(values(set, fromAgent({ id: 2, result: {} }))).toEqual(["ask", "large"]);
 });
 
-test("a permission waits until it is answered, and the answer is told", () => {
+test("a permission request is open until it is answered, and the answer adds a notice", () => {
   expect(replay(permission(7)).agentRequests).toMatchObject([{ id: 7, method: "session/request_permission" }]);
   const answer = sent({ id: 7, result: { outcome: { outcome: "selected", optionId: "no" } } });
   const settled = replay(permission(7), answer, ["answered", { id: 7, event: 1000 }]);
@@ -133,27 +133,27 @@ test("a permission waits until it is answered, and the answer is told", () => {
   expect(sessionIn(settled).items.map(brief)).toEqual(["tool pending", "notice Edit it: Reject once"]);
 });
 
-test("answered by somebody whose answer is gone from the journal is answered all the same", () => {
+test("a request whose answer was evicted from the journal is settled by its answered event", () => {
   expect(replay(permission(7), ["answered", { id: 7, event: 1000 }]).agentRequests).toEqual([]);
 });
 
-test("an answer to an earlier request of the same id leaves the newer one open", () => {
+test("an answer to an earlier request with the same id leaves the newer one open", () => {
   expect(replay(permission(7), permission(7), ["answered", { id: 7, event: 1000 }]).agentRequests).toHaveLength(1);
 });
 
-test("the number 7 and the text 7 are two requests", () => {
+test("the number 7 and the string 7 are different ids", () => {
   expect(replay(permission(7), permission("7"), ["answered", { id: "7", event: 1001 }]).agentRequests).toMatchObject([
     { id: 7 },
   ]);
 });
 
-test("a request that the agent takes back no longer waits", () => {
+test("a request that the agent cancels is no longer open", () => {
   expect(
     replay(permission(7), fromAgent({ method: "$/cancel_request", params: { requestId: 7 } })).agentRequests,
   ).toEqual([]);
 });
 
-test("files and terminals are no questions to a person, and what a terminal printed is kept", () => {
+test("requests for files and terminals are not shown to the user, and terminal output is recorded", () => {
   const instance = replay(
     fromAgent({ id: 1, method: "terminal/create", params: { sessionId: SESSION, command: "ls", args: ["-l"] } }),
     sent({ id: 1, result: { terminalId: "t" } }),
@@ -164,7 +164,7 @@ test("files and terminals are no questions to a person, and what a terminal prin
   expect(instance.terminals.get("t")).toEqual({ command: "ls -l", output: "file\n", exit: "exit code 0" });
 });
 
-test("the end of the process settles everything, and a new process goes on", () => {
+test("the exit of the process settles everything, and a new process continues", () => {
   const ended = replay(prompt("1", "a"), permission(7), ["exit", { code: 3, stderrTail: "oops" }]);
   expect(ended).toMatchObject({ status: "exited", agentRequests: [], exit: { code: 3 } });
   expect(sessionIn(ended).turns).toEqual([]);
@@ -172,7 +172,7 @@ test("the end of the process settles everything, and a new process goes on", () 
   expect(replay(["exit", { code: 3 }], fromAgent({ id: 1, result: {} })).status).toBe("running");
 });
 
-test("lists of sessions are put together page by page and begin anew", () => {
+test("pages of the session list are joined, and a first page replaces the list", () => {
   const page = (id: number, cursor: string | undefined, ids: string[]) =>
     [
       sent({ id, method: "session/list", params: cursor === undefined ? {} : { cursor } }),
@@ -183,7 +183,7 @@ test("lists of sessions are put together page by page and begin anew", () => {
   expect(replay(...first, ...page(3, undefined, ["c"])).listed).toEqual([{ sessionId: "c" }]);
 });
 
-test("what is not understood changes nothing and breaks nothing", () => {
+test("unknown messages change nothing", () => {
   const odd = [
     ["message", null],
     ["message", [1, 2]],
@@ -196,16 +196,16 @@ test("what is not understood changes nothing and breaks nothing", () => {
   expect(sessionIn(replay(...odd)).items).toEqual([]);
 });
 
-test("what is missing is told where it is missing", () => {
+test("a gap adds a notice to every session", () => {
   expect(shown(prompt("1", "hi"), chunk("a"), ["gap", { after: 1, next: 9 }], chunk("b"))).toEqual([
     "user hi",
     "agent a",
-    "notice Some of what happened here is missing: the server does not hold it any more.",
+    "notice Some events are missing: the server has evicted them.",
     "agent b",
   ]);
 });
 
-test("a diff stays when what came of it takes its place", () => {
+test("a diff is kept when the result replaces the content", () => {
   const diff = { type: "diff", path: "/a", oldText: "1", newText: "2" };
   const done = { type: "content", content: { type: "text", text: "done" } };
   const [tool] = sessionIn(
@@ -217,14 +217,14 @@ test("a diff stays when what came of it takes its place", () => {
   expect(tool).toMatchObject({ content: [diff, done] });
 });
 
-test("an error says what is in its data", () => {
+test("an error text includes its data", () => {
   const error = { code: -32603, message: "Internal error", data: { details: "exited with code 1" } };
   expect(shown(prompt("1", "hi"), fromAgent({ id: "1", error }))).toContain(
     "notice session/prompt failed: Internal error: exited with code 1",
   );
 });
 
-test("a session is called by its title, by its first words, or by its id", () => {
+test("a session's name is its title, its first words, or its id", () => {
   const session = sessionIn(replay(prompt("1", "first words")));
   expect(nameOfSession(session)).toBe("first words");
   expect(nameOfSession({ ...session, title: "Title" })).toBe("Title");

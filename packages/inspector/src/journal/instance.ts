@@ -1,6 +1,6 @@
 /**
- * What one line of the journal does to an instance. Pure: the same lines give the same state, so a page that was
- * reloaded in the middle of a turn knows what the one before it knew.
+ * Reduces the journal of an instance to its state. Deterministic, so a page that is reloaded during a turn gets the
+ * same state.
  */
 
 import type { AcpExit } from "acp-http-client";
@@ -30,7 +30,7 @@ export function newInstance(serverId: string, agent: string): InstanceState {
   };
 }
 
-/** Takes in one event. */
+/** Applies one event. */
 export function reduce(instance: InstanceState, event: JournalEvent): InstanceState {
   const createdAtMs = instance.createdAtMs ?? event.atMs;
   const seen: InstanceState = { ...instance, createdAtMs, lastAtMs: event.atMs ?? instance.lastAtMs };
@@ -46,7 +46,7 @@ export function reduce(instance: InstanceState, event: JournalEvent): InstanceSt
     case "failed": {
       const { id, problem } = objectOf(event.data);
       const { detail, title } = objectOf(problem);
-      const error = { message: textOf(detail) ?? textOf(title) ?? "no answer will come" };
+      const error = { message: textOf(detail) ?? textOf(title) ?? "the request will not be answered" };
       return withResponse(seen, keyOf(id), { error }, event);
     }
     case "exit":
@@ -95,9 +95,9 @@ function updated(instance: InstanceState, params: JsonObject, event: JournalEven
   return withSession(next, sessionId, (session) => withUpdate(session, update, `n${event.index}`));
 }
 
-/** Which session the lost lines were of is not known, so that each is next. */
+/** It is unknown which session the lost events belong to, so each one gets a notice. */
 function withGap(instance: InstanceState, event: JournalEvent): InstanceState {
-  const text = "Some of what happened here is missing: the server does not hold it any more.";
+  const text = "Some events are missing: the server has evicted them.";
   const sessions = new Map(
     [...instance.sessions].map(([id, session]) => [
       id,
@@ -107,19 +107,19 @@ function withGap(instance: InstanceState, event: JournalEvent): InstanceState {
   return { ...instance, sessions };
 }
 
-/** The end settles everything that was open. */
+/** The exit of the process settles everything that was open. */
 function ended(instance: InstanceState, exit: AcpExit, event: JournalEvent): InstanceState {
   const sessions = new Map(
     [...instance.sessions].map(([id, session]) => {
       if (session.turns.length === 0) return [id, session];
-      const text = `The agent has ended (${exitText(exit)}) in the middle of this turn.`;
+      const text = `The agent exited (${exitText(exit)}) during this turn.`;
       return [id, withItem({ ...session, turns: [] }, { type: "notice", key: `n${event.index}`, tone: "bad", text })];
     }),
   );
   return { ...instance, status: "exited", exit, sessions, agentRequests: [], pending: new Map(), served: new Map() };
 }
 
-/** How a process ended, in a few words. */
+/** A short description of how a process exited. */
 export function exitText({ code, signal, error, problem }: AcpExit): string {
   return textOf(problem?.detail) ?? error ?? signal ?? (code === undefined ? "unknown" : `code ${code}`);
 }

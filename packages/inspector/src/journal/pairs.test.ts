@@ -8,14 +8,14 @@ function pairsOf(...journal: Line[]): ReturnType<typeof createPairs> {
   return pairs;
 }
 
-test("a request and its answer know each other and the time between them", () => {
+test("a request and its response are paired with their latency", () => {
   const pairs = pairsOf(prompt("1", "a"), permission(0), sent({ id: 0, result: {} }), turnEnd("1"));
   expect(pairs.peerOf(0)).toEqual({ index: 3, latencyMs: 3, method: "session/prompt" });
   expect(pairs.peerOf(3)).toEqual({ index: 0, latencyMs: 3, method: "session/prompt" });
   expect(pairs.peerOf(1)).toEqual({ index: 2, latencyMs: 1, method: "session/request_permission" });
 });
 
-test("the same id in both directions is two requests", () => {
+test("the same id in both directions identifies two requests", () => {
   const pairs = pairsOf(
     sent({ id: 0, method: "initialize" }),
     permission(0),
@@ -26,10 +26,10 @@ test("the same id in both directions is two requests", () => {
   expect(pairs.peerOf(1)?.index).toBe(3);
 });
 
-test("a request that failed is paired with what says so", () => {
+test("a failed request is paired with the failed event", () => {
   expect(pairsOf(prompt("1", "a"), ["failed", { id: "1" }]).peerOf(0)?.index).toBe(1);
 });
 
-test("an answer of the next process does not belong to a request of the one before", () => {
+test("a response of the next process is not paired with a request to the previous one", () => {
   expect(pairsOf(prompt("1", "a"), ["exit", {}], turnEnd("1")).peerOf(2)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** Which answer belongs to which request, and how long it took. Grows with the journal it is told of. */
+/** Pairs requests with their responses, with the latency. */
 
 import { objectOf } from "acp-http-client/internal";
 import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
@@ -7,7 +7,7 @@ import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 export interface Peer {
   readonly index: number;
   readonly latencyMs: number | undefined;
-  /** What was asked, for the answer's event. */
+  /** The request's method, for the response's row. */
   readonly method: string;
 }
 
@@ -41,7 +41,7 @@ export function createPairs(): Pairs {
       const envelope = envelopeOf(event);
       const kind = kindOf(envelope);
       if (kind === "request") open.set(`${event.type} ${keyOf(envelope.id)}`, event);
-      // An answer goes the other way than what it answers.
+      // A response goes in the opposite direction of its request.
       if (kind === "response") settle(event.type === "sent" ? "message" : "sent", envelope.id, event);
     },
     peerOf: (index) => peers.get(index),

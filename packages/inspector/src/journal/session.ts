@@ -1,4 +1,4 @@
-/** What an update does to a session. Pure; the order of the journal is the only clock. */
+/** Reduces the updates of a session. */
 
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "acp-http-client/internal";
 import { terminalIdOf } from "./terminals.ts";
@@ -20,14 +20,14 @@ export function newSession(id: string): SessionState {
   };
 }
 
-/** How a session is called: by its title, by what it began with, else by its id. */
+/** The name of a session: its title, else its first words, else its id. */
 export function nameOfSession({ title, items, id }: SessionState): string {
   const first = items.find((item) => item.type === "user");
   const words = first?.type === "user" ? first.blocks.map((block) => textOf(block.text) ?? "").join(" ") : "";
   return title || words.trim().slice(0, 60) || id;
 }
 
-/** Changes one session, which is made when it is new: the line that made it may be gone. */
+/** Changes a session. Creates it if it is unknown: its first event may have been evicted. */
 export function withSession(
   instance: InstanceState,
   sessionId: string,
@@ -39,12 +39,12 @@ export function withSession(
   return { ...instance, sessions: new Map(instance.sessions).set(sessionId, after) };
 }
 
-/** Adds an item behind the others. */
+/** Appends an item. */
 export function withItem(session: SessionState, item: Item): SessionState {
   return { ...session, items: [...session.items, item] };
 }
 
-/** Takes over the settings that answers to `session/new`, `load`, `resume` and the setters carry. */
+/** Applies the settings in a response to `session/new`, `load`, `resume` or a setter. */
 export function withSettings(session: SessionState, result: JsonObject): SessionState {
   return {
     ...session,
@@ -53,7 +53,7 @@ export function withSettings(session: SessionState, result: JsonObject): Session
   };
 }
 
-/** Takes in one `session/update`. `key` names the line it came in. */
+/** Applies a `session/update`. `key` identifies its event. */
 export function withUpdate(session: SessionState, update: JsonObject, key: string): SessionState {
   switch (update.sessionUpdate) {
     case "user_message_chunk":
@@ -82,7 +82,7 @@ export function withUpdate(session: SessionState, update: JsonObject, key: strin
   }
 }
 
-/** The agent repeats what the running prompt said; it is shown already. */
+/** True if the agent repeats the running prompt, which is already shown. */
 function isEcho(session: SessionState, update: JsonObject): boolean {
   const text = textOf(objectOf(update.content).text);
   return text !== undefined && session.turns.some((turn) => turn.promptText.includes(text));
@@ -99,7 +99,7 @@ function withSpeech(session: SessionState, type: SpeechItem["type"], update: Jso
   return { ...session, items: [...session.items.slice(0, -1), grown] };
 }
 
-/** Text that follows text is one text. */
+/** Merges consecutive text blocks. */
 function joined(blocks: readonly ContentBlock[], block: ContentBlock): readonly ContentBlock[] {
   const last = blocks.at(-1);
   if (last?.type !== "text" || block.type !== "text") return [...blocks, block];
@@ -108,7 +108,7 @@ function joined(blocks: readonly ContentBlock[], block: ContentBlock): readonly 
 
 const STATUSES: readonly unknown[] = ["pending", "in_progress", "completed", "failed"];
 
-/** A first word about a tool call, or another one: what it does not say stays as it was. */
+/** Applies a tool call or an update of it. Missing fields keep their values. */
 export function withTool(session: SessionState, update: JsonObject, key: string): SessionState {
   const toolCallId = textOf(update.toolCallId) ?? key;
   const index = session.items.findLastIndex((item) => item.type === "tool" && item.toolCallId === toolCallId);
@@ -143,13 +143,16 @@ export function withTool(session: SessionState, update: JsonObject, key: string)
   return index < 0 ? withItem(session, next) : { ...session, items: session.items.with(index, next) };
 }
 
-/** New content takes the place of what was there, but for a diff: agents show it when they request, and not when it is done. */
+/**
+ * New content replaces the old, except for diffs: agents send those with the permission request and not with the
+ * result.
+ */
 function contentAfter({ content }: ToolItem, next: readonly JsonObject[]): readonly JsonObject[] {
   const isDiff = ({ type }: JsonObject): boolean => type === "diff";
   return next.some(isDiff) ? next : [...content.filter(isDiff), ...next];
 }
 
-/** A plan replaces the one of the same turn, and stays where that was. */
+/** A plan replaces the previous one of the same turn, in its position. */
 function withPlan(session: SessionState, entries: readonly JsonObject[], key: string): SessionState {
   const turnStart = session.items.findLastIndex((item) => item.type === "user");
   const index = session.items.findLastIndex((item) => item.type === "plan");
@@ -158,7 +161,7 @@ function withPlan(session: SessionState, entries: readonly JsonObject[], key: st
   return { ...session, items: session.items.with(index, { ...known, entries }) };
 }
 
-/** The mode is next in two places, and older agents know only one of them. */
+/** The mode is reported in two places; older agents use only one of them. */
 function withMode(session: SessionState, modeId: unknown): SessionState {
   return {
     ...session,
@@ -169,7 +172,7 @@ function withMode(session: SessionState, modeId: unknown): SessionState {
   };
 }
 
-/** A setting that was changed and whose new state the answer does not tell. */
+/** Applies a changed option whose new value is not in the response. */
 export function withOption(session: SessionState, configId: unknown, value: unknown): SessionState {
   const configOptions = session.configOptions.map((option) =>
     option.id === configId ? { ...option, currentValue: value } : option,

@@ -1,6 +1,6 @@
 /**
- * Everything this page knows, from the one stream of all instances. It only reads: opening the page disturbs nobody.
- * Lines are taken in once a frame, for a few milliseconds, so that a flood of them leaves the page usable.
+ * The state of the page, from the stream of all instances. Only reads, so opening the page does not disturb any agent.
+ * Events are applied once per frame, for a few milliseconds, so that the page stays usable during a flood of them.
  */
 
 import { AcpHttpError, type WatchedEvent, watchAcpServers } from "acp-http-client";
@@ -9,12 +9,12 @@ import type { Target } from "../server/target.ts";
 import { applyEvent, type PendingAnswers, type WatchedInstance } from "./apply-event.ts";
 import { keyOf } from "./event.ts";
 
-/** Whether news arrive. */
+/** The state of the event stream. */
 export type ConnectionState =
   | { readonly state: "connecting" | "live" | "reconnecting" }
   | { readonly state: "disconnected"; readonly reason: string; readonly isRefused: boolean };
 
-/** What the page knows at one moment. */
+/** The state of the page at one moment. */
 export interface Snapshot {
   readonly connection: ConnectionState;
   readonly instances: ReadonlyMap<string, WatchedInstance>;
@@ -24,19 +24,19 @@ export interface Snapshot {
 export interface JournalStore {
   subscribe(onChange: () => void): () => void;
   snapshot(): Snapshot;
-  /** Resolves with the answer to a request that was sent with this id. */
+  /** Resolves with the response to the request with this id. */
   answerTo(serverId: string, id: string): { readonly answer: Promise<unknown>; forget(): void };
-  /** Lets go of an instance that is gone. */
+  /** Removes a closed instance. */
   dismiss(serverId: string): void;
   stop(): void;
 }
 
-/** How long a frame may be spent on taking in lines. */
+/** How much of a frame may be spent on applying events. */
 const BUDGET_MS = 10;
-/** Frames do not come while the tab is hidden. */
+/** Animation frames do not run while the tab is hidden. */
 const HIDDEN_MS = 250;
 
-/** Begins to watch. */
+/** Starts to watch. */
 export function openJournal({ base, token }: Target): JournalStore {
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
@@ -84,7 +84,7 @@ export function openJournal({ base, token }: Target): JournalStore {
   };
 
   const watching = async (): Promise<void> => {
-    // The watch connects again on its own and says nothing about it; its requests do.
+    // The watch reconnects silently; its requests show the state of the connection.
     const observedFetch: typeof fetch = async (input, init) => {
       if (current.connection.state !== "connecting") setConnection({ state: "reconnecting" });
       const response = await fetch(input, init);
@@ -117,7 +117,7 @@ export function openJournal({ base, token }: Target): JournalStore {
     answerTo(serverId, id) {
       const key = `${serverId} ${keyOf(id)}`;
       const promise = Promise.withResolvers<unknown>();
-      // Whoever sent the request hears of a failure by itself when nobody waits here.
+      // The sender of the request handles its failure; without a waiter, it must not be reported as unhandled.
       promise.promise.catch(() => undefined);
       waiting.set(key, promise);
       return { answer: promise.promise, forget: () => void waiting.delete(key) };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fromAgent, replay, sent, sessionIn, update } from "./testing.ts";
 
-test("what a client's terminal prints is known by its id", () => {
+test("the output of a client's terminal is recorded under its id", () => {
   const instance = replay(
     fromAgent({ id: 0, method: "terminal/create", params: { sessionId: "s1", command: "ls", args: ["-l"] } }),
     sent({ id: 0, result: { terminalId: "t" } }),
@@ -14,7 +14,7 @@ test("what a client's terminal prints is known by its id", () => {
   expect(instance.agentRequests).toEqual([]);
 });
 
-test("an agent may have terminals of its own, and tell of them beside its tool calls", () => {
+test("an agent's own terminals are recorded from its tool calls", () => {
   const tell = (sessionUpdate: string, _meta: object) => update(sessionUpdate, { toolCallId: "c", _meta });
   const instance = replay(
     tell("tool_call", { terminal_info: { terminal_id: "c", cwd: "/" } }),

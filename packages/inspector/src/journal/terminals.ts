@@ -1,16 +1,16 @@
 /**
- * What terminals print, for the tool calls that show them. Terminals of clients are meta in requests of the agent and
- * their answers; some agents have terminals of their own, and tell of them beside their tool calls (`_meta`). Pure.
+ * Reduces the output of terminals. A client's terminals appear in agent requests and their answers; some agents have
+ * terminals of their own and report them in the `_meta` of their tool calls.
  */
 
 import { type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import type { InstanceState, PendingRequest, TerminalState } from "./types.ts";
 
 const NEW: TerminalState = { command: "", output: "", exit: undefined };
-/** As much of an output is kept as is ever shown. */
+/** How much output is kept per terminal. */
 const KEPT = 500_000;
 
-/** A client's answer to a request about one of its terminals. */
+/** Applies a client's answer to a request about one of its terminals. */
 export function withServed(instance: InstanceState, request: PendingRequest, result: JsonObject): InstanceState {
   const id = textOf(request.params.terminalId) ?? textOf(result.terminalId);
   if (!request.method.startsWith("terminal/") || id === undefined) return instance;
@@ -24,7 +24,7 @@ export function withServed(instance: InstanceState, request: PendingRequest, res
   });
 }
 
-/** What an agent says about a terminal of its own, in an update of a tool call. */
+/** Applies what an agent reports about its own terminal in a tool call update. */
 export function withAgentTerminal(instance: InstanceState, update: JsonObject): InstanceState {
   const meta = objectOf(update._meta);
   const id = terminalIdOf(update);
@@ -39,7 +39,7 @@ export function withAgentTerminal(instance: InstanceState, update: JsonObject): 
   });
 }
 
-/** The terminal that an update of a tool call speaks of, beside the protocol. */
+/** The agent's own terminal in the `_meta` of a tool call update. */
 export function terminalIdOf(update: JsonObject): string | undefined {
   const { terminal_info, terminal_output, terminal_output_delta, terminal_exit } = objectOf(update._meta);
   return [terminal_info, terminal_output, terminal_output_delta, terminal_exit]

@@ -1,15 +1,15 @@
-/** What the journal of an instance amounts to. Everything shown but the raw lines is one of these. */
+/** The state of an instance, reduced from its journal. */
 
 import type { AcpExit } from "acp-http-client";
 import type { JsonObject } from "acp-http-client/internal";
 
-/** A piece of content as the protocol has it. */
+/** A content block of the protocol. */
 export type ContentBlock = JsonObject & { readonly type?: unknown };
 
-/** How far a tool call is. */
+/** The status of a tool call. */
 export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
-/** A tool call with everything said about it so far. */
+/** A tool call with everything reported about it so far. */
 export interface ToolItem {
   readonly type: "tool";
   readonly key: string;
@@ -21,11 +21,11 @@ export interface ToolItem {
   readonly locations: readonly JsonObject[];
   readonly rawInput: unknown;
   readonly rawOutput: unknown;
-  /** A terminal of the agent's own that it runs in. */
+  /** The agent's own terminal that it runs in. */
   readonly terminalId: string | undefined;
 }
 
-/** Something said: by the user, by the agent, or by the agent to itself. */
+/** A message of the user, a message of the agent, or a thought. */
 export interface SpeechItem {
   readonly type: "user" | "agent" | "thought";
   readonly key: string;
@@ -33,14 +33,14 @@ export interface SpeechItem {
   readonly blocks: readonly ContentBlock[];
 }
 
-/** A plan; a newer one of the same turn takes its place. */
+/** A plan; a newer one of the same turn replaces it. */
 export interface PlanItem {
   readonly type: "plan";
   readonly key: string;
   readonly entries: readonly JsonObject[];
 }
 
-/** What happened beside the conversation. */
+/** A notice between the messages. */
 export interface NoticeItem {
   readonly type: "notice";
   readonly key: string;
@@ -50,28 +50,28 @@ export interface NoticeItem {
 
 export type Item = ToolItem | SpeechItem | PlanItem | NoticeItem;
 
-/** A prompt that the agent is at work on. */
+/** A prompt that the agent is working on. */
 export interface Turn {
-  /** The id of the prompt's request, as a key. */
+  /** The id of the prompt's request, as a map key. */
   readonly requestKey: string;
   readonly promptText: string;
   readonly startedAtMs: number | undefined;
 }
 
-/** How much of the model's memory is used. */
+/** The use of the context window. */
 export interface Usage {
   readonly used: number | undefined;
   readonly size: number | undefined;
   readonly cost: string | undefined;
 }
 
-/** A session as far as the journal tells. */
+/** The state of a session. */
 export interface SessionState {
   readonly id: string;
   readonly title: string | undefined;
   readonly cwd: string | undefined;
   readonly items: readonly Item[];
-  /** What was there before a reload from the agent, until that has worked. */
+  /** The items before a `session/load`, until it succeeds. */
   readonly before: readonly Item[] | undefined;
   readonly turns: readonly Turn[];
   readonly modes: JsonObject | undefined;
@@ -81,9 +81,9 @@ export interface SessionState {
   readonly isClosed: boolean;
 }
 
-/** A request of the agent that nobody has answered. */
+/** An open agent request. */
 export interface AgentRequest {
-  /** Its id as the agent wrote it, to be sent back as it came. */
+  /** Its id as sent by the agent, to be returned unchanged. */
   readonly id: unknown;
   readonly key: string;
   readonly event: number | undefined;
@@ -93,14 +93,14 @@ export interface AgentRequest {
   readonly atMs: number | undefined;
 }
 
-/** A request to the agent that waits. */
+/** A client request that awaits a response. */
 export interface PendingRequest {
   readonly method: string;
   readonly params: JsonObject;
   readonly atMs: number | undefined;
 }
 
-/** A command that a client runs for the agent. */
+/** A terminal that a client provides to the agent. */
 export interface TerminalState {
   readonly command: string;
   readonly output: string;
@@ -109,7 +109,7 @@ export interface TerminalState {
 
 export type InstanceStatus = "starting" | "running" | "exited" | "closed";
 
-/** An instance as far as its journal tells. */
+/** The state of an instance. */
 export interface InstanceState {
   readonly serverId: string;
   readonly agent: string;
@@ -117,14 +117,14 @@ export interface InstanceState {
   readonly createdAtMs: number | undefined;
   readonly lastAtMs: number | undefined;
   readonly exit: AcpExit | undefined;
-  /** What the agent said to `initialize`. */
+  /** The response to `initialize`. */
   readonly initialized: JsonObject | undefined;
   readonly sessions: ReadonlyMap<string, SessionState>;
-  /** What the agent said to `session/list`. */
+  /** The response to `session/list`. */
   readonly listed: readonly JsonObject[] | undefined;
   readonly agentRequests: readonly AgentRequest[];
   readonly pending: ReadonlyMap<string, PendingRequest>;
-  /** The agent's own requests that clients answer by machine, until they are answered. */
+  /** Open agent requests that a client program answers. */
   readonly served: ReadonlyMap<string, PendingRequest>;
   readonly terminals: ReadonlyMap<string, TerminalState>;
 }

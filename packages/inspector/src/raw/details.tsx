@@ -1,4 +1,4 @@
-/** One event, whole, and the way to its other half. */
+/** One event in full, with a link to its request or response. */
 
 import { useState } from "react";
 import type { WatchedInstance } from "../journal/apply-event.ts";
@@ -31,7 +31,7 @@ export function Details({ event, watched, onChoose, onClose }: DetailsProps): Re
         </small>
         {peer && (
           <button type="button" onClick={() => onChoose(peer.index)}>
-            {peer.index > event.index ? "Its answer" : "Its request"}
+            {peer.index > event.index ? "Show response" : "Show request"}
             {peer.latencyMs !== undefined && ` (${peer.latencyMs} ms)`}
           </button>
         )}

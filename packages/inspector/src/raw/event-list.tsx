@@ -1,4 +1,4 @@
-/** The lines as a list of which only summary is in view exists, so that many thousands of them scroll. */
+/** The events as a virtual list, so that many thousands of them scroll. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
@@ -49,14 +49,14 @@ export function EventList({ shown, count, watched, chosen, onChoose }: Props): R
       className="raw-lines"
       ref={box}
       aria-label="Events"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: summary scrolls must be reachable by keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
       tabIndex={0}
       onKeyDown={move}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
       }}
     >
-      {/* As tall as all lines together, for the scroll bar. */}
+      {/* As tall as all rows together, for the scroll bar. */}
       <li className="raw-height" aria-hidden="true" style={{ height: virtual.getTotalSize() }} />
       {virtual.getVirtualItems().map(({ index, start, key }) => {
         const event = shown[index];

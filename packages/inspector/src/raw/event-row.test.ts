@@ -15,7 +15,7 @@ const journal = journalEvents([
 const pairs = createPairs();
 for (const event of journal) pairs.add(event);
 
-test("a row says summary the line is", () => {
+test("a row summarises its event", () => {
   expect(journal.map((event) => rowOf(event, pairs).summary)).toEqual([
     "session/prompt",
     "agent_message_chunk · session/update",
@@ -34,7 +34,7 @@ test("sizes are bytes, not characters", () => {
   expect([10, 2048, 3 << 20].map(sizeText)).toEqual(["10 B", "2.0 kB", "3.0 MB"]);
 });
 
-test("a filter takes direction and all words, wherever they stand", () => {
+test("a filter matches the direction and all words, in any order", () => {
   const found = (direction: "all" | "sent" | "message" | "other", text: string): number[] =>
     journal.filter((event) => matches(event, pairs, { direction, text })).map(({ index }) => index);
   expect(found("sent", "")).toEqual([0]);
@@ -44,7 +44,7 @@ test("a filter takes direction and all words, wherever they stand", () => {
   expect(found("message", "héllo")).toEqual([]);
 });
 
-test("an export is one JSON object a line", () => {
+test("an export has one JSON object per line", () => {
   const rows = exportEvents(journal).trimEnd().split("\n");
   expect(rows.map((row) => JSON.parse(row).type)).toEqual(journal.map(({ type }) => type));
 });

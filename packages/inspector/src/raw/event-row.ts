@@ -1,4 +1,4 @@
-/** A line of the journal in a row: pure. */
+/** The row of a journal event in the raw view. */
 
 import { isObject, objectOf, textOf } from "acp-http-client/internal";
 import { envelopeOf, type JournalEvent, kindOf } from "../journal/event.ts";
@@ -18,7 +18,7 @@ export interface RawFilter {
   readonly text: string;
 }
 
-/** What a row shows. */
+/** The cells of a row. */
 export interface Row {
   readonly sign: string;
   readonly direction: string;
@@ -63,13 +63,13 @@ function summaryOf(event: JournalEvent, answered: string | undefined): string {
   }
   const method = textOf(envelope.method) ?? "?";
   const update = textOf(objectOf(objectOf(envelope.params).update).sessionUpdate);
-  // What kind of update it is tells more than that it is one, and comes first where there is little room.
+  // The kind of update says more than the method, so it comes first.
   return update === undefined ? method : `${update} · ${method}`;
 }
 
 const texts = new WeakMap<JournalEvent, string>();
 
-/** A line as JSON; made once, when it is first looked at. */
+/** The event as JSON; computed when it is first shown. */
 export function jsonOfEvent(event: JournalEvent): string {
   const known = texts.get(event);
   if (known !== undefined) return known;
@@ -80,7 +80,7 @@ export function jsonOfEvent(event: JournalEvent): string {
 
 const sizes = new WeakMap<JournalEvent, number>();
 
-/** Bytes of the line as JSON. */
+/** The size of the event as JSON, in bytes. */
 export function sizeOf(event: JournalEvent): number {
   const known = sizes.get(event);
   if (known !== undefined) return known;
@@ -89,7 +89,7 @@ export function sizeOf(event: JournalEvent): number {
   return size;
 }
 
-/** Whether a line is asked for. All words must be in it. */
+/** True if an event matches the filter: its direction, and all words. */
 export function matches(event: JournalEvent, pairs: Pairs, { direction, text }: RawFilter): boolean {
   const side = event.type === "message" || event.type === "sent" ? event.type : "other";
   if (direction !== "all" && direction !== side) return false;
@@ -100,7 +100,7 @@ export function matches(event: JournalEvent, pairs: Pairs, { direction, text }: 
   return words.every((word) => content.includes(word));
 }
 
-/** EventList for a file: one JSON object each. */
+/** The events as JSONL, one JSON object per line. */
 export function exportEvents(events: readonly JournalEvent[]): string {
   const lines = events.map(({ type, number, atMs, data }) => JSON.stringify({ type, event: number, atMs, data }));
   return lines.map((line) => `${line}\n`).join("");

@@ -1,4 +1,4 @@
-/** Every envelope in both directions, as it passed. */
+/** The raw view: every message in both directions, and the server's events. */
 
 import { useDeferredValue, useMemo, useState } from "react";
 import type { WatchedInstance } from "../journal/apply-event.ts";
@@ -13,7 +13,7 @@ export default function RawView({ watched }: { readonly watched: WatchedInstance
   const deferred = useDeferredValue(filter);
   const { events, count, pairs } = watched;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `lines` grows in place, and `count` tells that it has.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `events` grows in place, and `count` tells that it has.
   const shown = useMemo(
     () => (isAll(deferred) ? events : events.filter((event) => matches(event, pairs, deferred))),
     [events, count, pairs, deferred],

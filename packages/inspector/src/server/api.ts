@@ -1,6 +1,6 @@
 /**
- * The rest of the server's API, by way of the SDK, which is not connected to any agent for it. Loaded when a server is
- * looked at, since the screen to connect needs none of it.
+ * The server's API besides agents' messages, through the SDK. Imported when a server is connected; the connect screen
+ * does not need it.
  */
 
 import { type JsonObject, numberOf, textOf } from "acp-http-client/internal";
@@ -9,7 +9,7 @@ import type { Target } from "./target.ts";
 
 export type { FileEntry } from "sandbox-agent";
 
-/** How far an install is. */
+/** The progress of an install. */
 export interface Install {
   readonly command: string;
   readonly state: string;
@@ -19,12 +19,12 @@ export interface Install {
   readonly error: string | undefined;
 }
 
-/** An agent as the server lists it. */
+/** An agent in the server's list. */
 export type AgentInfo = Omit<ListedAgent, "install"> & { readonly install: Install };
 
 export type ConfigKind = "mcp" | "skills";
 
-/** The calls. */
+/** The API calls. */
 export interface Api {
   health(): Promise<JsonObject>;
   agents(): Promise<readonly AgentInfo[]>;
@@ -36,16 +36,16 @@ export interface Api {
   remove(path: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
   move(from: string, to: string): Promise<void>;
-  /** Tells of changes below a folder until the signal ends it. */
+  /** Reports changes below a folder until the signal is aborted. */
   watch(path: string, onChange: () => void, signal: AbortSignal): Promise<void>;
-  /** A folder with all that is in it, as a `tar.gz`. */
+  /** Downloads a folder as a `tar.gz`. */
   pack(path: string): Promise<Blob>;
   configEntries(kind: ConfigKind, directory: string): Promise<Readonly<Record<string, unknown>>>;
   putConfig(kind: ConfigKind, directory: string, name: string, entry: unknown): Promise<void>;
   deleteConfig(kind: ConfigKind, directory: string, name: string): Promise<void>;
 }
 
-/** Binds the calls to a server. */
+/** Makes the API of a server. */
 export async function createApi({ base, token }: Target): Promise<Api> {
   await import("./zod-jitless.ts");
   const { SandboxAgentClient } = await import("sandbox-agent");
@@ -73,7 +73,7 @@ export async function createApi({ base, token }: Target): Promise<Api> {
     },
     pack: async (path) => new Response(await files.download(path, "tar.gz")).blob(),
     configEntries: (kind, directory) => configOf(kind).list(directory),
-    // The server checks what a form says, and names the field that is wrong.
+    // The server validates the entry and names the field that is wrong.
     putConfig: (kind, directory, name, entry) =>
       kind === "mcp"
         ? mcpConfig.set(directory, name, entry as StoredMcpServer)

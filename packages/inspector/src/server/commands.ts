@@ -1,6 +1,6 @@
 /**
- * Commands on an instance: the only code that sends anything to an agent, and it runs only when the user acts. What
- * comes of it is seen in the journal, like what other clients do, so no second stream is needed.
+ * The commands of the user: the only code that sends anything to an agent. Results arrive in the journal, like those of
+ * other clients.
  */
 
 import { AcpHttpError } from "acp-http-client";
@@ -8,33 +8,33 @@ import { isObject, objectOf, randomHex, textOf } from "acp-http-client/internal"
 import type { JournalStore } from "../journal/store.ts";
 import type { Http } from "./http.ts";
 
-/** What the user can do to instances. */
+/** The commands that the user can give. */
 export interface Commands {
-  /** Sends a request and waits for its answer. `agent` starts one where there is none. */
+  /** Sends a request and waits for its response. `agent` starts an instance if there is none. */
   request(serverId: string, method: string, params: object, agent?: string): Promise<unknown>;
-  /** Tells the agent something. */
+  /** Sends a notification. */
   notify(serverId: string, method: string, params: object): Promise<void>;
-  /** Answers a request of the agent. Fine when somebody else was faster. */
+  /** Answers an agent request. Succeeds if another client has already answered it. */
   answer(serverId: string, id: unknown, result: object): Promise<void>;
-  /** Answers a request of the agent with an error. */
+  /** Answers an agent request with an error. */
   decline(serverId: string, id: unknown): Promise<void>;
-  /** Starts an agent and opens a session in it. Resolves with the ids. */
+  /** Starts an agent and opens a session. Resolves with the ids. */
   start(agent: string, session: NewSession): Promise<{ readonly serverId: string; readonly sessionId: string }>;
   /** Opens another session. */
   newSession(serverId: string, session: NewSession): Promise<string>;
   /** Starts a new process of the same agent under the same id. */
   startAgain(serverId: string, agent: string): Promise<void>;
-  /** Ends an instance and its agent. */
+  /** Closes an instance and its agent. */
   end(serverId: string): Promise<void>;
 }
 
-/** What a session begins with. */
+/** The parameters of a new session. */
 export interface NewSession {
   readonly cwd: string;
   readonly mcpServers: readonly object[];
 }
 
-/** An agent that was started and gave no session. It is there, and what it said can be looked at. */
+/** The agent was started but opened no session. Its instance exists and can be inspected. */
 export class StartError extends Error {
   override name = "StartError";
   readonly serverId: string;
@@ -48,14 +48,14 @@ export class StartError extends Error {
 const VERSION = "0.1.0";
 const METHOD_NOT_FOUND = -32601;
 
-/** What this page can do for an agent: show questions and forms. It has no files and no terminals of its own. */
+/** The capabilities of this page: it shows questions and forms, and offers no files and terminals. */
 const CAPABILITIES = {
   protocolVersion: 1,
   clientInfo: { name: "sandbox-agent-inspector", title: "Sandbox Agent Inspector", version: VERSION },
   clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {} } },
 };
 
-/** Binds commands to a server and to the journal in which the answers come. */
+/** Makes commands that send to the server and await responses in the journal. */
 export function createCommands(http: Http, journal: JournalStore): Commands {
   const post = async (serverId: string, envelope: object, agent?: string): Promise<void> => {
     await http(`v1/acp/${encodeURIComponent(serverId)}`, {
@@ -67,7 +67,7 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
   };
 
   const request: Commands["request"] = async (serverId, method, params, agent) => {
-    // Unique, since other clients talk to the same agent.
+    // Unique, because other clients may use the same agent.
     const id = `inspector-${randomHex(16)}`;
     const { answer, forget } = journal.answerTo(serverId, id);
     try {
@@ -82,7 +82,7 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
   const newSession: Commands["newSession"] = async (serverId, session) => {
     const result = objectOf(await request(serverId, "session/new", session));
     const sessionId = textOf(result.sessionId);
-    if (sessionId === undefined) throw new Error("the agent opened no session");
+    if (sessionId === undefined) throw new Error("the agent returned no session id");
     return sessionId;
   };
 
@@ -107,7 +107,7 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
       try {
         return { serverId, sessionId: await newSession(serverId, session) };
       } catch (error) {
-        // Some agents want a login first; those that have a way to do it without a terminal are asked once.
+        // Some agents require a login. The first offered method is tried once.
         const method = Array.isArray(initialized.authMethods) ? initialized.authMethods.find(isObject) : undefined;
         if (!method || !/auth/i.test(error instanceof Error ? error.message : ""))
           throw new StartError(serverId, error);

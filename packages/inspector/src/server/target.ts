@@ -1,11 +1,11 @@
 /**
- * Which server is looked at, and with which token. The token is taken from the address' fragment, which no server and
- * no log sees, and kept for this tab alone. It is never put into a query.
+ * The inspected server and its token. The token is read from the URL fragment, which is not sent to servers or logged,
+ * and stored for this tab only. It is never put into a query.
  */
 
-/** A server and the way in. */
+/** A server and its token. */
 export interface Target {
-  /** Its address, with a slash at the end. */
+  /** Its base URL, with a trailing slash. */
   readonly base: string;
   readonly token: string | undefined;
 }
@@ -13,15 +13,15 @@ export interface Target {
 const TOKEN_KEY = "sandbox-agent.token";
 const BASE_KEY = "sandbox-agent.server";
 
-/** What can be kept; the browser's `sessionStorage`. */
+/** The storage for targets: the browser's `sessionStorage`. */
 export type TargetStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** The server that serves this page: `/ui/` is one level below it, behind whatever prefix. */
+/** The server of this page: `/ui/` is one level below it, behind any path prefix. */
 export function ownServer(page: string): string {
   return new URL("..", page.replace(/[?#].*$/, "")).href;
 }
 
-/** An address as somebody types it, as a base. */
+/** Parses a server address as typed by the user. */
 export function parseServer(text: string, page: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return ownServer(page);
@@ -31,12 +31,12 @@ export function parseServer(text: string, page: string): string | undefined {
   if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;
   url.search = "";
   url.hash = "";
-  // People copy the address of the page or of an endpoint.
+  // Users copy the address of the page or of an endpoint.
   url.pathname = url.pathname.replace(/\/(ui|v1(\/.*)?)?\/?$/, "/");
   return url.href;
 }
 
-/** What the fragment says: `#token=...&server=...`. Anything else in it is a place in the page. */
+/** Parses the fragment `#token=...&server=...`. Any other fragment is a route of the page. */
 export function readFragment(fragment: string): { token?: string; server?: string } {
   const text = fragment.replace(/^#/, "");
   if (text.startsWith("/")) return {};
@@ -45,18 +45,18 @@ export function readFragment(fragment: string): { token?: string; server?: strin
   return { ...(token && { token }), ...(server && { server }) };
 }
 
-/** The target to begin with: the fragment wins, then what this tab used last, then the page's own server. */
+/** The initial target: from the fragment, else from this tab's storage, else the page's own server. */
 export function initialTarget(page: string, keep: TargetStorage): Target {
   const { token, server } = readFragment(new URL(page).hash);
   const named = server === undefined ? undefined : parseServer(server, page);
   const kept = keep.getItem(BASE_KEY) ?? undefined;
   const base = named ?? kept ?? ownServer(page);
-  // A token that was kept belongs to the server it was given for, and to no other.
+  // A stored token is used for the server that it was given for, and no other.
   const mayUseKept = named === undefined || named === (kept ?? ownServer(page));
   return { base, token: token ?? (mayUseKept ? (keep.getItem(TOKEN_KEY) ?? undefined) : undefined) };
 }
 
-/** Keeps a target for the next load of this tab. */
+/** Stores a target for the next load of this tab. */
 export function storeTarget({ base, token }: Target, page: string, keep: TargetStorage): void {
   if (base === ownServer(page)) keep.removeItem(BASE_KEY);
   else keep.setItem(BASE_KEY, base);

@@ -1,6 +1,6 @@
 /**
- * Tells the schema library below the SDK not to try whether it may make code out of text: this page's policy says no,
- * and would report the try. It reads this when it is loaded, so this comes first.
+ * Turns off zod's code generation. The page's content security policy forbids it and would report the attempt. Must be
+ * imported before zod, which reads this setting when it is loaded.
  */
 
 const shared = globalThis as typeof globalThis & { __zod_globalConfig?: { jitless?: boolean } };

@@ -1,4 +1,4 @@
-/** A button that copies, and says that it has. */
+/** A copy button that confirms the copy. */
 
 import { useEffect, useState } from "react";
 import { copyText } from "../view/export.ts";
@@ -6,7 +6,7 @@ import { copyText } from "../view/export.ts";
 const RESULT_MS = 1500;
 
 interface Props {
-  /** What is copied; made when the button is pressed. */
+  /** The text to copy; called when the button is pressed. */
   text(): string;
   readonly name?: string;
 }
@@ -25,7 +25,7 @@ export function CopyButton({ text, name = "Copy" }: Props): React.ReactNode {
     );
   return (
     <button type="button" className="quiet" onClick={copy}>
-      {result === "copied" ? "Copied" : result === "failed" ? "Not copied" : name}
+      {result === "copied" ? "Copied" : result === "failed" ? "Copy failed" : name}
       <span className="visually-hidden" role="status">
         {result ?? ""}
       </span>

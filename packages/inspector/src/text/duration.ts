@@ -1,4 +1,4 @@
-/** A span of time, readable. */
+/** Formats a duration. */
 
 export function durationText(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

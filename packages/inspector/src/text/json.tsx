@@ -1,4 +1,4 @@
-/** A value, readable. */
+/** A JSON value, formatted. */
 
 import { Code } from "./code.tsx";
 import { LongText } from "./long-text.tsx";

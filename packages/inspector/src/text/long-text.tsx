@@ -1,17 +1,17 @@
-/** Text that may be of any length: a part of it is shown, the rest on request, and a copy is always of the whole. */
+/** Text of any length: the beginning is shown, more on request, and the copy button copies all of it. */
 
 import { useState } from "react";
 import { CopyButton } from "./copy.tsx";
 import { sizeText } from "./size.ts";
 
-/** How many characters are shown at first. */
+/** How many characters are shown initially. */
 const FIRST = 6000;
-/** How many more each time; what is shown is laid out whole, which takes longer the more it is. */
+/** How many characters are added per request; the layout takes longer the more is shown. */
 const MORE = 30_000;
 
 interface Props {
   readonly text: string;
-  /** Shows a part of the text. */
+  /** Renders a part of the text. */
   show(text: string): React.ReactNode;
 }
 

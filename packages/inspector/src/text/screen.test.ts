@@ -12,12 +12,12 @@ async function shown(...prints: string[]): Promise<readonly (readonly Run[])[]> 
 const texts = (lines: readonly (readonly Run[])[]): readonly string[] =>
   lines.map((line) => line.map(({ text }) => text).join(""));
 
-test("text is shown as it was printed, whatever ends its lines", async () => {
+test("text is shown as printed, with any line ending", async () => {
   expect(texts(await shown("one\ntwo\r\n\nfour"))).toEqual(["one", "two", "", "four"]);
   expect(texts(await shown("a\n", "b\n"))).toEqual(["a", "b"]);
 });
 
-test("colours and marks are told, and end where they end", async () => {
+test("colours and attributes apply to their runs only", async () => {
   const [line] = await shown("\u001b[31mred\u001b[0m plain \u001b[1;4;38;5;208mbold\u001b[0m \u001b[48;2;1;2;3mback");
   expect(line).toEqual([
     { text: "red", className: "", color: "var(--ansi-1)", background: undefined },
@@ -28,21 +28,21 @@ test("colours and marks are told, and end where they end", async () => {
   ]);
 });
 
-test("what is written over is gone, as on a terminal", async () => {
+test("overwritten text is replaced, as on a terminal", async () => {
   expect(texts(await shown("10 %\r50 %\r100 %\ndone"))).toEqual(["100 %", "done"]);
   expect(texts(await shown("one\ntwo\u001b[1A\r\u001b[2KONE\n"))).toEqual(["ONE", "two"]);
 });
 
-test("a line longer than a terminal is wide is one line", async () => {
+test("a wrapped line is one line", async () => {
   const long = "word ".repeat(300).trimEnd();
   expect(texts(await shown(`${long}\nnext`))).toEqual([long, "next"]);
 });
 
-test("wide characters are whole", async () => {
+test("wide characters are preserved", async () => {
   expect(texts(await shown("日本語 ok 😀 end"))).toEqual(["日本語 ok 😀 end"]);
 });
 
-test("of very much the end is held", async () => {
+test("of a long output the end is kept", async () => {
   const all = Array.from({ length: 1000 }, (_, index) => `line ${index}`);
   const lines = texts(await shown(all.join("\n")));
   expect(lines.length).toBeLessThan(200);

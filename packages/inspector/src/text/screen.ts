@@ -1,32 +1,32 @@
 /**
- * What a terminal would show of what a program printed: colours, lines that were written over, cursor movements. The
- * library is a whole terminal without a window, so that what it shows is text in the page and not a picture.
+ * Renders terminal output to lines of styled text, including overwritten lines and cursor movements. Uses a headless
+ * terminal, so that the result is text in the page.
  */
 
 import { type IBufferCell, type IBufferLine, Terminal } from "@xterm/headless";
 
-/** As wide as a terminal may be; longer lines are put together again. */
+/** The terminal's width; wrapped lines are joined again. */
 const COLUMNS = 250;
 const ROWS = 50;
-/** Some characters of one className. */
+/** A run of characters with the same style. */
 export interface Run {
   readonly text: string;
-  /** Names of classes. */
+  /** CSS class names. */
   readonly className: string;
   readonly color: string | undefined;
   readonly background: string | undefined;
 }
 
-/** A terminal's contents. */
+/** The contents of a terminal. */
 export interface Screen {
-  /** Prints, and tells when that has been taken in. */
+  /** Writes text; calls back when it is processed. */
   print(text: string, onDone: () => void): void;
-  /** What is there now. */
+  /** The current lines. */
   lines(): readonly (readonly Run[])[];
   dispose(): void;
 }
 
-/** A terminal that holds so many lines. */
+/** Makes a terminal with this much scrollback. */
 export function createScreen(held: number): Screen {
   const terminal = new Terminal({
     cols: COLUMNS,
@@ -49,7 +49,7 @@ export function createScreen(held: number): Screen {
         if (above) above.push(...runs);
         else lines.push(runs);
       }
-      // A terminal is as tall as it is; what was never written on is not shown.
+      // Empty lines at the end of the screen are not shown.
       while (lines.length > 0 && lines.at(-1)?.length === 0) lines.pop();
       return lines;
     },
@@ -66,7 +66,7 @@ function runsOf(line: IBufferLine, cell: IBufferCell): Run[] {
     text = "";
   };
   const length = line.translateToString(true).length;
-  // Wide characters take two places, so the text's length is no place in the line; cells past it are empty.
+  // Wide characters take two cells, so the text's length is not a column; cells after the text are blank.
   for (let column = 0; column < line.length && (column < length || !isBlank(line, column, cell)); column += 1) {
     line.getCell(column, cell);
     if (cell.getWidth() === 0) continue;
@@ -112,7 +112,7 @@ function styleOf(cell: IBufferCell): Omit<Run, "text"> {
   return { className: names.filter(Boolean).join(" "), color: ink, background: paper };
 }
 
-/** The sixteen named colours are the page's own; the others are what they are. */
+/** The 16 ANSI colours are the page's own; the others have fixed values. */
 function colourOf(isRgb: boolean, isPalette: boolean, value: number): string | undefined {
   if (isRgb) return `#${value.toString(16).padStart(6, "0")}`;
   if (!isPalette) return undefined;

@@ -1,4 +1,4 @@
-/** A number of bytes, readable. */
+/** Formats a size in bytes. */
 
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;

@@ -1,14 +1,14 @@
-/** What a program printed, as a terminal would show it. The terminal itself is loaded when there is something for it. */
+/** The output of a program, as a terminal would show it. The terminal emulator is loaded on demand. */
 
 import { useEffect, useRef, useState } from "react";
 import { CopyButton } from "./copy.tsx";
 import type { Run, Screen } from "./screen.ts";
 
-/** What only a terminal understands. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for.
+/** Control characters that need a terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the regex looks for control characters.
 const CONTROL = /[\u001b\u009b\b]|\r(?!\n)/;
 
-/** Whether a text is meant for a terminal. */
+/** True if a text contains control characters for a terminal. */
 export function isForTerminal(text: string): boolean {
   return CONTROL.test(text);
 }
@@ -19,9 +19,9 @@ interface Props {
   readonly exit?: string | undefined;
 }
 
-/** How many lines are held and shown: the last ones. */
+/** How many of the last lines are shown. */
 const HELD = 500;
-/** What can be in that many lines; more is not taken in. */
+/** How much of the output is processed: enough for that many lines. */
 const TAIL = 400_000;
 
 export function Terminal({ output, command, exit }: Props): React.ReactNode {
@@ -30,23 +30,23 @@ export function Terminal({ output, command, exit }: Props): React.ReactNode {
   const shown = (): string => lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
   return (
     <div className="terminal-box">
-      {/* biome-ignore lint/a11y/useSemanticElements: no fieldset; a name for what can be scrolled to. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is wrong here; the scrollable area needs a name. */}
       <pre
         className="terminal"
         role="group"
         aria-label={command ? `Output of ${command}` : "Output"}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
         tabIndex={0}
       >
         {command && <span className="terminal-command">{`$ ${command}\n`}</span>}
         {lines.map((line, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place.
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is identified by its position.
           <Line key={index} line={line} />
         ))}
         {exit && <span className="terminal-exit">{`[${exit}]`}</span>}
       </pre>
       <CopyButton text={() => (isCut ? output : shown())} />
-      {isCut && <small className="muted">The last lines are shown; a copy has them all.</small>}
+      {isCut && <small className="muted">Only the last lines are shown. Copy copies everything.</small>}
     </div>
   );
 }
@@ -58,7 +58,7 @@ function Line({ line }: { readonly line: readonly Run[] }): React.ReactNode {
         className === "" && color === undefined && background === undefined ? (
           text
         ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a word is known by its place.
+          // biome-ignore lint/suspicious/noArrayIndexKey: a run is identified by its position.
           <span key={index} className={className} style={{ color, background }}>
             {text}
           </span>
@@ -71,11 +71,11 @@ function Line({ line }: { readonly line: readonly Run[] }): React.ReactNode {
 
 type Lines = readonly (readonly Run[])[];
 
-/** What was shown last, for outputs that come into view again and must be as tall as they were. */
+/** The last rendered outputs, so that one that scrolls back into view has its height at once. */
 const remembered = new Map<string, Lines>();
 const REMEMBERED = 30;
 
-/** The lines of an output; what is added to it is printed behind what is there. */
+/** The lines of an output. Appended output is written to the same screen. */
 function useScreen(output: string): Lines {
   const [lines, setLines] = useState<Lines>(() => remembered.get(output) ?? plainLines(output));
   const printed = useRef<{ readonly screen: Screen; text: string }>(undefined);
@@ -121,7 +121,7 @@ function useScreen(output: string): Lines {
   return lines;
 }
 
-/** Lines that need no terminal; none where one is needed, until it is there. */
+/** The lines of an output without control characters; empty for one with them, until the emulator is loaded. */
 function plainLines(output: string): Lines {
   if (output === "" || isForTerminal(output)) return [];
   const lines = output.replace(/\r?\n$/, "").split(/\r?\n/);

@@ -1,13 +1,13 @@
-/** A button for what cannot be undone: it takes two presses. */
+/** A button for actions that cannot be undone: it must be pressed twice. */
 
 import { useEffect, useState } from "react";
 
-/** How long the second press may take. */
+/** How long the button waits for the second press. */
 const CONFIRM_MS = 4000;
 
 interface Props {
   readonly name: string;
-  /** What it is called where its name alone does not tell. */
+  /** The accessible name, if the visible one is ambiguous. */
   readonly label?: string;
   readonly question: string;
   readonly isBusy: boolean;

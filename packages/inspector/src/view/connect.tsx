@@ -1,4 +1,4 @@
-/** The screen to connect: this server or another one, with a token where one is needed. */
+/** The connect screen: the server and its token. */
 
 import { type FormEvent, useState } from "react";
 import { ownServer, parseServer, type Target } from "../server/target.ts";
@@ -19,7 +19,7 @@ export function Connect({ target, problem, onConnect }: Props): React.ReactNode 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const base = parseServer(server, location.href);
-    setMistake(base === undefined ? "That is not the address of a server: http://host:port is one." : undefined);
+    setMistake(base === undefined ? "Not a server address. Example: http://host:port" : undefined);
     if (base !== undefined) onConnect({ base, token: token.trim() || undefined });
   };
   const shown = mistake ?? problem;
@@ -28,7 +28,7 @@ export function Connect({ target, problem, onConnect }: Props): React.ReactNode 
     <main className="connect">
       <form onSubmit={submit} aria-labelledby="connect-title">
         <h1 id="connect-title">Sandbox Agent</h1>
-        <p className="muted">See and steer the agents of a server.</p>
+        <p className="muted">Inspect and control the agents of a server.</p>
         <Alert text={shown} />
         <label>
           Server
@@ -40,7 +40,9 @@ export function Connect({ target, problem, onConnect }: Props): React.ReactNode 
             autoComplete="url"
             name="server"
           />
-          <small>Empty for the one that serves this page. Another one must allow it (--cors-allow-origin).</small>
+          <small>
+            Leave empty for the server of this page. Another server must allow this page (--cors-allow-origin).
+          </small>
         </label>
         <label>
           Token
@@ -51,7 +53,7 @@ export function Connect({ target, problem, onConnect }: Props): React.ReactNode 
             autoComplete="off"
             name="token"
           />
-          <small>Kept for this tab alone. A link with #token=… at its end fills it in.</small>
+          <small>Stored for this tab only. A link that ends with #token=… fills it in.</small>
         </label>
         <button type="submit" className="primary">
           Connect

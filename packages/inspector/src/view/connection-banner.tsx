@@ -1,9 +1,9 @@
-/** Says that no news arrive, once that has lasted. */
+/** Reports a lost connection. */
 
 import { useEffect, useState } from "react";
 import { useSnapshot, useWorkbench } from "./context.ts";
 
-/** A cut that is shorter is nobody's concern. */
+/** Shorter interruptions are not reported. */
 const PATIENCE_MS = 1500;
 
 export function ConnectionBanner({ onLeave }: { onLeave(): void }): React.ReactNode {
@@ -20,9 +20,9 @@ export function ConnectionBanner({ onLeave }: { onLeave(): void }): React.ReactN
   if (connection.state === "disconnected") {
     return (
       <p role="alert" className="alert banner">
-        No news arrive any more: {connection.reason}
+        Disconnected: {connection.reason}
         <button type="button" onClick={onLeave}>
-          Connect again
+          Reconnect
         </button>
       </p>
     );
@@ -30,7 +30,7 @@ export function ConnectionBanner({ onLeave }: { onLeave(): void }): React.ReactN
   if (!isLasting) return null;
   return (
     <p role="status" className="alert banner">
-      The connection to {target.base} is cut. Trying again…
+      The connection to {target.base} is lost. Reconnecting…
     </p>
   );
 }

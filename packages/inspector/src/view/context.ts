@@ -1,4 +1,4 @@
-/** What every part of the page stands on: the server that is looked at. */
+/** The context of all views: the connected server. */
 
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { JournalStore, Snapshot } from "../journal/store.ts";

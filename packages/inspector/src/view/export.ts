@@ -1,6 +1,6 @@
-/** Giving things to the user: a copy, a file. */
+/** Copies text and downloads files. */
 
-/** Copies text, also on pages that came over plain HTTP, where the newer way is missing. */
+/** Copies text. Falls back to `execCommand` on pages without a secure context. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -11,7 +11,7 @@ export async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
-/** Offers a file. By way of memory, since a link could carry no token. */
+/** Downloads a blob from memory: a link could not carry the token. */
 export function downloadBlob(name: string, blob: Blob): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");

@@ -1,17 +1,17 @@
-/** The keys that do something, for those who request: with the question mark, or with the button. */
+/** The keyboard shortcuts, shown by the question mark key or the button. */
 
 import { useEffect, useRef, useState } from "react";
 
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ["Alt+A", "goes to the first question of an agent"],
-  ["Alt+1 … Alt+9", "picks an answer to it"],
-  ["Enter", "sends the message"],
-  ["Shift+Enter", "begins a new line in it"],
-  ["/", "at the beginning of a message, offers the agent's commands; the arrows choose, Tab takes"],
-  ["Escape", "in the message, cancels the turn"],
-  ["↑ ↓", "in the raw lines, goes from line to line"],
-  ["Ctrl+S, Ctrl+F", "in a file, saves and searches"],
-  ["?", "shows this list"],
+  ["Alt+A", "focus the first open agent request"],
+  ["Alt+1 … Alt+9", "answer it"],
+  ["Enter", "send the message"],
+  ["Shift+Enter", "insert a line break"],
+  ["/", "at the start of a message: list the agent's commands; the arrow keys select, Tab completes"],
+  ["Escape", "in the message input: cancel the turn"],
+  ["↑ ↓", "in the raw view: select the previous or next event"],
+  ["Ctrl+S, Ctrl+F", "in a file: save, search"],
+  ["?", "show this list"],
 ];
 
 export function Help(): React.ReactNode {

@@ -1,4 +1,4 @@
-/** Starting an agent: which one, and where it works. */
+/** The start view: choose an agent and its working directory. */
 
 import { useState } from "react";
 import { type McpServers, mcpServersOf } from "sandbox-agent/convert";
@@ -39,31 +39,31 @@ export function Home(): React.ReactNode {
       <h1 id="start-title">Start an agent</h1>
       <div className="fields">
         <label>
-          Works in
+          Working directory
           <input value={cwd} onChange={(event) => setCwd(event.target.value)} name="cwd" />
         </label>
         <label>
-          Find
+          Search
           <input type="search" value={wanted} onChange={(event) => setWanted(event.target.value)} name="find" />
         </label>
         <label className="check">
           <input type="checkbox" checked={useMcp} onChange={(event) => setUseMcp(event.target.checked)} />
-          With the MCP servers kept for this folder
+          Use the MCP servers stored for this folder
         </label>
       </div>
       {(task.error ?? error) && (
         <p role="alert" className="alert">
           {task.error ?? error}{" "}
           {task.error && failed !== undefined && (
-            <a href={formatRoute({ kind: "instance", serverId: failed, tab: "raw" })}>See what was said</a>
+            <a href={formatRoute({ kind: "instance", serverId: failed, tab: "raw" })}>Show the messages</a>
           )}
         </p>
       )}
       {task.isBusy && <p role="status">Starting…</p>}
       <Cards title="Installed" agents={ready} isBusy={task.isBusy} onStart={start} onChange={refresh} />
-      <Cards title="To be installed" agents={others} isBusy={task.isBusy} onStart={start} onChange={refresh} />
+      <Cards title="Not installed" agents={others} isBusy={task.isBusy} onStart={start} onChange={refresh} />
       {agents.length === 0 && !error && <p className="splash">Loading…</p>}
-      {agents.length > 0 && ready.length + others.length === 0 && <p className="splash">No agent is called that.</p>}
+      {agents.length > 0 && ready.length + others.length === 0 && <p className="splash">No matching agent.</p>}
     </section>
   );
 }

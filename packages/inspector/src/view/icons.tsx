@@ -1,4 +1,4 @@
-/** Small pictures. Drawn here, since not every machine has a font with them. */
+/** Icons, drawn as SVG because not every font has them. */
 
 function Icon({ path }: { readonly path: string }): React.ReactNode {
   return (

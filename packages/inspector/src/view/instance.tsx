@@ -1,4 +1,4 @@
-/** One instance: its conversation, its raw lines, or both side by side. */
+/** One instance: its conversation, its raw events, or both side by side. */
 
 import { lazy, useState } from "react";
 import { Chat } from "../conversation/chat.tsx";
@@ -54,13 +54,13 @@ export function InstanceView({ watched, route }: Props): React.ReactNode {
             disabled={task.isBusy}
             onClick={() => task.run(() => commands.startAgain(state.serverId, state.agent))}
           >
-            Start again
+            Restart
           </button>
         )}
         {state.status !== "closed" && (
           <ConfirmButton
-            name="End"
-            question="Really end it"
+            name="Shut down"
+            question="Really shut down"
             isBusy={task.isBusy}
             onConfirm={() => task.run(() => commands.end(state.serverId))}
           />
@@ -69,7 +69,7 @@ export function InstanceView({ watched, route }: Props): React.ReactNode {
       <Alert text={task.error} />
       {state.exit && (
         <div className="alert" role="status">
-          The agent has ended: {exitText(state.exit)}.
+          The agent exited: {exitText(state.exit)}.
           {state.exit.stderrTail && <pre className="small">{state.exit.stderrTail}</pre>}
         </div>
       )}

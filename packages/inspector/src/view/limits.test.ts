@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { limitTexts } from "./limits.ts";
 
-test("limits are told in words, with their units", () => {
+test("limits have names and units", () => {
   const limits = {
     maxMessageBytes: 32 << 20,
     replayEvents: 65_536,
@@ -22,7 +22,7 @@ test("limits are told in words, with their units", () => {
   ]);
 });
 
-test("a server that tells none has none", () => {
+test("a server without limits has none", () => {
   expect(limitTexts({ status: "ok" })).toEqual([]);
   expect(limitTexts(undefined)).toEqual([]);
 });

@@ -1,9 +1,9 @@
-/** The limits of a server, as it tells them: names to numbers, whatever they are. Pure. */
+/** Formats the server's limits. */
 
 import { objectOf } from "acp-http-client/internal";
 import { durationText } from "../text/duration.ts";
 
-/** What to say for each limit. */
+/** The names and texts of all limits. */
 export function limitTexts(health: unknown): readonly (readonly [name: string, text: string])[] {
   return Object.entries(objectOf(objectOf(health).limits)).map(([name, value]) => [labelOf(name), textOf(name, value)]);
 }
@@ -25,7 +25,7 @@ function textOf(name: string, value: unknown): string {
   return /(Bytes|Budget)$/.test(name) ? bytesText(value) : value.toLocaleString("en");
 }
 
-/** Limits are set in powers of two, and are told in them. */
+/** Limits are usually powers of two, so they are shown in binary units. */
 function bytesText(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let [left, unit] = [bytes, 0];

@@ -1,4 +1,4 @@
-/** Asks for a name or a path. */
+/** A dialog that asks for a name or a path. */
 
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { Alert } from "./alert.tsx";
@@ -9,7 +9,7 @@ export interface NamePrompt {
   readonly label: string;
   readonly initial: string;
   readonly button: string;
-  /** What is done with it; the dialog stays open and says so when that fails. */
+  /** Uses the name. If it rejects, the dialog stays open and shows the error. */
   done(name: string): Promise<void>;
 }
 

@@ -6,10 +6,10 @@ test.each<Route>([
   { kind: "server", tab: "files" },
   { kind: "instance", serverId: "a.b~c", tab: "raw" },
   { kind: "instance", serverId: "a", tab: "chat", session: "x/y z%" },
-])("a route comes back from the address: %o", (route) => {
+])("a route survives a round trip through the URL: %o", (route) => {
   expect(parseRoute(formatRoute(route))).toEqual(route);
 });
 
-test("an address that means nothing is the beginning", () => {
+test("an unknown fragment is the start view", () => {
   for (const odd of ["", "#", "#/nowhere", "#/i/", "#%", "#token"]) expect(parseRoute(odd)).toEqual({ kind: "home" });
 });

@@ -1,4 +1,4 @@
-/** Where in the page one is, kept in the address' fragment so that a reload comes back to it. */
+/** The current view, stored in the URL fragment so that it survives a reload. */
 
 import { useMemo, useSyncExternalStore } from "react";
 
@@ -8,13 +8,13 @@ export const SERVER_TABS = ["files", "config", "agents", "server"] as const;
 export type InstanceTab = (typeof INSTANCE_TABS)[number];
 export type ServerTab = (typeof SERVER_TABS)[number];
 
-/** A route: something of an instance, or of the server. */
+/** A view of an instance or of the server. */
 export type Route =
   | { readonly kind: "home" }
   | { readonly kind: "instance"; readonly serverId: string; readonly tab: InstanceTab; readonly session?: string }
   | { readonly kind: "server"; readonly tab: ServerTab };
 
-/** Reads `#/i/<id>/<tab>/<session>` and `#/<tab>`. */
+/** Parses `#/i/<id>/<tab>/<session>` and `#/<tab>`. */
 export function parseRoute(fragment: string): Route {
   const [first = "", ...rest] = fragment.replace(/^#\/?/, "").split("/").map(decoded);
   if (first === "i" && rest[0]) {

@@ -1,4 +1,4 @@
-/** How the server is. */
+/** The state of the server and its limits. */
 
 import type { JsonObject } from "acp-http-client/internal";
 import { useCallback, useEffect, useState } from "react";
@@ -32,7 +32,7 @@ export default function ServerView(): React.ReactNode {
     ["Token", target.token ? "given" : "none"],
     ["Status", String(health?.status ?? "")],
     ["Version", String(health?.version ?? "")],
-    ["Running for", uptime],
+    ["Uptime", uptime],
     ["Workspace", workspace],
     ["Event stream", connection.state],
     ["Instances", `${states.filter((status) => status === "running").length} running, ${states.length} known`],
@@ -52,7 +52,7 @@ export default function ServerView(): React.ReactNode {
       )}
       {health && (
         <details>
-          <summary>All that the server says of itself</summary>
+          <summary>Full health response</summary>
           <Json value={health} />
         </details>
       )}

@@ -1,4 +1,4 @@
-/** All instances of the server, by whomever they were started. */
+/** All instances of the server, whoever started them. */
 
 import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState } from "../journal/types.ts";
@@ -8,7 +8,7 @@ import { formatRoute, go, type Route } from "./route.ts";
 interface Props {
   readonly route: Route;
   readonly isOpen: boolean;
-  /** What has no room elsewhere on a small screen. */
+  /** Controls that do not fit elsewhere on a narrow screen. */
   readonly foot: React.ReactNode;
 }
 
@@ -22,7 +22,7 @@ export function Sidebar({ route, isOpen, foot }: Props): React.ReactNode {
         Start an agent
       </a>
       {newestFirst.length === 0 && (
-        <p className="muted">No instances. Those that other clients start show up here, too.</p>
+        <p className="muted">No instances. Instances that other clients start appear here, too.</p>
       )}
       <ul>
         {newestFirst.map(({ state }) => (

@@ -1,4 +1,4 @@
-/** Something the user has started: whether it is under way, and what went wrong. */
+/** An asynchronous action of the user: whether it is running, and its error. */
 
 import { useCallback, useState } from "react";
 import { errorMessage } from "../server/http.ts";

@@ -1,4 +1,4 @@
-/** The workbench: what there is on the left, what is looked at beside it, and open questions above it all. */
+/** The workbench: the instances on the left, the current view beside them, and open agent requests above it. */
 
 import { lazy, Suspense, useEffect, useState } from "react";
 import { AgentRequestDock } from "../agent-requests/dock.tsx";
@@ -32,8 +32,8 @@ export function WorkbenchView({ onLeave }: { onLeave(problem?: string): void }):
     if (connection.state === "disconnected" && connection.isRefused)
       onLeave("The server refused this token. Check it and try again.");
   }, [connection, onLeave]);
-  // Having gone somewhere, the list is in the way on a small screen.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the route is the trigger.
+  // On a narrow screen, the sidebar closes after navigation.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the route is the trigger.
   useEffect(() => setIsOpen(false), [route]);
 
   const leave = (
@@ -118,14 +118,14 @@ function Content({ route }: { readonly route: Route }): React.ReactNode {
   }
 }
 
-/** The list of instances comes a moment behind the page. */
+/** The list of instances arrives shortly after the page. */
 function NoInstance({ serverId }: { readonly serverId: string }): React.ReactNode {
   const { connection } = useSnapshot();
   return (
     <div className="splash">
       {connection.state === "live" ? (
         <>
-          <p>There is no instance {serverId}. It may have ended.</p>
+          <p>There is no instance {serverId}. It may have been closed.</p>
           <p>
             <a href={formatRoute({ kind: "home" })}>Start an agent</a>
           </p>
