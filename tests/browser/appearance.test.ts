@@ -1,11 +1,14 @@
-/** How every view looks: pictures to look at, no serious finding of axe, and nothing wider than a small screen. */
+/**
+ * The appearance of every view: screenshots, no serious accessibility violations, and no horizontal overflow on a
+ * narrow screen.
+ */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Browser, openBrowser } from "./harness/browser.ts";
-import { otherClient, otherPrompt, type Server, startServer } from "./harness/server.ts";
+import { type Server, sendPrompt, startServer, startSession } from "./harness/server.ts";
 
 let server: Server;
 let browser: Browser;
@@ -13,10 +16,10 @@ let asking: Promise<unknown>;
 before(async () => {
   server = await startServer();
   browser = await openBrowser();
-  const session = await otherClient(server, "shown");
-  for (const text of ["think", "tool", "diff", "plan", "markdown"]) await otherPrompt(server, "shown", session, text);
+  const session = await startSession(server, "shown");
+  for (const text of ["think", "tool", "diff", "plan", "markdown"]) await sendPrompt(server, "shown", session, text);
   await writeFile(join(server.workspace, "readme.md"), "# Words\n");
-  asking = otherPrompt(server, "shown", session, "permission").catch(() => undefined);
+  asking = sendPrompt(server, "shown", session, "permission").catch(() => undefined);
   await browser.open(`${server.base}/ui/`);
 });
 after(async () => {
@@ -43,8 +46,8 @@ for (const look of ["light", "dark"] as const) {
       await browser.evaluate(`location.hash = ${JSON.stringify(place)}`);
       await browser.until(`document.querySelector(${JSON.stringify(sign)})`);
       await browser.until("document.querySelector('.agent-request')");
-      await browser.picture(`view-${name}-${look}`);
-      assert.deepEqual(await browser.seriousFindings(), []);
+      await browser.screenshot(`view-${name}-${look}`);
+      assert.deepEqual(await browser.accessibilityViolations(), []);
     });
   }
 }
@@ -55,22 +58,22 @@ for (const [name, [place, sign]] of Object.entries(VIEWS)) {
     await browser.run("set", "viewport", "400", "800");
     await browser.evaluate(`location.hash = ${JSON.stringify(place)}`);
     await browser.until(`document.querySelector(${JSON.stringify(sign)})`);
-    await browser.picture(`narrow-${name}`);
+    await browser.screenshot(`narrow-${name}`);
     assert.equal(await browser.evaluate("document.documentElement.scrollWidth"), 400);
   });
 }
 
-test("the list of instances opens over a narrow screen and closes behind a choice", async () => {
+test("on a narrow screen, the sidebar opens on request and closes after a selection", async () => {
   await browser.run("set", "viewport", "400", "800");
   await browser.evaluate("location.hash = '#/server'");
-  await browser.press("Instances");
+  await browser.click("Instances");
   await browser.until("document.querySelector('#sidebar').checkVisibility()");
-  await browser.picture("narrow-instances");
+  await browser.screenshot("narrow-instances");
   await browser.run("click", ".instance-link");
   await browser.until("!document.querySelector('#sidebar').checkVisibility()");
 });
 
-test("everything that can be pressed can be reached with the tabulator key", async () => {
+test("all controls can be reached with the Tab key", async () => {
   await browser.run("set", "viewport", "1280", "800");
   await browser.evaluate("location.hash = '#/i/shown/chat'");
   await browser.until("document.querySelector('.agent-request')");
@@ -81,7 +84,7 @@ test("everything that can be pressed can be reached with the tabulator key", asy
     reached.add(await browser.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel || ''"));
   }
   const names = [...reached].join("\n");
-  for (const wanted of ["Start an agent", "Allow once", "Raw", "New session", "Send", "End"]) {
+  for (const wanted of ["Start an agent", "Allow once", "Raw", "New session", "Send", "Shut down"]) {
     assert.ok(names.includes(wanted), `${wanted} is not among:\n${names}`);
   }
 });

@@ -1,4 +1,4 @@
-/** Talking to an agent: what is said, asked and answered. */
+/** The conversation with an agent: messages, tool calls, agent requests, sessions. */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -21,18 +21,18 @@ after(async () => {
 
 const idle = "!document.querySelector('.working') && !document.querySelector('.agent-requests')";
 
-test("an agent is started and its answer streams in, rendered", async () => {
-  await browser.press("Start Mock agent");
-  await browser.say("markdown");
+test("an agent is started and its answer is rendered as it streams in", async () => {
+  await browser.click("Start Mock agent");
+  await browser.send("markdown");
   await browser.until("document.querySelector('.markdown table') && document.querySelector('.markdown h1')");
   assert.equal(await browser.evaluate("document.querySelector('.markdown h1').innerText"), "A heading");
   await browser.until("document.querySelector('.markdown .token.keyword')");
   await browser.until(idle);
-  await browser.picture("conversation-markdown");
+  await browser.screenshot("conversation-markdown");
 });
 
-test("words appear while the agent is still speaking", async () => {
-  await browser.say("slow 3");
+test("text appears while the turn is running", async () => {
+  await browser.send("slow 3");
   await browser.until("document.querySelector('.working') && document.querySelectorAll('.bubble.agent').length > 1");
   const early = await browser.evaluate<number>("document.querySelector('.timeline').innerText.length");
   await browser.until(
@@ -41,59 +41,59 @@ test("words appear while the agent is still speaking", async () => {
   await browser.until(idle);
 });
 
-test("thoughts are folded, tools show what went in and came out, diffs and plans are drawn", async () => {
-  await browser.say("think");
+test("thoughts are folded, tool calls show input and output, diffs and plans are rendered", async () => {
+  await browser.send("think");
   await browser.until("document.querySelector('details.thought:not([open])')");
   await browser.until(idle);
-  await browser.say("tool");
+  await browser.send("tool");
   await browser.until("document.querySelector('details.tool[data-status=completed]')");
   await browser.until(idle);
-  await browser.say("diff");
+  await browser.send("diff");
   await browser.until(`document.querySelector('.diff [data-sign="+"]')?.innerText.includes("whole world")`);
   await browser.until(idle);
-  await browser.say("plan");
+  await browser.send("plan");
   await browser.until(`document.querySelectorAll(".plan li[data-status=completed]").length === 3`);
   await browser.until(idle);
-  await browser.say("image");
+  await browser.send("image");
   await browser.until("document.querySelector('img.shown')?.naturalWidth > 0");
   await browser.until(idle);
-  await browser.picture("conversation-tools");
+  await browser.screenshot("conversation-tools");
 });
 
-test("sounds, files that came along, links and usage are shown", async () => {
-  await browser.say("audio");
+test("audio, embedded files, links and usage are shown", async () => {
+  await browser.send("audio");
   await browser.until("document.querySelector('.bubble audio')?.src.startsWith('data:audio/')");
   await browser.until(idle);
-  await browser.say("resource");
+  await browser.send("resource");
   await browser.until("document.querySelectorAll('.bubble .file-chip').length > 1");
   await browser.run("click", ".bubble .resource summary");
   await browser.until("document.querySelector('.resource[open] pre')");
   await browser.until(idle);
   const before = await browser.evaluate<string>("document.querySelector('.usage').innerText");
   assert.match(before, /^[\d,]+ of 200,000 tokens/);
-  await browser.say("usage");
+  await browser.send("usage");
   await browser.until("/USD|EUR/.test(document.querySelector('.usage').innerText)");
   await browser.until(idle);
 });
 
-test("what the agent calls the session is its name", async () => {
-  await browser.say("title A name of its own");
+test("the agent's title is the session's name", async () => {
+  await browser.send("title A name of its own");
   await browser.until("document.querySelector('#sidebar').innerText.includes('A name of its own')");
   await browser.until(idle);
 });
 
 test("a permission is allowed with the mouse", async () => {
-  await browser.say("permission");
+  await browser.send("permission");
   await browser.until("document.querySelector('.agent-request')");
-  await browser.picture("permission");
-  await browser.press("Allow once");
+  await browser.screenshot("permission");
+  await browser.click("Allow once");
   await browser.until("!document.querySelector('.agent-request')");
   await browser.untilShown("Edit file 1: Allow once");
   await browser.until(idle);
 });
 
 test("a permission is rejected with the keyboard, from another tab", async () => {
-  await browser.say("permission");
+  await browser.send("permission");
   await browser.until("document.querySelector('.agent-request')");
   await browser.evaluate("location.hash = '#/files'");
   await browser.until("document.querySelector('.files') && document.querySelector('.agent-request')");
@@ -104,43 +104,43 @@ test("a permission is rejected with the keyboard, from another tab", async () =>
   await browser.until(idle);
 });
 
-test("a question is answered, and another one is not", async () => {
-  await browser.say("question");
+test("a question is answered, and another one is rejected", async () => {
+  await browser.send("question");
   await browser.untilShown("Which option?");
-  await browser.picture("question");
-  await browser.press("Option B");
+  await browser.screenshot("question");
+  await browser.click("Option B");
   await browser.untilShown("Which option? option-b");
   await browser.until(idle);
-  await browser.say("question");
-  await browser.press("Do not answer");
+  await browser.send("question");
+  await browser.click("Do not answer");
   await browser.untilShown("Which option? Not answered.");
   await browser.until(idle);
 });
 
-test("a form is filled in, and its rules hold", async () => {
-  await browser.say("elicit");
+test("a form is validated and submitted", async () => {
+  await browser.send("elicit");
   await browser.untilShown("Please fill in the form.");
   await browser.run("find", "label", "Name *", "fill", "Ada");
-  await browser.press("Send answers");
+  await browser.click("Send answers");
   assert.equal(await browser.evaluate("document.querySelectorAll('.agent-request').length"), 1);
   await browser.run("find", "label", "Count *", "fill", "3");
   await browser.run("select", ".agent-request select", "green");
-  await browser.picture("form");
-  await browser.press("Send answers");
-  await browser.untilShown("Please fill in the form. Filled in.");
+  await browser.screenshot("form");
+  await browser.click("Send answers");
+  await browser.untilShown("Please fill in the form. Submitted.");
   await browser.until(idle);
   assert.match(await browser.evaluate("document.querySelector('.timeline').innerText"), /Ada/);
 });
 
 test("a turn is cancelled", async () => {
-  await browser.say("forever");
+  await browser.send("forever");
   await browser.until("document.querySelector('.working')");
-  await browser.press("Cancel");
+  await browser.click("Cancel");
   await browser.untilShown("Cancelled.");
   await browser.until(idle);
 });
 
-test("mode and model are chosen and stay chosen", async () => {
+test("mode and model are set, and survive a reload", async () => {
   await browser.run("select", "select[aria-label=Mode]", "code");
   await browser.run("select", "select[aria-label=Model]", "mock-large");
   const chosen =
@@ -154,7 +154,7 @@ test("slash commands are offered", async () => {
   const field = "document.querySelector('textarea[aria-label=Message]')";
   await browser.run("fill", "textarea[aria-label=Message]", "/perm");
   await browser.until("document.querySelectorAll('.commands [role=option]').length === 2");
-  await browser.picture("commands");
+  await browser.screenshot("commands");
   await browser.run("press", "ArrowDown");
   await browser.until("document.querySelectorAll('.commands [role=option]')[1].ariaSelected === 'true'");
   await browser.run("press", "Escape");
@@ -170,12 +170,12 @@ test("slash commands are offered", async () => {
   await browser.until(idle);
 });
 
-test("a file is attached and reaches the agent as a link to where it now lies", async () => {
+test("an attached file reaches the agent as a link to its path", async () => {
   const file = join(server.workspace, "note to attach.txt");
   await writeFile(file, "attached words");
   await browser.run("upload", ".composer input[type=file]", file);
   await browser.until("document.querySelector('.attached li')");
-  await browser.say("meta");
+  await browser.send("meta");
   await browser.until(idle);
   const shown = await browser.evaluate<string>("document.querySelector('.timeline').innerText");
   assert.match(shown, /note to attach\.txt/);
@@ -190,7 +190,7 @@ test("a file is attached by dropping it", async () => {
     document.querySelector(".composer").dispatchEvent(drop);
   }`);
   await browser.until("document.querySelector('.attached li')?.innerText.includes('dropped.txt')");
-  await browser.say("meta");
+  await browser.send("meta");
   await browser.until("!document.querySelector('.attached li')");
   await browser.until(idle);
   assert.match(
@@ -199,73 +199,73 @@ test("a file is attached by dropping it", async () => {
   );
 });
 
-test("a file that was attached is taken out again", async () => {
+test("an attached file can be removed", async () => {
   const file = join(server.workspace, "not this.txt");
   await writeFile(file, "");
   await browser.run("upload", ".composer input[type=file]", file);
   await browser.until("document.querySelector('.attached li')");
-  await browser.press("Remove not this.txt");
+  await browser.click("Remove not this.txt");
   await browser.until("!document.querySelector('.attached li')");
 });
 
 test("the agent's sessions are listed, and an earlier one is loaded", async () => {
-  await browser.press("New session");
+  await browser.click("New session");
   await browser.until("document.querySelectorAll('select[aria-label=Session] option').length === 2");
-  await browser.press("Earlier sessions");
+  await browser.click("Earlier sessions");
   await browser.until("document.querySelectorAll('dialog .rows li').length === 2");
-  await browser.picture("sessions");
+  await browser.screenshot("sessions");
   await browser.evaluate(`[...document.querySelectorAll("dialog li")]
     .find((row) => row.innerText.includes("mock-session-1")).querySelector("button").click()`);
   await browser.until(`!document.querySelector("dialog") && location.hash.endsWith("mock-session-1")`);
   await browser.until("document.querySelector('.timeline .bubble')");
   await browser.evaluate("document.querySelector('.timeline').scrollTop = 0");
   await browser.until("document.querySelector('.timeline .markdown table')");
-  await browser.press("To the newest");
+  await browser.click("Jump to the end");
   await browser.until("!document.querySelector('.timeline .markdown table')");
 });
 
-test("an earlier session is resumed, and goes on with what is known of it", async () => {
+test("an earlier session is resumed, and continues", async () => {
   await browser.run("select", "select[aria-label=Session]", "mock-session-2");
   await browser.until("location.hash.endsWith('mock-session-2')");
-  await browser.press("Earlier sessions");
+  await browser.click("Earlier sessions");
   await browser.until("document.querySelectorAll('dialog .rows li').length === 2");
   await browser.evaluate(`[...[...document.querySelectorAll("dialog li")]
     .find((row) => row.innerText.includes("mock-session-1")).querySelectorAll("button")]
     .find((button) => button.innerText === "Resume").click()`);
   await browser.until(`!document.querySelector("dialog") && location.hash.endsWith("mock-session-1")`);
-  await browser.say("echo resumed");
+  await browser.send("echo resumed");
   await browser.until("[...document.querySelectorAll('.bubble.agent')].at(-1).innerText === 'resumed'");
   await browser.until(idle);
 });
 
-test("the keys are told, and the list of them goes away", async () => {
+test("the keyboard shortcuts are shown and dismissed", async () => {
   await browser.evaluate("document.activeElement.blur()");
   await browser.run("press", "?");
   await browser.until("document.querySelector('dialog[open]')?.innerText.includes('Alt+A')");
-  await browser.picture("keyboard");
+  await browser.screenshot("keyboard");
   await browser.run("press", "Escape");
   await browser.until("!document.querySelector('dialog')");
 });
 
-test("an instance is ended", async () => {
-  await browser.press("End");
-  await browser.press("Really end it");
+test("an instance is shut down", async () => {
+  await browser.click("Shut down");
+  await browser.click("Really shut down");
   await browser.until("document.querySelector('.instance-bar .chip').innerText === 'closed'");
   assert.deepEqual(await server.instances(), []);
 });
 
-test("no script failed, and the page's policy had nothing to refuse", async () => {
-  assert.deepEqual(await browser.complaints(), []);
+test("there are no script errors and no violations of the content security policy", async () => {
+  assert.deepEqual(await browser.pageErrors(), []);
 });
 
-test("a script that is slipped into the page does not run, and a picture from elsewhere is not loaded", async () => {
+test("an injected script does not run, and an image of another origin is not loaded", async () => {
   await browser.evaluate(`{
     const script = document.createElement("script");
     script.textContent = "globalThis.slipped = true";
     document.body.append(script);
     new Image().src = "http://127.0.0.1:9/picture.png";
   }`);
-  await browser.until("globalThis.refusals.length === 2");
+  await browser.until("globalThis.cspViolations.length === 2");
   assert.equal(await browser.evaluate("globalThis.slipped ?? 'nothing'"), "nothing");
-  assert.match((await browser.complaints()).join(), /script-src-elem inline.*img-src http:\/\/127\.0\.0\.1:9/);
+  assert.match((await browser.pageErrors()).join(), /script-src-elem inline.*img-src http:\/\/127\.0\.0\.1:9/);
 });

@@ -1,4 +1,4 @@
-/** The sandbox's files: brought, read, changed, moved, taken along and removed. */
+/** The sandbox's files: upload, read, edit, move, download and delete. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { until } from "../../packages/testing/until.ts";
 import { type Browser, openBrowser } from "./harness/browser.ts";
 import { type Server, startServer } from "./harness/server.ts";
 
@@ -40,20 +41,17 @@ async function open(name: string): Promise<void> {
   await browser.until(`document.querySelector(".viewer")?.ariaLabel.endsWith("${name}")`);
 }
 
-/** Writes over all that is in the editor, as a person would. */
+/** Replaces the text in the editor, with the keyboard. */
 async function write(text: string): Promise<void> {
   await browser.evaluate(`${EDITOR}.querySelector(".cm-content").focus()`);
   await browser.run("press", "Control+a");
   await browser.run("keyboard", "inserttext", text);
 }
 
-/** Waits until a file on the disk has a content. */
+/** Waits until a file on disk has this content. */
 async function untilWritten(path: string, text: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while ((await readFile(path, "utf8").catch(() => undefined)) !== text) {
-    assert.ok(Date.now() < deadline, `${path} never had ${JSON.stringify(text)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const isWritten = async () => (await readFile(path, "utf8").catch(() => undefined)) === text;
+  await until(`${path} to contain ${JSON.stringify(text)}`, isWritten);
 }
 
 test("a file is uploaded, read back, changed and saved", async () => {
@@ -64,23 +62,23 @@ test("a file is uploaded, read back, changed and saved", async () => {
   await open("brought.txt");
   await untilText("first words\n");
   await write("other words\n");
-  await browser.press("Save");
+  await browser.click("Save");
   await browser.until("document.querySelector('.viewer [role=status]').innerText === 'Saved'");
   assert.equal(await readFile(at("brought.txt"), "utf8"), "other words\n");
-  await browser.picture("files");
+  await browser.screenshot("files");
 });
 
-test("code is coloured by its language, and the keyboard saves it", async () => {
+test("code is highlighted, and the keyboard shortcut saves it", async () => {
   await writeFile(at("main.rs"), 'fn main() {\n    println!("hi"); // said\n}\n');
   await open("main.rs");
   await browser.until(`${EDITOR}?.querySelectorAll(".cm-line span[class]").length > 3`);
-  await browser.picture("files-code");
+  await browser.screenshot("files-code");
   await write("fn main() {}\n");
   await browser.run("press", "Control+s");
   await untilWritten(at("main.rs"), "fn main() {}\n");
 });
 
-test("the ends of lines stay as they were", async () => {
+test("line endings are preserved", async () => {
   await writeFile(at("dos.txt"), "one\r\ntwo\r\n");
   await open("dos.txt");
   await untilText("one\ntwo\n");
@@ -91,26 +89,26 @@ test("the ends of lines stay as they were", async () => {
   await untilWritten(at("dos.txt"), "zero one\r\ntwo\r\n");
 });
 
-test("what an agent wrote meanwhile is not overwritten unseen", async () => {
+test("a file that the agent has changed meanwhile is not overwritten unseen", async () => {
   await writeFile(at("shared.txt"), "one");
   await open("shared.txt");
   await untilText("one");
   await writeFile(at("shared.txt"), "by the agent");
   await write("by me");
-  await browser.press("Save");
+  await browser.click("Save");
   await browser.untilShown("This file has changed since it was read");
-  await browser.picture("files-conflict");
+  await browser.screenshot("files-conflict");
   assert.equal(await readFile(at("shared.txt"), "utf8"), "by the agent");
-  await browser.press("Show what is there now");
+  await browser.click("Load the current version");
   await untilText("by the agent");
   await writeFile(at("shared.txt"), "by the agent again");
   await write("by me after all");
-  await browser.press("Save");
-  await browser.press("Save mine over it");
+  await browser.click("Save");
+  await browser.click("Overwrite it");
   await untilWritten(at("shared.txt"), "by me after all");
 });
 
-test("what was changed and not saved is still there after a look at another file", async () => {
+test("unsaved changes survive opening another file", async () => {
   await open("shared.txt");
   await write("not saved yet");
   await browser.until("document.querySelector('.viewer .chip')?.innerText === 'changed'");
@@ -118,19 +116,19 @@ test("what was changed and not saved is still there after a look at another file
   await untilText("zero one\ntwo\n");
   await open("shared.txt");
   await untilText("not saved yet");
-  await browser.press("Save");
+  await browser.click("Save");
   await untilWritten(at("shared.txt"), "not saved yet");
 });
 
-test("a folder is made, and what is dropped goes into it with all that is below", async () => {
-  await browser.press("Close file");
-  await browser.press("New folder");
+test("a folder is created, and dropped files and folders are uploaded into it", async () => {
+  await browser.click("Close file");
+  await browser.click("New folder");
   await browser.run("fill", "dialog input[name=name]", "made here");
-  await browser.press("Make folder");
+  await browser.click("Create folder");
   await browser.until(row("made here"));
   await browser.evaluate(`${row("made here")}.click()`);
   await browser.until("document.querySelector('.files-status').innerText.endsWith('/made here')");
-  // A script cannot make folders to drop, so they are dropped as the browser would hand them over.
+  // A script cannot create folders to drop, so this imitates the browser's entries.
   await browser.evaluate(`{
     const file = (name, text) => ({ isFile: true, name, file: (done) => done(new File([text], name)) });
     const folder = (name, ...children) => ({
@@ -151,7 +149,7 @@ test("a folder is made, and what is dropped goes into it with all that is below"
   assert.equal(await readFile(at("made here", "c.txt"), "utf8"), "c");
 });
 
-test("a folder is picked and uploaded with all that is below", async () => {
+test("a picked folder is uploaded recursively", async () => {
   await mkdir(join(folder, "picked", "inner"), { recursive: true });
   await writeFile(join(folder, "picked", "one.txt"), "1");
   await writeFile(join(folder, "picked", "inner", "two.txt"), "2");
@@ -160,7 +158,7 @@ test("a folder is picked and uploaded with all that is below", async () => {
   assert.equal(await readFile(at("made here", "picked", "inner", "two.txt"), "utf8"), "2");
 });
 
-test("a folder is taken along as an archive", async () => {
+test("a folder is downloaded as an archive", async () => {
   const archive = join(folder, "packed.tar.gz");
   await browser.run("download", "button[aria-label='Download folder']", archive);
   const names = execFileSync("tar", ["-tzf", archive], { encoding: "utf8" });
@@ -168,13 +166,13 @@ test("a folder is taken along as an archive", async () => {
   assert.match(names, /picked\/inner\/two\.txt/);
 });
 
-test("a file is moved, and a name that is taken is told", async () => {
+test("a file is moved, and a name conflict is reported", async () => {
   await open("brought.txt");
-  await browser.press("Move");
+  await browser.click("Move");
   await browser.run("fill", "dialog input[name=name]", "shared.txt");
   await browser.evaluate("document.querySelector('dialog form').requestSubmit()");
   await browser.until("document.querySelector('dialog .alert')");
-  await browser.picture("files-move");
+  await browser.screenshot("files-move");
   await browser.run("fill", "dialog input[name=name]", "made here/moved.txt");
   await browser.evaluate("document.querySelector('dialog form').requestSubmit()");
   await browser.until("document.querySelector('.viewer')?.ariaLabel.endsWith('made here/moved.txt')");
@@ -185,42 +183,42 @@ test("a file is moved, and a name that is taken is told", async () => {
 
 test("a file is deleted with two presses", async () => {
   await open("shared.txt");
-  await browser.press("Delete");
+  await browser.click("Delete");
   assert.equal(existsSync(at("shared.txt")), true);
-  await browser.press("Really delete it");
+  await browser.click("Really delete it");
   await browser.until(`!${row("shared.txt")} && !document.querySelector(".viewer")`);
   assert.equal(existsSync(at("shared.txt")), false);
 });
 
-test("a folder is renamed and deleted with all that is in it", async () => {
-  await browser.press("Move folder");
+test("a folder is renamed, and deleted recursively", async () => {
+  await browser.click("Move folder");
   await browser.run("fill", "dialog input[name=name]", "renamed");
   await browser.evaluate("document.querySelector('dialog form').requestSubmit()");
   await browser.until(`${row("renamed")} && !${row("made here")}`);
   assert.equal(existsSync(at("renamed", "dropped", "deep", "b.txt")), true);
-  await browser.press("Delete folder");
-  await browser.press("Really delete renamed");
+  await browser.click("Delete folder");
+  await browser.click("Really delete renamed");
   await browser.until(`!${row("renamed")}`);
   assert.equal(existsSync(at("renamed")), false);
 });
 
-test("what an agent does to the files shows by itself", async () => {
+test("changes by the agent appear by themselves", async () => {
   await writeFile(at("appeared.txt"), "x");
   await browser.until(row("appeared.txt"));
   await rm(at("appeared.txt"));
   await browser.until(`!${row("appeared.txt")}`);
 });
 
-test("a folder that is not there is told, and pictures and bytes are not taken for text", async () => {
+test("a missing folder is reported, and binary files are not opened as text", async () => {
   await writeFile(at("bytes.bin"), Buffer.from([0, 255, 1, 254]));
   await open("bytes.bin");
-  await browser.untilShown("Not text. It can be downloaded.");
+  await browser.untilShown("Not a text file. Download it instead.");
   await browser.run("fill", "input[aria-label='Folder to show']", join(server.workspace, "nowhere"));
   await browser.run("press", "Enter");
   await browser.until("document.querySelector('.files-tree .alert')");
 });
 
-test("no script failed, and the page's policy had nothing to refuse", async () => {
-  assert.deepEqual(await browser.complaints(), []);
-  assert.deepEqual(await browser.seriousFindings(), []);
+test("there are no script errors and no violations of the content security policy", async () => {
+  assert.deepEqual(await browser.pageErrors(), []);
+  assert.deepEqual(await browser.accessibilityViolations(), []);
 });

@@ -1,4 +1,4 @@
-/** Installing an agent from the page: state, progress, and the start behind it. */
+/** Installing an agent from the page: its state, its progress, and starting it. */
 
 import assert from "node:assert/strict";
 import { createReadStream } from "node:fs";
@@ -15,18 +15,18 @@ import { BINARY, type Server, startServer } from "./harness/server.ts";
 let server: Server;
 let browser: Browser;
 let folder: string;
-let shop: HttpServer;
+let downloads: HttpServer;
 let served = 0;
 const opened = Promise.withResolvers<void>();
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "shop-"));
-  // Hands the program out only when the page has been seen to wait for it.
-  shop = createServer((_, answer) => {
+  folder = await mkdtemp(join(tmpdir(), "downloads-"));
+  // Serves the binary only after the test has seen the page wait for it.
+  downloads = createServer((_, answer) => {
     served += 1;
     opened.promise.then(() => createReadStream(join(dirname(BINARY), "mock-agent")).pipe(answer));
   });
-  await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
-  const archive = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/tiny`;
+  await new Promise<void>((resolve) => downloads.listen(0, "127.0.0.1", resolve));
+  const archive = `http://127.0.0.1:${(downloads.address() as AddressInfo).port}/tiny`;
   const binary = Object.fromEntries(
     ["linux-x86_64", "linux-aarch64", "darwin-x86_64", "darwin-aarch64"].map((platform) => [
       platform,
@@ -34,7 +34,7 @@ before(async () => {
     ]),
   );
   const agent = { id: "tiny", name: "Tiny agent", version: "1.0.0", description: "", distribution: { binary } };
-  const broken = { ...agent, id: "nowhere", name: "Nowhere agent", distribution: { binary: nowhereOf(binary) } };
+  const broken = { ...agent, id: "nowhere", name: "Nowhere agent", distribution: { binary: unreachable(binary) } };
   const list = join(folder, "registry.json");
   await writeFile(list, JSON.stringify({ version: "1", agents: [agent, broken] }));
   server = await startServer({ registry: pathToFileURL(list).href });
@@ -43,29 +43,29 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await server?.stop();
-  shop?.closeAllConnections();
-  shop?.close();
+  downloads?.closeAllConnections();
+  downloads?.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Programs that nobody hands out: nothing listens on that port. */
-function nowhereOf(binary: Readonly<Record<string, object>>): object {
+/** Downloads that fail: nothing listens on that port. */
+function unreachable(binary: Readonly<Record<string, object>>): object {
   const archive = "http://127.0.0.1:9/nowhere";
   return Object.fromEntries(Object.entries(binary).map(([platform, program]) => [platform, { ...program, archive }]));
 }
 
 test("an agent is installed with its progress shown, then started", async () => {
   await browser.open(`${server.base}/ui/`);
-  await browser.press("Install Tiny agent");
+  await browser.click("Install Tiny agent");
   await browser.until("document.querySelector('progress')");
-  await browser.picture("installing");
+  await browser.screenshot("installing");
   opened.resolve();
-  await browser.press("Start Tiny agent");
-  await browser.say("echo installed and alive");
+  await browser.click("Start Tiny agent");
+  await browser.send("echo installed and alive");
   await browser.untilShown("installed and alive");
 });
 
-test("the agents' view has their state, finds them by name, and tells why one cannot be installed", async () => {
+test("the agents view shows their state, searches by name, and reports a failed install", async () => {
   await browser.evaluate("location.hash = '#/agents'");
   const row = (name: string): string =>
     `[...document.querySelectorAll(".agent-row")].find((row) => row.innerText.includes("${name}"))`;
@@ -73,22 +73,22 @@ test("the agents' view has their state, finds them by name, and tells why one ca
   assert.match(await browser.evaluate(`${row("Tiny agent")}.innerText`), /from registry · running/);
   assert.equal(await browser.evaluate(`${row("Tiny agent")}.querySelector(".chip").innerText`), "installed");
   assert.equal(await browser.evaluate(`${row("Mock agent")}.querySelector(".install button")`), null);
-  await browser.run("fill", "input[aria-label='Find an agent']", "nowhere");
+  await browser.run("fill", "input[aria-label='Search agents']", "nowhere");
   await browser.until("document.querySelectorAll('.agent-row').length === 1");
   assert.equal(await browser.evaluate(`${row("Nowhere agent")}.querySelector(".chip").innerText`), "not installed");
-  await browser.press("Install Nowhere agent");
+  await browser.click("Install Nowhere agent");
   await browser.until(`${row("Nowhere agent")}.querySelector(".alert")`);
-  await browser.picture("install-failed");
-  await browser.run("fill", "input[aria-label='Find an agent']", "nobody is called this");
-  await browser.untilShown("No agent is called that.");
+  await browser.screenshot("install-failed");
+  await browser.run("fill", "input[aria-label='Search agents']", "nobody is called this");
+  await browser.untilShown("No matching agent.");
 });
 
-test("an installed agent is installed again on request", async () => {
-  await browser.run("fill", "input[aria-label='Find an agent']", "tiny");
+test("an installed agent can be reinstalled", async () => {
+  await browser.run("fill", "input[aria-label='Search agents']", "tiny");
   await browser.until("document.querySelectorAll('.agent-row').length === 1");
   await browser.evaluate("document.querySelector('.agent-row summary').click()");
   const before = served;
-  await browser.press("Install again");
+  await browser.click("Reinstall");
   await browser.until("!document.querySelector('.agent-row details button').disabled");
   assert.ok(served > before, "nothing was fetched");
 });

@@ -1,4 +1,4 @@
-/** The raw lines: both directions, everything beside them, and many of them. */
+/** The raw view: messages in both directions, and the server's events. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Browser, openBrowser } from "./harness/browser.ts";
-import { behindPrefix } from "./harness/prefix.ts";
-import { otherClient, otherPrompt, type Server, startServer } from "./harness/server.ts";
+import { startPrefixProxy } from "./harness/prefix-proxy.ts";
+import { type Server, sendPrompt, startServer, startSession } from "./harness/server.ts";
 
 let server: Server;
 let browser: Browser;
@@ -26,8 +26,8 @@ after(async () => {
 const rows = "[...document.querySelectorAll('.raw-line')]";
 
 test("both directions are shown with id, method, size and latency", async () => {
-  const session = await otherClient(server, "one");
-  await otherPrompt(server, "one", session, "noise");
+  const session = await startSession(server, "one");
+  await sendPrompt(server, "one", session, "noise");
   await browser.open(`${server.base}/ui/#/i/one/raw`);
   await browser.until(`${rows}.some((row) => row.dataset.type === "sent" && row.innerText.includes("session/prompt"))`);
   const answer = await browser.evaluate<string>(
@@ -40,16 +40,16 @@ test("both directions are shown with id, method, size and latency", async () => 
   await browser.until(`${rows}.some((row) => row.dataset.type === "unparsed")`);
 });
 
-test("a line is shown whole, and leads to its other half", async () => {
+test("an event is shown in full, and links to its response", async () => {
   await browser.evaluate(`${rows}.find((row) => row.innerText.includes("initialize")).click()`);
   await browser.until("document.querySelector('.raw-details pre').innerText.includes('\"protocolVersion\": 1')");
-  await browser.press("Its answer");
+  await browser.click("Show response");
   await browser.until("document.querySelector('.raw-details pre').innerText.includes('agentCapabilities')");
-  await browser.picture("raw-details");
-  await browser.press("Close event");
+  await browser.screenshot("raw-details");
+  await browser.click("Close event");
 });
 
-test("lines are filtered and searched", async () => {
+test("events are filtered and searched", async () => {
   await browser.run("select", "select[aria-label=Direction]", "sent");
   await browser.until(`${rows}.length > 0 && ${rows}.every((row) => row.dataset.type === "sent")`);
   await browser.run("select", "select[aria-label=Direction]", "all");
@@ -59,7 +59,7 @@ test("lines are filtered and searched", async () => {
   await browser.until(`${rows}.length > 5`);
 });
 
-test("lines are taken along as JSONL", async () => {
+test("events are exported as JSONL", async () => {
   const file = join(folder, "out.jsonl");
   await browser.evaluate(
     "[...document.querySelectorAll('button')].find((b) => b.innerText.includes('Export')).id = 'export'",
@@ -70,55 +70,55 @@ test("lines are taken along as JSONL", async () => {
   assert.ok(types.has("sent") && types.has("message") && types.has("unparsed"), [...types].join());
 });
 
-test("decoded and raw stand side by side", async () => {
+test("the conversation and the raw events are shown side by side", async () => {
   await browser.evaluate("location.hash = '#/i/one/chat'");
-  await browser.press("Side by side");
+  await browser.click("Side by side");
   await browser.until("document.querySelector('.timeline') && document.querySelector('.raw-line')");
-  await browser.picture("side-by-side");
+  await browser.screenshot("side-by-side");
 });
 
-test("the end of the process is a line of its own", async () => {
-  const session = await otherClient(server, "ending");
-  await otherPrompt(server, "ending", session, "exit 5");
+test("the exit of the process is an event", async () => {
+  const session = await startSession(server, "ending");
+  await sendPrompt(server, "ending", session, "exit 5");
   await browser.evaluate("location.hash = '#/i/ending/raw'");
   await browser.until(`${rows}.some((row) => row.dataset.type === "exit" && row.innerText.includes("exit 5"))`);
-  await browser.picture("raw-exit");
+  await browser.screenshot("raw-exit");
 });
 
-test("a request that will get no answer is a line of its own, and is told in the conversation", async () => {
+test("a failed request is an event, and a notice in the conversation", async () => {
   await browser.open(`${server.base}/ui/`);
-  await browser.press("Start Mock agent");
-  await browser.say("crash 7");
+  await browser.click("Start Mock agent");
+  await browser.send("crash 7");
   await browser.untilShown("session/prompt failed");
   await browser.evaluate("location.hash = location.hash.replace('/chat', '/raw')");
   await browser.until(`${rows}.some((row) => row.dataset.type === "failed")`);
   await browser.evaluate(`${rows}.find((row) => row.dataset.type === "failed").click()`);
-  await browser.press("Its request");
+  await browser.click("Show request");
   await browser.until("document.querySelector('.raw-details pre').innerText.includes('crash 7')");
 });
 
-test("lines that are lost are told, in their place, and so is a connection that is cut", async () => {
+test("lost events and a lost connection are reported", async () => {
   const forgetful = await startServer({ flags: ["--replay-events", "100"] });
-  const gateway = await behindPrefix(forgetful.base, "/cut");
+  const gateway = await startPrefixProxy(forgetful.base, "/cut");
   try {
-    const session = await otherClient(forgetful, "lossy");
-    await otherPrompt(forgetful, "lossy", session, "echo before");
+    const session = await startSession(forgetful, "lossy");
+    await sendPrompt(forgetful, "lossy", session, "echo before");
     await browser.open(`${gateway.base}/ui/#/i/lossy/chat`);
     await browser.untilShown("before");
     gateway.cut();
-    await browser.untilShown("is cut. Trying again");
-    await browser.picture("cut");
-    await otherPrompt(forgetful, "lossy", session, "stream 500");
-    await otherPrompt(forgetful, "lossy", session, "echo afterwards");
-    gateway.goOn();
-    await browser.untilShown("Some of what happened here is missing");
+    await browser.untilShown("is lost. Reconnecting");
+    await browser.screenshot("cut");
+    await sendPrompt(forgetful, "lossy", session, "stream 500");
+    await sendPrompt(forgetful, "lossy", session, "echo afterwards");
+    gateway.resume();
+    await browser.untilShown("Some events are missing");
     await browser.untilShown("afterwards");
     await browser.until("!document.querySelector('.banner')");
     await browser.evaluate("location.hash = '#/i/lossy/raw'");
     await browser.until("document.querySelector('.raw-line')");
     await browser.run("select", "select[aria-label=Direction]", "other");
     await browser.until(`${rows}.some((row) => row.dataset.type === "gap" && row.innerText.includes("are gone"))`);
-    await browser.picture("raw-gap");
+    await browser.screenshot("raw-gap");
   } finally {
     await gateway.stop();
     await forgetful.stop();

@@ -1,10 +1,12 @@
-/** Looking on at what other clients do, without disturbing it; and coming back after a reload. */
+/** Watching other clients without disturbing them, and recovering after a reload. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { answering } from "./harness/answering.ts";
+import { watchAcp } from "../../packages/acp-http-client/dist/index.js";
+import { until } from "../../packages/testing/until.ts";
+import { answerRequests } from "./harness/answer-requests.ts";
 import { type Browser, openBrowser } from "./harness/browser.ts";
-import { otherClient, otherPrompt, type Server, startServer } from "./harness/server.ts";
+import { type Server, sendPrompt, startServer, startSession } from "./harness/server.ts";
 
 let server: Server;
 let browser: Browser;
@@ -18,90 +20,69 @@ after(async () => {
 });
 
 const attach = (serverId: string): Promise<void> => browser.open(`${server.base}/ui/#/i/${serverId}/chat`);
-/** What was sent to an agent, by anybody, as the page has seen it. */
-const sentMethods = (serverId: string): Promise<readonly string[]> =>
-  journalMethods(`${server.base}/v1/acp/${serverId}`);
-
-async function journalMethods(url: string): Promise<readonly string[]> {
-  const cut = new AbortController();
-  const response = await fetch(`${url}?view=journal`, {
-    headers: { Accept: "text/event-stream" },
-    signal: cut.signal,
-  });
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  const timer = setTimeout(() => cut.abort(), 500);
-  try {
-    for (;;) {
-      const part = await reader?.read();
-      if (!part || part.done) break;
-      text += part.value;
-    }
-  } catch {
-    // Cut on purpose: a journal has no end.
+/** The methods of all messages to an agent up to its newest event, from any client. */
+async function sentMethods(serverId: string): Promise<readonly string[]> {
+  const newest = (await server.instances()).find((instance) => instance.serverId === serverId)?.lastEventId;
+  const methods: string[] = [];
+  for await (const { type, event, data } of watchAcp(`${server.base}/v1/acp/${serverId}`, { view: "journal" })) {
+    if (type === "sent") methods.push("method" in data ? data.method : "(response)");
+    if (event === newest) break;
   }
-  clearTimeout(timer);
-  return [...text.matchAll(/event: sent\n(?:.*\n)*?data: (.*)/g)].map(([, data]) => {
-    const { method } = JSON.parse(data ?? "{}") as { method?: string };
-    return method ?? "(answer)";
-  });
+  return methods;
 }
 
-test("an instance that another client started is there, with what was said before", async () => {
-  const session = await otherClient(server, "theirs");
-  await otherPrompt(server, "theirs", session, "echo before the page was opened");
+test("an instance of another client is shown with its history", async () => {
+  const session = await startSession(server, "theirs");
+  await sendPrompt(server, "theirs", session, "echo before the page was opened");
   await attach("theirs");
   await browser.untilShown("before the page was opened");
-  const prompting = otherPrompt(server, "theirs", session, "echo while the page is open");
+  const prompting = sendPrompt(server, "theirs", session, "echo while the page is open");
   await browser.untilShown("while the page is open");
   await prompting;
-  await browser.picture("attached");
+  await browser.screenshot("attached");
 });
 
 test("watching sends nothing to the agent", async () => {
   assert.deepEqual(await sentMethods("theirs"), ["initialize", "session/new", "session/prompt", "session/prompt"]);
 });
 
-test("instances that come and go are told", async () => {
-  await otherClient(server, "passing");
+test("instances appear and disappear", async () => {
+  await startSession(server, "passing");
   await browser.until("document.querySelector('#sidebar').innerText.includes('passing')");
   await fetch(`${server.base}/v1/acp/passing`, { method: "DELETE" });
   await browser.until("document.querySelector('[aria-label=\"Forget passing\"]')");
-  await browser.press("Forget passing");
+  await browser.click("Forget passing");
   await browser.until("!document.querySelector('#sidebar').innerText.includes('passing')");
 });
 
-test("a question that came before the page is still there, and can be answered", async () => {
-  const session = await otherClient(server, "asking");
-  const answered = otherPrompt(server, "asking", session, "question");
-  const deadline = Date.now() + 10_000;
-  while ((await server.instances()).every(({ awaiting }) => awaiting.length === 0)) {
-    assert.ok(Date.now() < deadline, "the agent did not ask");
-  }
+test("a question that is older than the page is shown, and can be answered", async () => {
+  const session = await startSession(server, "asking");
+  const answered = sendPrompt(server, "asking", session, "question");
+  await until("the agent request", async () => (await server.instances()).some(({ awaiting }) => awaiting.length > 0));
   await attach("asking");
   await browser.run("reload");
   await browser.untilShown("Which option?");
-  await browser.press("Option A");
+  await browser.click("Option A");
   await answered;
   await browser.untilShown("Which option? option-a");
 });
 
-test("a question that another client answers goes away", async () => {
-  const session = await otherClient(server, "shared");
-  const answered = otherPrompt(server, "shared", session, "permission");
+test("a question that another client answers disappears", async () => {
+  const session = await startSession(server, "shared");
+  const answered = sendPrompt(server, "shared", session, "permission");
   await browser.until("document.querySelector('.agent-request')");
   const open = (await server.instances()).find(({ serverId }) => serverId === "shared")?.awaiting[0];
   const result = { outcome: { outcome: "selected", optionId: "allow-once" } };
-  await server.tell("shared", { id: open?.id, result });
+  await server.send("shared", { id: open?.id, result });
   await browser.until("!document.querySelector('.agent-request')");
   await answered;
 });
 
-test("many questions at once are all there, and each answer goes to its own", async () => {
-  const session = await otherClient(server, "many");
-  const answered = otherPrompt(server, "many", session, "permissions 3");
+test("many open requests are shown, and each answer goes to its request", async () => {
+  const session = await startSession(server, "many");
+  const answered = sendPrompt(server, "many", session, "permissions 3");
   await browser.until("document.querySelectorAll('.agent-request').length === 3");
-  await browser.picture("many-questions");
+  await browser.screenshot("many-questions");
   for (const left of [2, 1, 0]) {
     await browser.run("press", "Alt+1");
     await browser.until(`document.querySelectorAll('.agent-request').length === ${left}`);
@@ -109,10 +90,10 @@ test("many questions at once are all there, and each answer goes to its own", as
   await answered;
 });
 
-test("a reload in the middle of a turn loses nothing", async () => {
-  const session = await otherClient(server, "long");
+test("a reload during a turn loses nothing", async () => {
+  const session = await startSession(server, "long");
   await attach("long");
-  const done = otherPrompt(server, "long", session, "slow 4");
+  const done = sendPrompt(server, "long", session, "slow 4");
   await browser.until("document.querySelector('.working') && document.querySelector('.bubble.agent')");
   await browser.run("reload");
   await browser.until("document.querySelector('.working') && document.querySelector('.bubble.user')");
@@ -125,23 +106,23 @@ test("a reload in the middle of a turn loses nothing", async () => {
   assert.ok(seen.length > 100, seen);
 });
 
-test("a crash in the middle of a turn is told, with what the agent printed last", async () => {
-  const session = await otherClient(server, "doomed");
+test("a crash during a turn is reported with the agent's stderr", async () => {
+  const session = await startSession(server, "doomed");
   await attach("doomed");
-  await otherPrompt(server, "doomed", session, "crash 7").catch(() => undefined);
+  await sendPrompt(server, "doomed", session, "crash 7").catch(() => undefined);
   await browser.untilShown("code 7");
   await browser.until("document.querySelector('textarea[aria-label=Message]').disabled");
-  await browser.picture("crashed");
-  await browser.press("Start again");
-  await browser.press("New session");
-  await browser.say("echo back to life");
+  await browser.screenshot("crashed");
+  await browser.click("Restart");
+  await browser.click("New session");
+  await browser.send("echo back to life");
   await browser.untilShown("back to life");
 });
 
-test("what a program prints in a client's terminal is shown in its colours, and as text", async () => {
-  const session = await otherClient(server, "printing", { terminal: true });
+test("the output of a client's terminal is shown with its colours, as text", async () => {
+  const session = await startSession(server, "printing", { terminal: true });
   const output = "\u001b[32mok\u001b[0m 10 %\r\u001b[32mok\u001b[0m 100 %\n\u001b[1;31mfailed\u001b[0m\n";
-  const client = answering(server, "printing", {
+  const client = answerRequests(server, "printing", {
     "terminal/create": () => ({ terminalId: "term-1" }),
     "terminal/output": () => ({ output, truncated: false, exitStatus: { exitCode: 2 } }),
     "terminal/wait_for_exit": () => ({ exitCode: 2 }),
@@ -149,7 +130,7 @@ test("what a program prints in a client's terminal is shown in its colours, and 
   });
   try {
     await attach("printing");
-    await otherPrompt(server, "printing", session, "terminal make test");
+    await sendPrompt(server, "printing", session, "terminal make test");
     await browser.until("document.querySelector('details.tool')");
     await browser.evaluate("document.querySelector('details.tool:not([open]) summary')?.click()");
     await browser.until("document.querySelector('.terminal')?.textContent.includes('failed')");
@@ -158,9 +139,9 @@ test("what a program prints in a client's terminal is shown in its colours, and 
     const red = "[...document.querySelectorAll('.terminal span')].find((run) => run.textContent === 'failed')";
     assert.equal(await browser.evaluate(`getComputedStyle(${red}).color`), "rgb(255, 143, 136)");
     assert.equal(await browser.evaluate(`getComputedStyle(${red}).fontWeight`), "700");
-    await browser.picture("terminal");
-    assert.deepEqual(await browser.complaints(), []);
-    assert.deepEqual(await browser.seriousFindings(), []);
+    await browser.screenshot("terminal");
+    assert.deepEqual(await browser.pageErrors(), []);
+    assert.deepEqual(await browser.accessibilityViolations(), []);
   } finally {
     await client.stop();
   }

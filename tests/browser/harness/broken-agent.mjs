@@ -1,4 +1,4 @@
-// An agent that starts and gives no session, as one does that lacks something on the machine.
+// An agent that starts but opens no session, like one that lacks a dependency.
 import { createInterface } from "node:readline";
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,5 +1,5 @@
-// Runs in the page before its own scripts, and writes down what the page's policy refuses.
-globalThis.refusals = [];
+// Runs in the page before its own scripts, and records violations of its content security policy.
+globalThis.cspViolations = [];
 document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
-  globalThis.refusals.push(`${violatedDirective} ${blockedURI}`);
+  globalThis.cspViolations.push(`${violatedDirective} ${blockedURI}`);
 });

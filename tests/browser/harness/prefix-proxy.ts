@@ -1,18 +1,18 @@
-/** A proxy that puts the server below a path, as gateways do. */
+/** A proxy that serves the server below a path prefix, as gateways do. */
 
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Prefixed {
+export interface PrefixProxy {
   readonly base: string;
-  /** Cuts all connections and takes no new ones, until it is told to go on. */
+  /** Closes all connections and refuses new ones until `resume()`. */
   cut(): void;
-  goOn(): void;
+  resume(): void;
   stop(): Promise<void>;
 }
 
-/** Serves what `target` serves at `/`, below `prefix`. Anything outside the prefix is not there. */
-export async function behindPrefix(target: string, prefix: string): Promise<Prefixed> {
+/** Serves `target` below `prefix`. Paths outside the prefix are 404. */
+export async function startPrefixProxy(target: string, prefix: string): Promise<PrefixProxy> {
   const { hostname, port } = new URL(target);
   let isCut = false;
   const server = createServer((incoming, outgoing) => {
@@ -38,7 +38,7 @@ export async function behindPrefix(target: string, prefix: string): Promise<Pref
       answer.pipe(outgoing);
     });
     forwarded.on("error", () => outgoing.destroy());
-    // Streams are open for as long as somebody listens.
+    // Event streams stay open until the client disconnects.
     outgoing.on("close", () => forwarded.destroy());
     incoming.pipe(forwarded);
   });
@@ -50,7 +50,7 @@ export async function behindPrefix(target: string, prefix: string): Promise<Pref
       isCut = true;
       server.closeAllConnections();
     },
-    goOn() {
+    resume() {
       isCut = false;
     },
     stop: () =>

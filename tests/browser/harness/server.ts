@@ -1,4 +1,4 @@
-/** The built server, with a scratch folder of its own, and a client beside the browser. */
+/** The server under test in a temporary folder, and a client besides the browser. */
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,16 +11,16 @@ export { BINARY } from "../../../packages/testing/program.ts";
 export interface Server {
   readonly base: string;
   readonly workspace: string;
-  /** Another client's request to an agent. Resolves with the answer. */
-  ask(serverId: string, method: string, params: object): Promise<Record<string, unknown>>;
-  /** Another client's message that has no answer. */
-  tell(serverId: string, message: object): Promise<void>;
-  /** What the server lists. */
-  instances(): Promise<readonly Listed[]>;
+  /** Sends a client request to an agent. Resolves with the response. */
+  request(serverId: string, method: string, params: object): Promise<Record<string, unknown>>;
+  /** Sends a message that has no response. */
+  send(serverId: string, message: object): Promise<void>;
+  /** The server's list of instances. */
+  instances(): Promise<readonly ListedInstance[]>;
   stop(): Promise<void>;
 }
 
-export interface Listed {
+export interface ListedInstance {
   readonly serverId: string;
   readonly status: string;
   readonly awaiting: readonly { readonly id: unknown }[];
@@ -30,11 +30,11 @@ export interface Listed {
 
 export interface ServerOptions {
   readonly token?: string;
-  /** A page of another server that may look at this one. */
+  /** The origin of another server's page that may use this one. */
   readonly allowedOrigin?: string;
-  /** Where agents are listed. */
+  /** The URL of the agent registry. */
   readonly registry?: string;
-  /** More of the command line. */
+  /** Additional command line flags. */
   readonly flags?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const workspace = join(folder, "workspace");
   await mkdir(workspace);
   const { SANDBOX_AGENT_TOKEN: _, ...clean } = process.env;
-  // Nobody outside is asked for agents.
+  // An empty registry: no test contacts the public one.
   const empty = join(folder, "registry.json");
   await writeFile(empty, JSON.stringify({ version: "1", agents: [] }));
   const folders = ["--data-dir", join(folder, "data"), "--workspace", workspace];
@@ -75,15 +75,15 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   return {
     base,
     workspace,
-    async ask(serverId, method, params) {
+    async request(serverId, method, params) {
       requests += 1;
       const response = await post(serverId, { id: `other-${requests}`, method, params });
       return (await response.json()) as Record<string, unknown>;
     },
-    tell: async (serverId, message) => void (await post(serverId, message)),
+    send: async (serverId, message) => void (await post(serverId, message)),
     async instances() {
       const response = await fetch(`${base}/v1/acp`, { headers });
-      return ((await response.json()) as { servers: Listed[] }).servers;
+      return ((await response.json()) as { servers: ListedInstance[] }).servers;
     },
     async stop() {
       await program.stop();
@@ -92,15 +92,15 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   };
 }
 
-/** Starts an instance as another client would, with a session in it. */
-export async function otherClient(server: Server, serverId: string, more: object = {}): Promise<string> {
+/** Starts an instance as another client would, and opens a session. */
+export async function startSession(server: Server, serverId: string, more: object = {}): Promise<string> {
   const clientCapabilities = { elicitation: { form: {} }, ...more };
-  await server.ask(serverId, "initialize", { protocolVersion: 1, clientCapabilities });
-  const answer = await server.ask(serverId, "session/new", { cwd: server.workspace, mcpServers: [] });
+  await server.request(serverId, "initialize", { protocolVersion: 1, clientCapabilities });
+  const answer = await server.request(serverId, "session/new", { cwd: server.workspace, mcpServers: [] });
   return (answer.result as { sessionId: string }).sessionId;
 }
 
-/** A prompt of another client. */
-export function otherPrompt(server: Server, serverId: string, sessionId: string, text: string): Promise<unknown> {
-  return server.ask(serverId, "session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+/** Sends a prompt as another client would. */
+export function sendPrompt(server: Server, serverId: string, sessionId: string, text: string): Promise<unknown> {
+  return server.request(serverId, "session/prompt", { sessionId, prompt: [{ type: "text", text }] });
 }
