@@ -1,5 +1,5 @@
 /**
- * A chat in the terminal: what you type goes to the agent, what it says appears as it comes.
+ * A chat in the terminal: your input is sent to the agent, and its answer is printed as it streams in.
  *
  *   node chat.ts [agent]
  */

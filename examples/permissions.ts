@@ -1,5 +1,5 @@
 /**
- * The agent asks before it does something, and you decide in the terminal.
+ * The agent asks for permission, and you decide in the terminal.
  *
  *   node permissions.ts [agent] [prompt]
  */
@@ -16,7 +16,7 @@ client.onPermission(async ({ title, options }) => {
   console.log(`It offers: ${options.map(({ label }) => label).join(", ")}`);
   const answer = (await terminal.question("once, always or reject? ")).trim();
   const replies: PermissionReply[] = ["once", "always", "reject"];
-  // Anything else is taken for a no.
+  // Any other input is a rejection.
   return replies.find((reply) => reply === answer) ?? "reject";
 });
 

@@ -1,5 +1,5 @@
 /**
- * A conversation that outlives the program: run it again and it goes on where it was.
+ * A conversation that outlives the program: run it again to continue it.
  *
  *   node resume.ts FILE [agent] [prompt]
  */

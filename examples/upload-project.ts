@@ -1,9 +1,9 @@
 /**
- * Sends a project into the sandbox, lets the agent work on it, and shows what has changed.
+ * Uploads a project to the sandbox, lets the agent work on it, and prints what has changed.
  *
  *   node upload-project.ts FOLDER [agent] [prompt]
  *
- * With SANDBOX_AGENT_URL (and SANDBOX_AGENT_TOKEN) it uses that server; otherwise it starts one of its own.
+ * Uses the server at SANDBOX_AGENT_URL (with SANDBOX_AGENT_TOKEN), or starts its own.
  */
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -13,7 +13,7 @@ import { type PackedFile, SandboxAgentClient } from "sandbox-agent";
 const [folder = ".", agent = "mock", prompt = "write NOTES.md Reviewed."] = process.argv.slice(2);
 const { SANDBOX_AGENT_URL: baseUrl, SANDBOX_AGENT_TOKEN: token } = process.env;
 
-/** The files of a folder, without what no agent needs. */
+/** The files of a folder, without dependencies and version control. */
 function* filesOf(directory: string): Generator<PackedFile> {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name);
@@ -33,7 +33,7 @@ console.log(`Sent ${count} files to ${directory}`);
 const before = new Map((await client.files.list("project")).map(({ name, modified }) => [name, modified]));
 
 const session = await client.newSession({ directory });
-// The mock agent takes absolute paths; a real one knows its directory.
+// The mock agent needs absolute paths; a real agent knows its working directory.
 const { text } = await client.prompt(session.id, prompt.replace(/^write /, `write ${directory}/`));
 console.log(text);
 

@@ -1,9 +1,9 @@
 /**
- * Makes the npm packages as files: the two libraries, and for each given binary the package that carries it.
+ * Packs the npm packages: the two libraries, and one package per given binary.
  *
  *   node scripts/dist.mjs --out DIR [--binary [PLATFORM=]PATH]...
  *
- * PLATFORM is what Node.js calls it, such as linux-x64 or linux-arm64; this machine's unless told. Nothing is published.
+ * PLATFORM is Node.js' name for it, such as linux-x64 or linux-arm64. Default: this machine's. Nothing is published.
  */
 
 import { execFileSync } from "node:child_process";
@@ -17,7 +17,7 @@ const PACKAGES = fileURLToPath(new URL("..", import.meta.url));
 const LICENSE = fileURLToPath(new URL("../../LICENSE", import.meta.url));
 const HERE = `${process.platform}-${process.arch}`;
 
-/** @param {string} path @returns {Record<string, any>} */
+/** @param {string} path @returns {Record<string, unknown>} */
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"));
 /** @param {string} path @param {object} value */
 const writeJson = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
@@ -25,7 +25,7 @@ const writeJson = (path, value) => writeFileSync(path, `${JSON.stringify(value, 
 const run = (command, args, cwd) =>
   execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 
-/** Packs a folder and says what the file is called. @param {string} folder @param {string} out */
+/** Packs a folder and returns the name of the archive. @param {string} folder @param {string} out */
 function pack(folder, out) {
   const [{ filename }] = JSON.parse(
     run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", out], folder),
@@ -34,9 +34,9 @@ function pack(folder, out) {
 }
 
 /**
- * A library of the workspace with the licence beside it.
+ * Packs a library of the workspace, with the licence.
  *
- * @param {string} name @param {string} scratch @param {string} out @param {object} more What its manifest has besides.
+ * @param {string} name @param {string} scratch @param {string} out @param {object} more Additional manifest fields.
  */
 function packLibrary(name, scratch, out, more) {
   const archive = join(scratch, pack(join(PACKAGES, name), scratch));
@@ -50,7 +50,7 @@ function packLibrary(name, scratch, out, more) {
 }
 
 /**
- * The package that carries the program for one platform.
+ * Packs the binary for one platform.
  *
  * @param {string} platform @param {string} binary @param {string} version @param {string} scratch @param {string} out
  */
@@ -101,7 +101,7 @@ try {
     const [, platform = HERE, path = ""] = /^(?:([a-z0-9]+-[a-z0-9]+)=)?(.+)$/.exec(given) ?? [];
     return packBinary(platform, resolve(path), version, scratch, out);
   });
-  // Named here and not in the workspace's manifest: there are no such packages to install while the workspace is built.
+  // Not in the workspace's manifest: these packages do not exist while the workspace is installed.
   const optionalDependencies = Object.fromEntries(carriers.map(({ name }) => [name, version]));
   const files = [
     packLibrary("acp-http-client", scratch, out, {}),

@@ -1,10 +1,10 @@
 /**
- * The agent process matrix.
+ * The agent matrix.
  *
  *   main.ts [--page FILE] [--quick] [--steps a,b] [--keep] [agent ...]
  *
- * `--page` writes the page, `--quick` runs two agents that are soon done, `--steps` runs these steps and those that
- * they need, `--keep` leaves the folders in `target/agent-matrix`, each with a journal of the wire.
+ * `--page` writes the page, `--quick` runs two quick agents, `--steps` runs these steps and those that they require,
+ * `--keep` keeps the folders in `target/agent-matrix`, each with its journal.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -36,7 +36,7 @@ const onStep: OnStep = (agent, step, outcome, tookMs) => {
   console.log(`${columns.join("  ")}  ${why}`);
 };
 
-/** Written anew after each agent, so that a run that is cut short leaves what it has found. */
+/** Writes the page after each agent, so that an interrupted run leaves its results. */
 async function writePage(): Promise<void> {
   if (values.page === undefined) return;
   const machine = `${process.platform} ${process.arch}, ${availableParallelism()} cores`;

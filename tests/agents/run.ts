@@ -1,4 +1,4 @@
-/** One agent through all steps. */
+/** Runs one agent through all steps. */
 
 import { homedir } from "node:os";
 import { until, within } from "../../packages/testing/until.ts";
@@ -10,7 +10,7 @@ import { STEPS } from "./steps/index.ts";
 import type { Step, StepName } from "./steps/step.ts";
 import { type Deviation, deviationsOf } from "./wire/deviations.ts";
 
-/** What became of an agent. */
+/** The report on an agent. */
 export interface Report {
   readonly agent: Agent;
   readonly measurements: Measurements;
@@ -19,22 +19,22 @@ export interface Report {
   readonly tookMs: number;
 }
 
-/** Told of each step as it ends. */
+/** Called after each step. */
 export type OnStep = (agent: Agent, step: Step, outcome: Outcome, tookMs: number) => void;
 
 /** How to run an agent. */
 export interface RunOptions {
-  /** These steps, and those without which there are none; all when empty. */
+  /** The steps to run, besides the required ones; all if empty. */
   readonly only: readonly string[];
   readonly cleanup: Cleanup;
   readonly onStep: OnStep;
 }
 
-/** Without these nothing else can be tried. */
+/** Without these, no other step can run. */
 const NECESSARY: readonly StepName[] = ["install", "initialize", "session"];
 const LONGEST_REASON = 500;
 
-/** Runs an agent through all steps. Never throws for what the agent does. */
+/** Runs an agent through all steps. Never throws because of the agent. */
 export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptions): Promise<Report> {
   const began = performance.now();
   const testbed = await openTestbed(agent, cleanup);
@@ -49,7 +49,7 @@ export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptio
         ? { kind: "not run", reason: `without ${missing} nothing can be tried` }
         : await runStep(testbed, step);
       if (outcome.kind === "failed" && NECESSARY.includes(step.name)) missing ??= step.name;
-      // What a failed step has left behind is not the next one's business.
+      // The next step starts with a new client and instance.
       if (outcome.kind === "failed") await testbed.leave();
       outcomes.set(step.name, outcome);
       onStep(agent, step, outcome, performance.now() - started);
@@ -78,7 +78,7 @@ async function runStep(testbed: Testbed, step: Step): Promise<Outcome> {
   }
 }
 
-/** Where on the disk it happened says nothing to a reader. */
+/** Removes paths of this machine. */
 function withoutFolders(reason: string): string {
   return reason.replaceAll(SCRATCH, "").replaceAll(homedir(), "~").replace(/\s+/g, " ");
 }

@@ -1,8 +1,8 @@
-/** What of a run is not as it is known to be. */
+/** Compares a run with the known failures. */
 
 import type { Report } from "./run.ts";
 
-/** The unexpectedFailures of a run, in words; none when all is as expected. */
+/** The failures of a run that are not known; empty if everything is as expected. */
 export function unexpectedFailures(reports: readonly Report[]): readonly string[] {
   return reports.flatMap(({ agent, outcomes, deviations }) => {
     const failed = [...outcomes].flatMap(([name, outcome]) =>

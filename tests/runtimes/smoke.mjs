@@ -1,6 +1,6 @@
 /**
- * Both packages in whatever runs this: against a server that is there, over a connection that is cut, and with a
- * server of its own. Plain JavaScript and nothing of any one runtime but `process`, which Node.js, Deno and Bun share.
+ * Runs both packages in any runtime: against a given server, over cut connections, and with a server of its own. Plain
+ * JavaScript that uses nothing runtime-specific but `process`, which Node.js, Deno and Bun share.
  *
  *   RUNTIME smoke.mjs BASE_URL TOKEN BINARY
  */
@@ -12,7 +12,7 @@ import { SandboxAgentClient } from "sandbox-agent";
 const [baseUrl, token, binary] = process.argv.slice(2);
 const report = {};
 
-/** A `fetch` whose first event streams end in an error after a few pieces. */
+/** A `fetch` whose first event streams fail after a few chunks. */
 function cutting(times) {
   let left = times;
   const cut = { count: 0 };
@@ -49,7 +49,7 @@ async function transport() {
   await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
   const { sessionId } = await agent.request("session/new", { cwd: "/", mcpServers: [] });
   const prompt = (text) => agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
-  // Slow enough to come in many pieces, so that there is something to cut.
+  // Slow enough to arrive in many chunks, so that there is something to cut.
   report.stopReason = (await prompt("slow 1")).stopReason;
   report.chunks = said.length;
   report.distinct = new Set(said).size;
@@ -89,7 +89,7 @@ async function embedded() {
   );
 }
 
-/** Kept by `node:sqlite`, which older versions of Node.js do not have. */
+/** Uses `node:sqlite`, which older versions of Node.js do not have. */
 async function sqlite() {
   const { sqliteStore } = await import("sandbox-agent/sqlite");
   const store = sqliteStore({ path: "sessions.db" });
@@ -107,5 +107,5 @@ await embedded();
 await sqlite().catch((error) => {
   report.sqlite = error.code ?? error.message;
 });
-// Nothing is left that would keep the runtime: it ends by itself.
+// Nothing keeps the runtime alive: it exits by itself.
 console.log(JSON.stringify(report));

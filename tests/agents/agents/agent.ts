@@ -1,4 +1,4 @@
-/** What the matrix has to know about an agent beside its recipe, which is the product's. */
+/** What the matrix knows about an agent besides its recipe, which is part of the product. */
 
 import type { StepName } from "../steps/step.ts";
 
@@ -6,14 +6,17 @@ import type { StepName } from "../steps/step.ts";
 export interface Agent {
   /** Its id in the catalog. */
   readonly id: string;
-  /** What it asks permission for. Most ask for both. */
+  /** What it requests permissions for. Most agents request both. */
   readonly asksFor: "everything" | "shell" | "edits" | "nothing";
-  /** Whether the product knows how to point it at the model; `false` for those that need their maker's cloud. */
+  /** False if the product has no recipe for it, because it needs its vendor's cloud. */
   readonly hasRecipe?: boolean;
-  /** It asks only for what it does through its client, so its client offers files and terminals in every step. */
+  /**
+   * True if it requests permissions only for what it does through its client. Its client then offers files and
+   * terminals in every step.
+   */
   readonly asksForHostOnly?: boolean;
-  /** Steps that are known to fail, and why. They are run all the same, and told. */
+  /** Steps that are known to fail, and why. They are still run and reported. */
   readonly knownFailures?: Readonly<Partial<Record<StepName, string>>>;
-  /** A session of this agent can be opened again only when the clock shows another minute than at its creation. */
+  /** True if a session can be reopened only after the minute in which it was created. */
   readonly loadsInAnotherMinute?: boolean;
 }

@@ -3,5 +3,5 @@ import type { Agent } from "./agent.ts";
 export const droid: Agent = {
   id: "droid",
   asksFor: "everything",
-  knownFailures: { sessions: "It tells the words of one session to all sessions of its process." },
+  knownFailures: { sessions: "It sends the chunks of one session to all sessions of its process." },
 };

@@ -5,6 +5,6 @@ export const gemini: Agent = {
   asksFor: "everything",
   loadsInAnotherMinute: true,
   knownFailures: {
-    host: "It takes any answer that a file does not exist for a failure, so it makes no new file through its client.",
+    host: "It treats a missing file as a failure, so it creates no new file through its client.",
   },
 };

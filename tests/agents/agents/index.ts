@@ -1,4 +1,4 @@
-/** The agents of the matrix: all of the catalog. */
+/** The agents of the matrix: the whole catalog. */
 
 import type { Agent } from "./agent.ts";
 import { amp } from "./amp.ts";
@@ -24,7 +24,7 @@ import { qoder } from "./qoder.ts";
 import { qwen } from "./qwen.ts";
 import { vibe } from "./vibe.ts";
 
-/** All of them, in the order of the page. */
+/** All agents, in the order of the page. */
 export const AGENTS: readonly Agent[] = [
   claude,
   codex,
@@ -50,5 +50,5 @@ export const AGENTS: readonly Agent[] = [
   junie,
 ];
 
-/** Two that are installed and done soon. goose is there for one platform only. */
+/** Two agents that install and run quickly. goose exists for one platform only. */
 export const QUICK: readonly string[] = process.arch === "x64" ? ["codex", "goose"] : ["codex", "copilot"];

@@ -4,5 +4,5 @@ export const junie: Agent = {
   id: "junie",
   asksFor: "everything",
   hasRecipe: false,
-  knownFailures: { install: "It comes from the ACP registry only, which is not asked here." },
+  knownFailures: { install: "It is in the ACP registry only, which this run does not use." },
 };

@@ -3,5 +3,5 @@ import type { Agent } from "./agent.ts";
 export const kilo: Agent = {
   id: "kilo",
   asksFor: "everything",
-  knownFailures: { ask: "Its question is never put to the client, and the turn waits for an answer." },
+  knownFailures: { ask: "It does not send its question to the client, and the turn waits for an answer." },
 };

@@ -4,5 +4,5 @@ export const qoder: Agent = {
   id: "qoder",
   asksFor: "everything",
   hasRecipe: false,
-  knownFailures: { session: "It works with its maker's cloud only, and wants a login." },
+  knownFailures: { session: "It works with its vendor's cloud only, and requires a login." },
 };

@@ -1,10 +1,10 @@
-/** One session with an agent, and what was heard in it. */
+/** A session with an agent, and what was received in it. */
 
 import { until, within } from "../../../packages/testing/until.ts";
 import type { PermissionRequest, SandboxAgentClient, SandboxEvent, Session, TurnResult } from "./sdk.ts";
 import type { Testbed } from "./testbed.ts";
 
-/** How long a turn may take that has nothing to wait for. */
+/** How long an ordinary turn may take. */
 export const TURN_MS = 45_000;
 
 /** A session. */
@@ -13,18 +13,18 @@ export interface Conversation {
   readonly session: Session;
   /** The chunks of the agent's messages so far. */
   readonly chunks: readonly string[];
-  /** The permissions that were asked for so far. */
+  /** The permission requests so far. */
   readonly permissionRequests: readonly PermissionRequest[];
   readonly events: readonly SandboxEvent[];
-  /** How permissions are replied to from now on. */
+  /** The reply to permission requests from now on. */
   reply: "once" | "reject";
-  /** A whole turn. */
+  /** Runs a turn. */
   turn(prompt: string, withinMs?: number): Promise<TurnResult>;
-  /** A turn that says these words, and nothing else of note: the session is alive. */
+  /** Runs a turn that must repeat these words, which shows that the session works. */
   expectEcho(words: string): Promise<TurnResult>;
 }
 
-/** Opens a session of the shared client, or of the one given. */
+/** Opens a session of the shared client, or of the given one. */
 export async function startConversation(testbed: Testbed, given?: SandboxAgentClient): Promise<Conversation> {
   const client = given ?? (await testbed.client());
   const directory = testbed.environment.workspace;
@@ -32,7 +32,7 @@ export async function startConversation(testbed: Testbed, given?: SandboxAgentCl
   return follow(client, session);
 }
 
-/** Listens to a session that is open. */
+/** Records what is received in an open session. */
 export function follow(client: SandboxAgentClient, session: Session): Conversation {
   const events: SandboxEvent[] = [];
   const chunks: string[] = [];
@@ -59,7 +59,7 @@ export function follow(client: SandboxAgentClient, session: Session): Conversati
     async expectEcho(words) {
       const result = await conversation.turn(`say ${words}`);
       if (!result.text.includes(words)) {
-        throw new Error(`asked to say "${words}", it said "${result.text.slice(0, 200)}" (${result.stopReason})`);
+        throw new Error(`it did not repeat "${words}" but sent "${result.text.slice(0, 200)}" (${result.stopReason})`);
       }
       return result;
     },
@@ -72,14 +72,14 @@ export function follow(client: SandboxAgentClient, session: Session): Conversati
   return conversation;
 }
 
-/** The promise of a turn that is on. In an object, since whoever waits for it does not want to wait for the turn. */
+/** A running turn. Wrapped in an object, so that awaiting the function does not await the turn. */
 export interface SlowTurn {
   readonly result: Promise<TurnResult>;
 }
 
 /**
- * Starts a turn that lasts for so many seconds, and waits until it is under way: some words are heard or, where the
- * agent tells them all at the end, the model is at work.
+ * Starts a turn of this many seconds, and waits until it is running: chunks have arrived or, if the agent sends its
+ * message at the end only, the model is answering.
  */
 export async function startSlowTurn(testbed: Testbed, conversation: Conversation, seconds: number): Promise<SlowTurn> {
   const before = conversation.chunks.length;
@@ -88,7 +88,7 @@ export async function startSlowTurn(testbed: Testbed, conversation: Conversation
   const result = conversation.client.prompt(conversation.session.id, `slow ${seconds}`).finally(() => {
     isOver = true;
   });
-  // Whoever waits for it hears of a failure.
+  // The rejection is handled where the result is awaited.
   result.catch(() => {});
   let atWorkSince: number | undefined;
   await until(
@@ -110,5 +110,5 @@ export async function startSlowTurn(testbed: Testbed, conversation: Conversation
   return { result };
 }
 
-/** An agent that has told nothing for so long while its model talks tells all at the end. */
+/** An agent that sends nothing for this long while the model is answering sends its message at the end. */
 const SILENT_MS = 1_000;

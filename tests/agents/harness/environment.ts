@@ -1,6 +1,6 @@
 /**
- * What a server, and with it an agent, is started with: a home of its own, nothing of whoever runs this but the
- * language and the way to the package registries.
+ * The environment of a server and its agent: its own home directory, and from this process only the locale and the
+ * access to package registries.
  */
 
 import { randomUUID } from "node:crypto";
@@ -11,20 +11,20 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Recipe } from "./model.ts";
 
-/** Not below the system's folder for temporary files, where Codex refuses to keep its settings. */
+/** Not in the system's temporary directory, where Codex refuses to store its settings. */
 export const SCRATCH = fileURLToPath(new URL("../../../target/agent-matrix/", import.meta.url));
 
-/** The variable by which everything that was started for one agent can be told from anything else. */
+/** Marks every process that was started for one agent. */
 export const MARK = "AGENT_MATRIX_MARK";
 
-/** Variables that lead to the package registries, or are harmless. */
+/** Variables that configure package registries, or are harmless. */
 const KEPT =
   /^(PATH|LANG|LC_.*|TZ|TERM|USER|LOGNAME|TMPDIR|PYENV_ROOT|(NPM_CONFIG|PIP|UV|SSL)_.*|NODE_EXTRA_CA_CERTS|.*_CA_BUNDLE|.*_PROXY)$/i;
-/** Where the npm that runs this script works, and what it has fetched before: installs here are cold. */
+/** Variables of the npm that runs this script, and its cache: installs here start from nothing. */
 const DROPPED =
   /^NPM_CONFIG_(CACHE|PREFIX|LOCAL_PREFIX|GLOBAL_PREFIX|INIT_MODULE|WORKSPACE.*|INCLUDE_WORKSPACE_ROOT)$/i;
 
-/** Folders and variables for one agent. */
+/** The folders and variables of one agent. */
 export interface AgentEnvironment {
   readonly folder: string;
   readonly workspace: string;
@@ -36,7 +36,7 @@ export interface AgentEnvironment {
   remove(): Promise<void>;
 }
 
-/** Makes the folders for an agent anew, with the files of its recipe in place. */
+/** Creates the folders of an agent, with the files of its recipe. */
 export async function prepare(agent: string, recipe: Recipe): Promise<AgentEnvironment> {
   const folder = join(SCRATCH, agent);
   await rm(folder, { recursive: true, force: true });
@@ -47,7 +47,7 @@ export async function prepare(agent: string, recipe: Recipe): Promise<AgentEnvir
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
   }
-  // Nobody outside is asked for agents: what is installed are the versions that the catalog pins.
+  // An empty registry: the versions that the catalog pins are installed.
   const registry = join(folder, "registry.json");
   await writeFile(registry, JSON.stringify({ version: "1", agents: [] }));
   const mark = randomUUID();
@@ -64,7 +64,7 @@ export async function prepare(agent: string, recipe: Recipe): Promise<AgentEnvir
       NPM_CONFIG_CACHE: join(folder, "npm-cache"),
       UV_CACHE_DIR: join(folder, "uv-cache"),
       PIP_CACHE_DIR: join(folder, "pip-cache"),
-      // One agent keeps its shells in a server that all of its processes on the machine share.
+      // One agent keeps its shells in a tmux server that all its processes share.
       TMUX_TMPDIR: folder,
       SANDBOX_AGENT_ACP_REGISTRY_URL: pathToFileURL(registry).href,
       SANDBOX_AGENT_CONFIG: "/dev/null",
@@ -78,7 +78,7 @@ function inherited(): Record<string, string> {
   const kept = Object.entries(process.env).filter(([name]) => KEPT.test(name) && !DROPPED.test(name));
   const env = Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
   const known = new Set(Object.keys(env).map((name) => name.toUpperCase()));
-  // What is looked for at home, and would not be found in a home of its own.
+  // Files that are looked up in the home directory, which is another one here.
   for (const [name, path] of [
     ["NPM_CONFIG_USERCONFIG", join(homedir(), ".npmrc")],
     ["PYENV_ROOT", join(homedir(), ".pyenv")],

@@ -1,24 +1,24 @@
-/** The scripted model, and what it knows of the agents that conversation to it. */
+/** The scripted model, and its records of the agents' requests. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SCRATCH } from "./environment.ts";
 import { type Program, startProgram } from "./programs.ts";
 
-/** Settings that point an agent at the model, as the product tells them. */
+/** The settings that point an agent at the model. */
 export interface Recipe {
   readonly agent: string;
   readonly environment: readonly { readonly name: string; readonly value: string }[];
   readonly files: readonly { readonly path: string; readonly content: string }[];
 }
 
-/** One request of an agent to the model. */
+/** A request of an agent to the model. */
 export interface ModelRequest {
   readonly number: number;
   readonly model: string;
   readonly prompt?: string;
   readonly script: string;
-  /** How many messages of the user came with it. */
+  /** How many user messages it contained. */
   readonly messages: number;
   readonly outcome: "under_way" | "finished" | "failed" | "abandoned" | "cut";
 }

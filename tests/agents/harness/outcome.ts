@@ -1,16 +1,16 @@
-/** What a step has come to. */
+/** The outcome of a step. */
 
-/** An agent does not offer what a step wants to see. That is no failure. */
+/** The agent does not support what the step tests. That is not a failure. */
 export class NotOffered extends Error {}
 
-/** How a step ended. */
+/** The outcome of a step. */
 export type Outcome =
   | { readonly kind: "ok"; readonly note?: string }
   | { readonly kind: "not offered"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string }
   | { readonly kind: "not run"; readonly reason: string };
 
-/** Whether this is as it should be. */
+/** True unless the step failed or was not run. */
 export function isGood({ kind }: Outcome): boolean {
   return kind === "ok" || kind === "not offered";
 }

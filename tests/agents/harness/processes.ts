@@ -1,15 +1,15 @@
-/** Processes as the kernel tells of them. */
+/** Reads processes from /proc. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { MARK } from "./environment.ts";
 
-/** A process; its start tells it from a later one with the same id. */
+/** A process. Its start time distinguishes it from a later one with the same id. */
 export interface Process {
   readonly pid: number;
   readonly parent: number;
   readonly started: string;
   readonly name: string;
-  /** Over, but not yet noticed by its parent. */
+  /** Exited, but not yet reaped by its parent. */
   readonly isZombie: boolean;
 }
 
@@ -23,14 +23,14 @@ export async function allProcesses(): Promise<readonly Process[]> {
 async function processOf(pid: number): Promise<Process | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => undefined);
   if (text === undefined) return undefined;
-  // The name stands in brackets and may hold anything.
+  // The name is in parentheses and may contain any character.
   const end = text.lastIndexOf(")");
   const [state, parent, ...rest] = text.slice(end + 2).split(" ");
   const name = text.slice(text.indexOf("(") + 1, end);
   return { pid, parent: Number(parent), started: rest[17] ?? "", name, isZombie: state === "Z" };
 }
 
-/** Everything that a process has started, directly or not. */
+/** All descendants of a process. */
 export async function descendantsOf(root: number): Promise<readonly Process[]> {
   const all = await allProcesses();
   const family = new Set([root]);
@@ -41,7 +41,7 @@ export async function descendantsOf(root: number): Promise<readonly Process[]> {
   return all.filter(({ pid }) => pid !== root && family.has(pid));
 }
 
-/** Everything that carries a mark in its environment, whoever its parent is by now. */
+/** All processes with a mark in their environment, whatever their parent. */
 export async function marked(mark: string): Promise<readonly Process[]> {
   const carries = async ({ pid }: Process): Promise<boolean> => {
     const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
@@ -52,13 +52,13 @@ export async function marked(mark: string): Promise<readonly Process[]> {
   return all.filter((_, index) => flags[index]);
 }
 
-/** Which of these are still there. */
+/** The processes that are still running. */
 export async function survivors(processes: readonly Process[]): Promise<readonly Process[]> {
   const now = new Set((await allProcesses()).map(({ pid, started }) => `${pid} ${started}`));
   return processes.filter(({ pid, started }) => now.has(`${pid} ${started}`));
 }
 
-/** The memory of processes in bytes. What several share counts once in all. */
+/** The memory of processes in bytes, with shared pages counted once. */
 export async function memoryOf(processes: readonly Process[]): Promise<number> {
   const shares = await Promise.all(
     processes.map(async ({ pid }) => {

@@ -1,4 +1,4 @@
-/** The clients under test, as they are shipped: the built packages. */
+/** The packages under test, as built. */
 
 export { type WatchedEvent, watchAcpServers } from "../../../packages/acp-http-client/dist/index.js";
 export {

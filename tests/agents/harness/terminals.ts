@@ -1,4 +1,4 @@
-/** Terminals for agents that run their commands through the client. */
+/** Terminals for agents that run commands through their client. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { TerminalCommand, Terminals } from "./sdk.ts";
@@ -34,7 +34,7 @@ export function localTerminals(env: Readonly<Record<string, string>>): Terminals
   };
 }
 
-/** A command without arguments may be a whole line for the shell; agents do it both ways. */
+/** A command without arguments may be a shell command line; agents send both forms. */
 function run({ command, args, env, cwd }: TerminalCommand, inherited: Readonly<Record<string, string>>): Running {
   const options = { env: { ...inherited, ...env }, ...(cwd !== undefined && { cwd }), stdio: "pipe" as const };
   const child = args.length === 0 ? spawn("sh", ["-c", command], options) : spawn(command, args, options);

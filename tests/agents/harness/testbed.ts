@@ -1,4 +1,4 @@
-/** One agent on testbed: a server with nothing installed, a model, a client, and an ear on the wire. */
+/** The testbed of one agent: a server with nothing installed, a model, clients, and the journal. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { localTerminals } from "./terminals.ts";
 
 const TOKEN = "agent-matrix";
 
-/** What was measurements on the way. */
+/** Measurements of an agent. */
 export interface Measurements {
   version?: string;
   installMs?: number;
@@ -22,14 +22,14 @@ export interface Measurements {
   memoryBytes?: number;
 }
 
-/** An instance as the server lists it. */
+/** An instance in the server's list. */
 export interface Instance {
   readonly serverId: string;
   readonly status: string;
   readonly pid?: number;
 }
 
-/** What a client does for the agent. */
+/** What a client offers to the agent. */
 export type Offers = "nothing" | "files and terminals";
 
 /** What steps work with. */
@@ -38,24 +38,24 @@ export interface Testbed {
   readonly environment: AgentEnvironment;
   readonly server: { readonly url: string; readonly token: string; readonly pid: number };
   readonly model: Model;
-  /** Between every client and the server. */
+  /** The proxy between all clients and the server. */
   readonly proxy: CuttingProxy;
   readonly journal: Journal;
   readonly measurements: Measurements;
-  /** The client that steps share. After a step that failed it is another one, on another instance. */
+  /** The client that steps share. After a failed step it is replaced, with a new instance. */
   client(): Promise<SandboxAgentClient>;
-  /** A client of an instance of its own, not yet connected. */
+  /** A client with its own instance, not connected yet. */
   newClient(offers: Offers): SandboxAgentClient;
-  /** Gives the shared client up, with its instance. */
+  /** Disposes of the shared client and its instance. */
   leave(): Promise<void>;
   instances(): Promise<readonly Instance[]>;
   close(): Promise<void>;
 }
 
-/** What becomes of an agent's folders: kept, they also get the journals of wire and model, to look into. */
+/** What happens to an agent's folders. If they are kept, the journal and the model's requests are saved there. */
 export type Cleanup = "remove" | "keep";
 
-/** Sets the testbed. */
+/** Sets up a testbed. */
 export async function openTestbed(agent: Agent, cleanup: Cleanup): Promise<Testbed> {
   const closers: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
@@ -143,7 +143,7 @@ async function save(folder: string, { entries }: Journal, model: Model): Promise
   await writeFile(join(folder, "model-requests.json"), JSON.stringify(await model.requests(), null, 1));
 }
 
-/** A path in the workspace, absolute as most agents want it. */
+/** The absolute path of a file in the workspace. */
 export function pathIn(testbed: Testbed, name: string): string {
   return join(testbed.environment.workspace, name);
 }

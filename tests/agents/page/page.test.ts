@@ -17,13 +17,13 @@ function report(special: Partial<Record<StepName, Outcome>>, others: Partial<Rep
 
 const pageFor = (...reports: Report[]): string => pageOf(reports, { day: "2026-11-15", machine: "linux x64, 2 cores" });
 
-test("what an agent does not offer leaves it green, a failure does not", () => {
+test("an unsupported step leaves an agent green, a failed one does not", () => {
   assert.equal(isGreen(report({ ask: { kind: "not offered", reason: "no tool" } })), true);
   assert.equal(isGreen(report({ ask: { kind: "failed", reason: "no answer" } })), false);
   assert.equal(isGreen(report({ ask: { kind: "not run", reason: "no install" } })), false);
 });
 
-test("the page shows each step's sign, the exact reason, and why it is known", () => {
+test("the page shows each step's sign, the reason, and the known cause", () => {
   const page = pageFor(
     report({ fail: { kind: "failed", reason: "no word | at all" }, ask: { kind: "not offered", reason: "no tool" } }),
   );
@@ -40,12 +40,12 @@ test("deviations of the agent are listed with their number", () => {
   assert.match(page, /- Deviations:\n {2}- `x\/y`: unknown \(3 times\)/);
 });
 
-test("measures are rounded, and missing ones left out", () => {
+test("measurements are rounded, and missing ones are left out", () => {
   const page = pageFor(report({}, { measurements: { version: "1.2.3", installBytes: 300_400_000, startMs: 1234 } }));
   assert.match(page, /\| one \| 1\.2\.3 \| 300 \| {2}\| 1\.2 \| {2}\|/);
 });
 
-test("a known failure is no surprise; an unknown one, and a deviation of the SDK, are", () => {
+test("a known failure is expected; an unknown one, and a deviation of the SDK, are not", () => {
   const failed: Outcome = { kind: "failed", reason: "why" };
   assert.deepEqual(unexpectedFailures([report({ fail: failed })]), []);
   assert.deepEqual(unexpectedFailures([report({ cancel: failed })]), ["one: cancel failed: why"]);

@@ -1,4 +1,4 @@
-/** The page that a run of the whole matrix writes. */
+/** The page that a full run of the matrix writes. */
 
 import { AGENTS } from "../agents/index.ts";
 import { isGood, type Outcome } from "../harness/outcome.ts";
@@ -9,7 +9,7 @@ import type { StepName } from "../steps/step.ts";
 
 const SIGN: Record<Outcome["kind"], string> = { ok: "✓", "not offered": "–", failed: "✗", "not run": "" };
 
-/** What is told about the run itself. */
+/** The circumstances of a run. */
 export interface Circumstances {
   /** The day, such as `2026-11-15`. */
   readonly day: string;
@@ -58,14 +58,14 @@ ${reports.map(measuresRow).join("\n")}
 
 ## By agent
 
-What was not plainly ok, what was told beside it, and where the agent leaves version 1 of the protocol. Deviations are
-the agents' own: the bridge passes them on as they are.
+Steps that did not simply pass, notes, and deviations from version 1 of the protocol. The deviations are the agents' own:
+the server forwards messages unchanged.
 
 ${reports.map(section).join("\n\n")}
 `;
 }
 
-/** Whether an agent passes all that it offers. */
+/** True if an agent passes every step that it supports. */
 export function isGreen({ outcomes }: Report): boolean {
   return STEPS.every(({ name }) => {
     const outcome = outcomes.get(name);
@@ -98,10 +98,10 @@ function section(report: Report): string {
   const { agent, outcomes, deviations } = report;
   const lines = STEPS.flatMap(({ name }) => lineOf(report, name, outcomes.get(name)));
   const theirs = deviations.filter(({ by }) => by === "agent");
-  const told = theirs.map(({ text, count }) => `  - ${text}${count > 1 ? ` (${count} times)` : ""}`);
-  const list = told.length > 0 ? ["- Deviations:", ...told] : [];
+  const items = theirs.map(({ text, count }) => `  - ${text}${count > 1 ? ` (${count} times)` : ""}`);
+  const list = items.length > 0 ? ["- Deviations:", ...items] : [];
   const all = [...lines, ...list];
-  return `### ${agent.id}\n\n${all.length > 0 ? all.join("\n") : "Nothing to tell."}`;
+  return `### ${agent.id}\n\n${all.length > 0 ? all.join("\n") : "Nothing to report."}`;
 }
 
 function lineOf({ agent }: Report, name: StepName, outcome: Outcome | undefined): string[] {
@@ -111,7 +111,7 @@ function lineOf({ agent }: Report, name: StepName, outcome: Outcome | undefined)
   return [`- ${name} ${outcome.kind}: ${clean(outcome.reason)}${why === undefined ? "" : ` *${why}*`}`];
 }
 
-/** Text that stays on its line. */
+/** Escapes text for a single line of Markdown. */
 function clean(text: string): string {
   return text
     .replace(/\s+/g, " ")

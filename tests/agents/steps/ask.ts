@@ -19,12 +19,12 @@ export const ask: Step = {
       const { text } = await conversation.turn("ask May I go on?", 20_000);
       if (questions.length > 0) {
         if (!/yes/i.test(text))
-          throw new Error(`answered "Yes", the agent's tool told its model: "${text.slice(0, 300)}"`);
+          throw new Error(`after the answer "Yes", the agent's tool returned to the model: "${text.slice(0, 300)}"`);
         return undefined;
       }
-      if (text.includes("no tool to ask")) throw new NotOffered("no tool to ask with");
+      if (text.includes("no tool to ask")) throw new NotOffered("it has no tool for questions");
       if (conversation.permissionRequests.length > 0)
-        throw new NotOffered("it asks by a permission request with fields of its own");
+        throw new NotOffered("it uses a permission request with its own fields");
       throw new NotOffered(`its tool refuses: "${text.replace(/\s+/g, " ").slice(0, 120)}"`);
     } finally {
       stop();

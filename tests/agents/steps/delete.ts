@@ -2,17 +2,17 @@ import { startConversation, startSlowTurn } from "../harness/conversation.ts";
 import { descendantsOf, marked, type Process, survivors } from "../harness/processes.ts";
 import type { Step } from "./step.ts";
 
-/** Unusual, so that it is easily told from anything else. */
+/** An unusual duration, to recognise the process. */
 const SLEEP = "sleep 8642";
 
 export const remove: Step = {
   name: "delete",
   shows:
-    "DELETE in the middle of a turn, with a daemon left behind by a tool: when it is answered, no process of the agent is left, whoever its parent was.",
+    "DELETE during a turn, after a tool has left a daemon behind: when it is answered, no process of the agent is left, whatever its parent.",
   limitMs: 120_000,
   async run(testbed) {
     await testbed.leave();
-    // A command that the client ran would be the client's own.
+    // Without terminals of the client: a command that the client runs is not the agent's process.
     const client = testbed.newClient("nothing");
     await client.connect();
     const conversation = await startConversation(testbed, client);

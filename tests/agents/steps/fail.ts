@@ -4,7 +4,7 @@ import type { Step } from "./step.ts";
 
 export const fail: Step = {
   name: "fail",
-  shows: "The model refuses a request (400): the user is shown an error, and the session lives.",
+  shows: "The model refuses a request (400): the user is shown an error, and the session stays usable.",
   limitMs: 150_000,
   async run(testbed) {
     const conversation = await startConversation(testbed);
@@ -14,7 +14,7 @@ export const fail: Step = {
   },
 };
 
-/** How the failure is shown. */
+/** How the failure is reported to the user. */
 async function failing(conversation: Conversation): Promise<string> {
   let result: TurnResult;
   try {
@@ -25,7 +25,7 @@ async function failing(conversation: Conversation): Promise<string> {
   }
   const isShown = conversation.events.some(({ type }) => type === "error") || /400|fail|error/i.test(result.text);
   if (!isShown) {
-    throw new Error(`the turn ended with ${result.stopReason} and no word about it: "${result.text.slice(0, 100)}"`);
+    throw new Error(`the turn ended with ${result.stopReason} without reporting it: "${result.text.slice(0, 100)}"`);
   }
-  return `shown as words, the turn ends with \`${result.stopReason}\``;
+  return `shown as text, the turn ends with \`${result.stopReason}\``;
 }

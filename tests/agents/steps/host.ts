@@ -16,18 +16,19 @@ export const host: Step = {
       const conversation = await startConversation(testbed, client);
       const [ran, wrote] = [pathIn(testbed, "ran-by-host.txt"), pathIn(testbed, "written-by-host.txt")];
       const command = await conversation.turn(`shell printf done > ${ran}`);
-      if (!existsSync(ran)) throw new Error(`the command has not run; the agent said "${command.text.slice(0, 300)}"`);
+      if (!existsSync(ran)) throw new Error(`the command has not run; the agent sent "${command.text.slice(0, 300)}"`);
       const write = await conversation.turn(`write ${wrote} done`);
-      if (!existsSync(wrote)) throw new Error(`the file is not there; the agent said "${write.text.slice(0, 300)}"`);
+      if (!existsSync(wrote)) throw new Error(`the file is not there; the agent sent "${write.text.slice(0, 300)}"`);
       const read = await conversation.turn(`read ${wrote}`);
-      if (!read.text.includes("done")) throw new Error(`asked to read it, the agent said "${read.text.slice(0, 300)}"`);
+      if (!read.text.includes("done"))
+        throw new Error(`the agent did not return its content but sent "${read.text.slice(0, 300)}"`);
       const requests = testbed.journal
         .messages(client.connection?.serverId ?? "", from)
         .flatMap(({ type, message }) => {
           const isHosts = type === "message" && /^(fs|terminal)\//.test(message.method ?? "");
           return isHosts ? [message.method ?? ""] : [];
         });
-      if (requests.length === 0) throw new NotOffered("it does all by itself");
+      if (requests.length === 0) throw new NotOffered("it does everything itself");
       return [...new Set(requests)].map((method) => `\`${method}\``).join(", ");
     } finally {
       await client.dispose().catch(() => {});

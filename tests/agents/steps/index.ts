@@ -39,7 +39,7 @@ const BY_NAME = new Map(
   ].map((step) => [step.name, step]),
 );
 
-/** The steps, in the order in which they are made. */
+/** The steps, in order. */
 export const STEPS: readonly Step[] = STEP_NAMES.map((name) => {
   const step = BY_NAME.get(name);
   if (!step) throw new Error(`there is no step ${name}`);

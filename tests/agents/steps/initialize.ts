@@ -14,6 +14,6 @@ export const initialize: Step = {
     const { protocolVersion } = (answer?.message.result ?? {}) as { protocolVersion?: unknown };
     if (protocolVersion !== 1) throw new Error(`it answered with protocol version ${protocolVersion}`);
     const { agentName, agentVersion } = client.connection ?? {};
-    return [agentName, agentVersion].filter(Boolean).join(" ") || "it does not say its name";
+    return [agentName, agentVersion].filter(Boolean).join(" ") || "it does not report its name";
   },
 };

@@ -4,7 +4,7 @@ import { HttpError } from "../harness/sdk.ts";
 import type { Testbed } from "../harness/testbed.ts";
 import type { Step } from "./step.ts";
 
-/** Package registries now and then offer a package before its dependencies. */
+/** Package registries sometimes offer a package before its dependencies. */
 const TRIES = 3;
 
 export const install: Step = {
@@ -32,11 +32,11 @@ export const install: Step = {
     if (!installed || verified !== "ok" || source !== "fallback") {
       throw new Error(`installed ${installed}, verified ${verified}, from ${source}`);
     }
-    return tries > 1 ? `at try ${tries}` : undefined;
+    return tries > 1 ? `at attempt ${tries}` : undefined;
   },
 };
 
-/** What the install takes on the disk, private runtimes included. */
+/** The disk usage of the install, including private runtimes. */
 async function sizeOf({ environment }: Testbed): Promise<number> {
   const { stdout } = await promisify(execFile)("du", ["-sk", environment.data]);
   return Number.parseInt(stdout, 10) * 1024;

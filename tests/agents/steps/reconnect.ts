@@ -7,7 +7,7 @@ const CUTS = 5;
 
 export const reconnect: Step = {
   name: "reconnect",
-  shows: `The connection is cut ${CUTS} times in the middle of a turn; the client goes on with \`Last-Event-ID\` and has heard everything once.`,
+  shows: `The connection is cut ${CUTS} times during a turn; the client resumes with \`Last-Event-ID\` and receives every event once.`,
   limitMs: 120_000,
   async run(testbed) {
     const conversation = await startConversation(testbed);
@@ -20,15 +20,15 @@ export const reconnect: Step = {
       await until("the client to resume", () => testbed.proxy.resumptions() > resumed, TURN_MS);
     }
     const { text } = await within("the end of the turn", TURN_MS, result);
-    if (!text.includes("word1 ") || !text.includes("word40")) throw new Error(`it said "${text}"`);
+    if (!text.includes("word1 ") || !text.includes("word40")) throw new Error(`the text was "${text}"`);
     const resumptions = testbed.proxy.resumptions() - before;
-    if (resumptions === 0) throw new Error("the client never went on with a Last-Event-ID");
+    if (resumptions === 0) throw new Error("the client never sent a Last-Event-ID");
     const { serverId = "" } = conversation.client.connection ?? {};
     const onTheWire = () => chunksOf(testbed.journal, serverId, conversation.session.agentSessionId, from);
     await until("the journal to have the whole turn", () => onTheWire().join("").includes("word40"), 5_000);
-    const [heard, sent] = [conversation.chunks, onTheWire()];
-    if (JSON.stringify(heard) !== JSON.stringify(sent)) {
-      throw new Error(`${sent.length} pieces were sent and ${heard.length} heard: ${JSON.stringify(heard)}`);
+    const [received, sent] = [conversation.chunks, onTheWire()];
+    if (JSON.stringify(received) !== JSON.stringify(sent)) {
+      throw new Error(`${sent.length} chunks were sent and ${received.length} received: ${JSON.stringify(received)}`);
     }
   },
 };

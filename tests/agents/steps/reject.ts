@@ -7,19 +7,19 @@ import type { Step } from "./step.ts";
 export const reject: Step = {
   name: "reject",
   shows:
-    "A command, or a file where the agent asks for those only, is rejected: nothing has happened, and the session lives.",
+    "A command, or a file where the agent asks for those only, is rejected: nothing happens, and the session stays usable.",
   limitMs: 120_000,
   async run(testbed) {
     const { asksFor } = testbed.agent;
-    if (asksFor === "nothing") throw new NotOffered("it never asks");
+    if (asksFor === "nothing") throw new NotOffered("it never requests permissions");
     const conversation = await startConversation(testbed);
     conversation.reply = "reject";
     const path = pathIn(testbed, "rejected.txt");
     const { stopReason } = await conversation.turn(
       asksFor === "edits" ? `write ${path} no` : `shell printf no > ${path}`,
     );
-    if (conversation.permissionRequests.length === 0) throw new Error("no permission was asked for");
-    if (existsSync(path)) throw new Error("it was done all the same");
+    if (conversation.permissionRequests.length === 0) throw new Error("no permission was requested");
+    if (existsSync(path)) throw new Error("it was done anyway");
     await conversation.expectEcho("still here");
     return stopReason === "end_turn" ? undefined : `the turn ends with \`${stopReason}\``;
   },

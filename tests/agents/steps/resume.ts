@@ -10,15 +10,15 @@ const MINUTE_MS = 60_000;
 export const resume: Step = {
   name: "resume",
   shows:
-    "The agent is killed in the middle of a turn; the turn fails at once, the client starts the agent again and goes on with the session by `session/resume` or `session/load`, and the model is told the former words.",
+    "The agent is killed during a turn; the turn fails, the client restarts the agent and continues the session by `session/resume` or `session/load`, and the model receives the former messages.",
   limitMs: 240_000,
   async run(testbed) {
-    // In a process of its own: what the model is told shall not depend on sessions before this one.
+    // In a new process: what is sent to the model must not depend on earlier sessions.
     await testbed.leave();
     const conversation = await startConversation(testbed);
     const created = Date.now();
     await conversation.expectEcho("before the kill");
-    const before = await told(testbed, "before the kill");
+    const before = await userMessages(testbed, "before the kill");
     const { client, session } = conversation;
     const { abilities, serverId } = client.connection ?? {};
     const { result } = await startSlowTurn(testbed, conversation, 60);
@@ -34,21 +34,21 @@ export const resume: Step = {
     const resumed = await within("the session to be resumed", TURN_MS, client.resumeSession(session.id));
     const again = follow(client, resumed);
     await again.expectEcho("after the kill");
-    const after = await told(testbed, "after the kill");
+    const after = await userMessages(testbed, "after the kill");
     const { openedBy } = resumed;
     if (!abilities?.load && !abilities?.resume) {
       if (openedBy !== "replayed") throw new Error(`opened by ${openedBy}`);
-      throw new NotOffered("neither `session/load` nor `session/resume`; the client told it the former turns");
+      throw new NotOffered("neither `session/load` nor `session/resume`; the client replayed the former turns");
     }
     if (openedBy !== "loaded" && openedBy !== "resumed") throw new Error(`refused; the session was ${openedBy}`);
     if (after <= before)
-      throw new Error(`${openedBy}, but the model is told ${after} messages, and was told ${before}`);
+      throw new Error(`${openedBy}, but the model received ${after} user messages, and ${before} before`);
     return openedBy === "loaded" ? "by `session/load`" : "by `session/resume`";
   },
 };
 
-/** How many messages of the user the model was told with this prompt. Agents make smaller requests on the side. */
-async function told(testbed: Testbed, words: string): Promise<number> {
+/** How many user messages the model received with this prompt. Agents also send smaller requests. */
+async function userMessages(testbed: Testbed, words: string): Promise<number> {
   const requests = (await testbed.model.requests()).filter(({ prompt }) => prompt?.includes(words));
   return Math.max(0, ...requests.map(({ messages }) => messages));
 }
@@ -63,7 +63,7 @@ async function kill(testbed: Testbed, serverId: string): Promise<void> {
   process.kill(instance.pid, "SIGKILL");
 }
 
-/** Waits for the clock to show another minute. */
+/** Waits for the next minute of the clock. */
 async function anotherMinute(since: number): Promise<void> {
   const next = (Math.floor(since / MINUTE_MS) + 1) * MINUTE_MS;
   await until("the next minute", () => Date.now() > next + 500, MINUTE_MS + 1_000);

@@ -4,7 +4,7 @@ import type { Step } from "./step.ts";
 
 export const sessions: Step = {
   name: "sessions",
-  shows: "Two sessions on one instance work at the same time, and each hears its own words only.",
+  shows: "Two sessions on one instance work at the same time, and each receives its own chunks only.",
   limitMs: 120_000,
   async run(testbed) {
     const slow = await startConversation(testbed);
@@ -20,9 +20,10 @@ export const sessions: Step = {
     await quick.expectEcho("quick words");
     const overtook = !isOver;
     const { text } = await within("the end of the slow turn", TURN_MS, result);
-    if (!text.includes("word40")) throw new Error(`the slow session said "${text.slice(-200)}"`);
-    if (slow.chunks.join("").includes("quick words")) throw new Error("the slow session heard the quick one's words");
-    if (/word\d/.test(quick.chunks.join(""))) throw new Error(`the quick session heard: ${quick.chunks.join("")}`);
+    if (!text.includes("word40")) throw new Error(`the slow session received "${text.slice(-200)}"`);
+    if (slow.chunks.join("").includes("quick words"))
+      throw new Error("the slow session received the quick one's chunks");
+    if (/word\d/.test(quick.chunks.join(""))) throw new Error(`the quick session received: ${quick.chunks.join("")}`);
     return overtook ? undefined : "one turn waits for the other";
   },
 };

@@ -1,8 +1,8 @@
-/** What a step is. */
+/** The steps of the matrix. */
 
 import type { Testbed } from "../harness/testbed.ts";
 
-/** The steps, in the order in which they are made. */
+/** The steps, in order. */
 export const STEP_NAMES = [
   "install",
   "initialize",
@@ -22,17 +22,17 @@ export const STEP_NAMES = [
   "delete",
 ] as const;
 
-/** Names a step. */
+/** The name of a step. */
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** One thing that is tried with an agent. */
+/** One thing to test with an agent. */
 export interface Step {
   readonly name: StepName;
   /** What it shows, for the page. */
   readonly shows: string;
-  /** It may take this long. */
+  /** How long it may take. */
   readonly limitMs: number;
-  /** Throws when it fails; `NotOffered` when the agent does not offer it. What it returns is worth telling. */
+  /** Throws when it fails, `NotOffered` if the agent does not support it. Resolves with a note for the page, if any. */
   // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to tell
   run(testbed: Testbed): Promise<string | void>;
 }

@@ -10,7 +10,7 @@ const update = (change: object): Entry =>
   agent({ method: "session/update", params: { sessionId: "s", update: change } });
 const texts = (...entries: Entry[]): string[] => deviationsOf(entries).map(({ by, text }) => `${by} ${text}`);
 
-test("a conversation as the protocol wants it has no deviations", () => {
+test("a conversation that conforms has no deviations", () => {
   const chunk = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "hello" } };
   const found = texts(
     client({ id: 0, method: "initialize", params: { protocolVersion: 1 } }),
@@ -24,18 +24,18 @@ test("a conversation as the protocol wants it has no deviations", () => {
   assert.deepEqual(found, []);
 });
 
-test("a wrong answer is told with the method that it answers and what is wrong with it", () => {
+test("an invalid response is reported with its method and the problem", () => {
   const request = client({ id: 0, method: "session/new", params: { cwd: "/", mcpServers: [] } });
   const found = texts(request, agent({ id: 0, result: {} }));
   assert.deepEqual(found, ["agent `session/new` (answer): it must have required property 'sessionId'"]);
 });
 
-test("of a wrong update only what is wrong with its own kind is told", () => {
+test("an invalid update is reported with the problems of its own kind only", () => {
   const found = texts(update({ sessionUpdate: "tool_call", toolCallId: "t" }));
   assert.deepEqual(found, ["agent `session/update` (tool_call): /update must have required property 'title'"]);
 });
 
-test("an id of the agent and the same id of the client are two requests", () => {
+test("the same id on both sides identifies two requests", () => {
   const permission = { sessionId: "s", toolCall: { toolCallId: "t" }, options: [] };
   const found = texts(
     client({ id: 0, method: "initialize", params: { protocolVersion: 1 } }),
@@ -46,12 +46,12 @@ test("an id of the agent and the same id of the client are two requests", () => 
   assert.deepEqual(found, []);
 });
 
-test("what our own client does wrong is its own", () => {
+test("a deviation of our own client is attributed to it", () => {
   const found = texts(client({ id: 0, method: "session/prompt", params: { sessionId: "s" } }));
   assert.deepEqual(found, ["client `session/prompt`: it must have required property 'prompt'"]);
 });
 
-test("methods outside of the protocol are told, extensions are not, and the same thing twice is told once", () => {
+test("unknown methods are reported, extensions are not, and equal deviations are counted", () => {
   const entries = [
     agent({ method: "_vendor/thing", params: {} }),
     agent({ method: "vendor/thing", params: {} }),
@@ -63,7 +63,7 @@ test("methods outside of the protocol are told, extensions are not, and the same
   assert.deepEqual(others, []);
 });
 
-test("what is not stable yet and what is no longer in the protocol are told apart", () => {
+test("unstable and removed methods are distinguished", () => {
   const found = texts(
     client({ id: 0, method: "session/fork", params: { sessionId: "s", cwd: "/", mcpServers: [] } }),
     client({ id: 1, method: "session/set_model", params: { sessionId: "s", modelId: "m" } }),
@@ -75,10 +75,10 @@ test("what is not stable yet and what is no longer in the protocol are told apar
   ]);
 });
 
-test("noise and answers that nobody asked for are told", () => {
+test("noise and unsolicited responses are reported", () => {
   const found = texts(from("unparsed", { line: "Starting | up" }), agent({ id: 7, result: {} }));
   assert.deepEqual(found, [
-    "agent answers a request that nobody made (id `7`)",
-    "agent prints what is no message: `Starting up`",
+    "agent prints a line that is not a message: `Starting up`",
+    "agent responds to an unknown request (id `7`)",
   ]);
 });

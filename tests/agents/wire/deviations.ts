@@ -1,40 +1,40 @@
-/** Where a conversation leaves the protocol. Both sides are checked; they are blamed apart. */
+/** Deviations from the protocol, on both sides. */
 
 import type { Entry, Message } from "./journal.ts";
 import { check, type Part } from "./schema.ts";
 
-/** One kind of deviation, however often it was seen. */
+/** A kind of deviation, and how often it occurred. */
 export interface Deviation {
-  /** Who deviates: the agent, or our own client, which must not. */
+  /** The side that deviates. Our own client must not. */
   readonly by: "agent" | "client";
   readonly text: string;
   readonly count: number;
 }
 
-/** Collects the deviations of a whole journal. */
+/** Collects the deviations in a journal. */
 export function deviationsOf(entries: readonly Entry[]): readonly Deviation[] {
   const found = new Map<string, Deviation>();
   const note = (by: Deviation["by"], text: string): void => {
     const key = `${by} ${text}`;
     found.set(key, { by, text, count: (found.get(key)?.count ?? 0) + 1 });
   };
-  /** Methods by instance, asker and id: an answer does not say what it answers. */
-  const asked = new Map<string, string>();
+  /** The methods of requests by instance, sender and id: a response does not name its method. */
+  const requests = new Map<string, string>();
   for (const { serverId, type, data } of entries) {
     if (type === "unparsed")
-      note("agent", `prints what is no message: \`${shortened((data as { line: string }).line)}\``);
+      note("agent", `prints a line that is not a message: \`${shortened((data as { line: string }).line)}\``);
     if (type !== "message" && type !== "sent") continue;
     const [by, other] = type === "message" ? (["agent", "client"] as const) : (["client", "agent"] as const);
     const message = data as Message;
     const keyOf = (asker: string): string => `${serverId} ${asker} ${JSON.stringify(message.id)}`;
     if (message.method !== undefined) {
       const isRequest = message.id !== undefined;
-      if (isRequest) asked.set(keyOf(by), message.method);
+      if (isRequest) requests.set(keyOf(by), message.method);
       checkMessage(by, message.method, isRequest ? "request" : "notification", message.params, note);
       continue;
     }
-    const method = asked.get(keyOf(other));
-    if (method === undefined) note(by, `answers a request that nobody made (id \`${JSON.stringify(message.id)}\`)`);
+    const method = requests.get(keyOf(other));
+    if (method === undefined) note(by, `responds to an unknown request (id \`${JSON.stringify(message.id)}\`)`);
     else if (message.error === undefined) checkMessage(by, method, "response", message.result, note);
     else if (!isError(message.error)) note(by, `\`${method}\`: an error without a code and a message`);
   }
@@ -49,7 +49,7 @@ function checkMessage(
   note: (by: Deviation["by"], text: string) => void,
 ): void {
   const finding = check(method, part, value);
-  // Our client asks in the old way only when the agent offers nothing newer; that is the agent's doing.
+  // Our client uses dropped methods only if the agent supports nothing newer.
   if (!finding || (finding.kind === "dropped" && by === "client")) return;
   const name = nameOf(method, part, value);
   if (finding.kind === "unstable") note(by, `${name}: not stable yet`);
@@ -59,7 +59,7 @@ function checkMessage(
   else note(by, `${name}: ${finding.problem}`);
 }
 
-/** Updates are told apart by their kind. */
+/** Updates are distinguished by their kind. */
 function nameOf(method: string, part: Part, value: unknown): string {
   const kind = (value as { update?: { sessionUpdate?: unknown } } | undefined)?.update?.sessionUpdate;
   const which = part === "response" ? " (answer)" : method === "session/update" ? ` (${String(kind)})` : "";

@@ -1,8 +1,8 @@
-/** Everything that went over the wire between the server and one agent, in both directions, as it happened. */
+/** Records all messages between the server and one agent, in both directions. */
 
 import { type WatchedEvent, watchAcpServers } from "../harness/sdk.ts";
 
-/** A JSON-RPC message, as far as it matters here. */
+/** The fields of a JSON-RPC message that matter here. */
 export interface Message {
   readonly id?: unknown;
   readonly method?: string;
@@ -11,17 +11,17 @@ export interface Message {
   readonly error?: { readonly code?: number; readonly message?: string };
 }
 
-/** One thing that happened. */
+/** An entry of the journal. */
 export interface Entry {
   readonly serverId: string;
   readonly type: "message" | "sent" | "unparsed" | "exit" | "gap" | "failed" | "answered";
   readonly data: unknown;
 }
 
-/** A journal under way. */
+/** A running journal. */
 export interface Journal {
   readonly entries: readonly Entry[];
-  /** What was said on one instance, from an entry on. */
+  /** The messages of one instance, from an entry on. */
   messages(serverId: string, from?: number): readonly { readonly type: Entry["type"]; readonly message: Message }[];
   /** True once the journal has every entry of every instance: it has seen each of them close. */
   isComplete(): boolean;
@@ -32,7 +32,7 @@ export interface Journal {
 
 const KEPT: readonly string[] = ["message", "sent", "unparsed", "exit", "gap", "failed", "answered"];
 
-/** Watches all instances of a server, those to come included. */
+/** Watches all instances of a server, present and future. */
 export function openJournal(server: { readonly url: string; readonly token: string }): Journal {
   const entries: Entry[] = [];
   const open = new Set<string>();
@@ -70,7 +70,7 @@ function isKept({ type, serverId }: WatchedEvent): boolean {
   return serverId !== undefined && KEPT.includes(type);
 }
 
-/** The words of an agent's messages in one session, chunk by chunk. */
+/** The chunks of an agent's messages in one session. */
 export function chunksOf(journal: Journal, serverId: string, sessionId: string, from: number): readonly string[] {
   return journal.messages(serverId, from).flatMap(({ type, message }) => {
     if (type !== "message" || message.method !== "session/update") return [];

@@ -1,27 +1,27 @@
 /**
- * Messages against the protocol's own schema, the stable one first. Extensions, which begin with `_`, have no schema;
- * methods that neither schema knows are no methods of the protocol.
+ * Validates messages against the protocol's schema, the stable one first. Extension methods, which start with `_`, have
+ * no schema.
  */
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 
-/** What a message carries: the params of a request or a notification, or the result of a request. */
+/** The part of a message to validate: the params of a request or notification, or the result of a request. */
 export type Part = "request" | "notification" | "response";
 
-/** What is to be said about a message; `undefined` when it is as the stable protocol wants it. */
+/** The finding about a message; `undefined` if it conforms to the stable protocol. */
 export type Finding =
-  /** It uses what is not stable yet, and as it should be used. */
+  /** It conforms to the unstable protocol only. */
   | { readonly kind: "unstable" }
-  /** The protocol had this method once. */
+  /** The method was removed from the protocol. */
   | { readonly kind: "dropped" }
   /** The protocol has no such method. */
   | { readonly kind: "unknown" }
-  /** It is not what the protocol says. */
+  /** It does not conform. */
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** What older agents still understand, and our client falls back to. */
+/** Removed methods that older agents still support and our client falls back to. */
 const DROPPED: readonly string[] = ["session/set_model"];
 
 const SUFFIX: Record<Part, string> = { request: "Request", notification: "Notification", response: "Response" };
@@ -33,20 +33,20 @@ interface Definition {
 /** One version of the schema. */
 interface Schema {
   knows(method: string): boolean;
-  /** `undefined` when this version has no such part. */
+  /** `undefined` if this version has no such part. */
   validatorOf(method: string, part: Part): ValidateFunction | undefined;
-  /** A validator for a part of this schema. */
+  /** Compiles a part of this schema. */
   compile(part: object): ValidateFunction;
 }
 
-// The packages are installed beside the product's own, not here.
+// Resolved from the packages' node_modules; there are none here.
 const fromPackages = createRequire(new URL("../../../packages/package.json", import.meta.url));
 const { Ajv2020 } = fromPackages("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
 
 function load(fixture: string): Schema {
   const text = readFileSync(new URL(`../../fixtures/${fixture}`, import.meta.url), "utf8");
   const schema = JSON.parse(text) as { readonly $defs: Readonly<Record<string, Definition>> };
-  // The formats are widths of integers; they say nothing that the bounds do not.
+  // The formats are integer widths, which the bounds already express.
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true, verbose: true });
   ajv.addSchema(schema, "acp");
   const definitions = Object.entries(schema.$defs);
@@ -71,7 +71,7 @@ function load(fixture: string): Schema {
 const stable = load("acp-v1.schema.json");
 const unstable = load("acp-v1-unstable.schema.json");
 
-/** Checks one part of a message. */
+/** Validates one part of a message. */
 export function check(method: string, part: Part, value: unknown): Finding | undefined {
   if (method.startsWith("_")) return undefined;
   if (DROPPED.includes(method)) return { kind: "dropped" };
@@ -88,7 +88,7 @@ export function check(method: string, part: Part, value: unknown): Finding | und
   return { kind: "invalid", problem };
 }
 
-/** The errors that matter: where several shapes are possible, those of the shape that was meant. */
+/** The relevant errors. For a union, those of the variant that was meant. */
 function explain(errors: readonly ErrorObject[], schema: Schema): string {
   const choice = errors.find(({ keyword, data }) => CHOICES.includes(keyword) && isObject(data));
   const meant = choice && meantShape(choice);
@@ -100,8 +100,8 @@ function explain(errors: readonly ErrorObject[], schema: Schema): string {
     if (placed.length > 0) return explain([...outside, ...placed], schema);
   }
   const reasons = errors.filter(({ keyword }) => !CHOICES.includes(keyword));
-  const told = (reasons.length > 0 ? reasons : errors).map(described);
-  return [...new Set(told)].slice(0, MOST_REASONS).join("; ");
+  const texts = (reasons.length > 0 ? reasons : errors).map(described);
+  return [...new Set(texts)].slice(0, MOST_REASONS).join("; ");
 }
 
 const CHOICES: readonly string[] = ["oneOf", "anyOf"];
@@ -113,7 +113,7 @@ function described({ instancePath, message, keyword, params }: ErrorObject): str
   return `${where === "" ? "it" : where} ${message}${allowed}`;
 }
 
-/** The shape whose fixed words are those of the data: `sessionUpdate`, say, or `type`. */
+/** The variant whose constants match the data, such as `sessionUpdate` or `type`. */
 function meantShape({ schema, data }: ErrorObject): object | undefined {
   const given = data as Readonly<Record<string, unknown>>;
   return (schema as readonly object[]).find((shape) => {
