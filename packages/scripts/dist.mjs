@@ -82,8 +82,9 @@ function packBinary(platform, binary, version, scratch, out) {
 
 /** @param {string} binary @param {string} version */
 function checkVersion(binary, version) {
-  const said = run(binary, ["--version"], PACKAGES).trim();
-  if (said !== `sandbox-agent ${version}`) throw new Error(`${binary} says "${said}", the packages are ${version}`);
+  const reported = run(binary, ["--version"], PACKAGES).trim();
+  if (reported !== `sandbox-agent ${version}`)
+    throw new Error(`${binary} reports "${reported}", the packages are ${version}`);
 }
 
 const { values } = parseArgs({ options: { out: { type: "string" }, binary: { type: "string", multiple: true } } });

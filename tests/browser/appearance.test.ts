@@ -38,15 +38,15 @@ const VIEWS = {
   server: ["#/server", ".facts dd"],
 } as const;
 
-for (const look of ["light", "dark"] as const) {
+for (const scheme of ["light", "dark"] as const) {
   for (const [name, [place, sign]] of Object.entries(VIEWS)) {
-    test(`${name} in ${look} colours has no serious finding of axe`, async () => {
+    test(`${name} in ${scheme} colours has no serious accessibility violation`, async () => {
       await browser.run("set", "viewport", "1280", "800");
-      await browser.run("set", "media", look);
+      await browser.run("set", "media", scheme);
       await browser.evaluate(`location.hash = ${JSON.stringify(place)}`);
       await browser.until(`document.querySelector(${JSON.stringify(sign)})`);
       await browser.until("document.querySelector('.agent-request')");
-      await browser.screenshot(`view-${name}-${look}`);
+      await browser.screenshot(`view-${name}-${scheme}`);
       assert.deepEqual(await browser.accessibilityViolations(), []);
     });
   }

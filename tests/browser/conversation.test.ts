@@ -165,7 +165,7 @@ test("slash commands are offered", async () => {
   await browser.run("keyboard", "inserttext", "by command");
   await browser.run("press", "Enter");
   await browser.until(
-    "[...document.querySelectorAll('.bubble.agent')].some((said) => said.innerText === 'by command')",
+    "[...document.querySelectorAll('.bubble.agent')].some((bubble) => bubble.innerText === 'by command')",
   );
   await browser.until(idle);
 });

@@ -79,7 +79,7 @@ test("the agents view shows their state, searches by name, and reports a failed 
   await browser.click("Install Nowhere agent");
   await browser.until(`${row("Nowhere agent")}.querySelector(".alert")`);
   await browser.screenshot("install-failed");
-  await browser.run("fill", "input[aria-label='Search agents']", "nobody is called this");
+  await browser.run("fill", "input[aria-label='Search agents']", "no such agent");
   await browser.untilShown("No matching agent.");
 });
 

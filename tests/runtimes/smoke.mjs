@@ -38,10 +38,10 @@ function cutting(times) {
 
 async function transport() {
   const { cut, fetch } = cutting(5);
-  const said = [];
+  const texts = [];
   const app = acpClient()
     .onNotification("session/update", ({ params }) => {
-      if (params.update.sessionUpdate === "agent_message_chunk") said.push(params.update.content.text);
+      if (params.update.sessionUpdate === "agent_message_chunk") texts.push(params.update.content.text);
     })
     .onRequest("session/request_permission", () => ({ outcome: { outcome: "selected", optionId: "allow-once" } }));
   const acp = connectAcp(`${baseUrl}/v1/acp/runtime-${crypto.randomUUID()}?agent=mock`, { token, fetch }, app);
@@ -51,10 +51,10 @@ async function transport() {
   const prompt = (text) => agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
   // Slow enough to arrive in many chunks, so that there is something to cut.
   report.stopReason = (await prompt("slow 1")).stopReason;
-  report.chunks = said.length;
-  report.distinct = new Set(said).size;
+  report.chunks = texts.length;
+  report.distinct = new Set(texts).size;
   await prompt("permission");
-  report.permission = said.at(-1);
+  report.permission = texts.at(-1);
   report.cuts = cut.count;
   await acp.close();
   report.ended = (await acp.transport.ended).reason;

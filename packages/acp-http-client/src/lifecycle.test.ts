@@ -159,7 +159,7 @@ describe("an agent that does not start", () => {
   });
 
   test("because it is unknown fails the first request, and the connection stays usable", async () => {
-    const url = endpoint(proxy.url, "nobody");
+    const url = endpoint(proxy.url, "no-such-agent");
     const acp = connect(url);
     expect(await failure(openSession(acp))).toMatchObject({ status: 400, code: "unknown_agent" });
     expect(await failure(openSession(acp))).toMatchObject({ status: 400, code: "unknown_agent" });

@@ -37,7 +37,7 @@ interface AgentRequest {
 
 /** Translates between the SDK's messages and those on the wire. */
 export interface RequestIds {
-  /** Prepares a message for sending; `undefined` when nobody waits for it any more. */
+  /** Prepares a message for sending; `undefined` if its recipient no longer waits for it. */
   toWire(message: AnyMessage): Outgoing | undefined;
   /** Translates a message of the agent for the SDK; `undefined` when it is for another client. */
   fromWire(message: AnyMessage, event: number): AnyMessage | undefined;

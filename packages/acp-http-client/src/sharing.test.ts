@@ -140,7 +140,7 @@ describe("a client that connects later", () => {
     ["all", ["past", "new"]],
     ["none", ["new"]],
     ["open", ["new"]],
-  ] as const)("with replay %s receives %j", async (replay, heard) => {
+  ] as const)("with replay %s receives %j", async (replay, expected) => {
     const url = endpoint(server.url);
     const one = connect(url);
     const sessionId = await openSession(one);
@@ -149,7 +149,7 @@ describe("a client that connects later", () => {
     await until("the client to connect", () => other.events.some(({ type }) => type === "open"));
     await prompt(one, sessionId, "echo new");
     await until("the text to arrive", () => other.texts.includes("new"));
-    expect(other.texts).toEqual(heard);
+    expect(other.texts).toEqual(expected);
     await other.detach();
     await one.close();
   });

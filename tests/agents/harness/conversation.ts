@@ -96,7 +96,7 @@ export async function startSlowTurn(testbed: Testbed, conversation: Conversation
     async () => {
       if (isOver) {
         const { text, stopReason } = await result;
-        throw new Error(`a turn of ${seconds} s was over at once: "${text.slice(0, 200)}" (${stopReason})`);
+        throw new Error(`a turn of ${seconds} s ended immediately: "${text.slice(0, 200)}" (${stopReason})`);
       }
       if (conversation.chunks.length >= before + 3) return true;
       const request = await testbed.model.newest("slow");

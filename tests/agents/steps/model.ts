@@ -23,7 +23,7 @@ export const model: Step = {
       const now = await requested();
       if (now !== named) return `\`${first}\` to \`${other.id}\` (the request names \`${now}\`), of ${models.length}`;
     }
-    throw new Error(`the requests go on naming ${named}, whatever was set`);
+    throw new Error(`the requests still name ${named}, whatever was set`);
 
     async function requested(): Promise<string | undefined> {
       return (await testbed.model.newest("say"))?.model;

@@ -33,6 +33,6 @@ export interface Step {
   /** How long it may take. */
   readonly limitMs: number;
   /** Throws when it fails, `NotOffered` if the agent does not support it. Resolves with a note for the page, if any. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to tell
+  // biome-ignore lint/suspicious/noConfusingVoidType: most steps have no note
   run(testbed: Testbed): Promise<string | void>;
 }

@@ -73,7 +73,7 @@ export async function openBrowser(): Promise<Browser> {
           if (success) resolve(data ?? {});
           else reject(new Error(`agent-browser ${command.slice(0, 3).join(" ")}: ${error}`));
         } catch {
-          reject(failure ?? new Error(`agent-browser said: ${output.slice(0, 500)}`));
+          reject(failure ?? new Error(`agent-browser printed: ${output.slice(0, 500)}`));
         }
       });
     });

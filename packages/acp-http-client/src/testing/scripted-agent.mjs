@@ -21,7 +21,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     cancelled.push(params.requestId);
     send({ id: params.requestId, error: { code: -32800, message: "cancelled" } });
   } else if (method === "say") {
-    for (let index = 1; index <= params.count; index++) send({ method: "said", params: { index } });
+    for (let index = 1; index <= params.count; index++) send({ method: "counted", params: { index } });
     send({ id, result: {} });
   } else if (method === undefined) {
     send({ method: "answered", params: result });

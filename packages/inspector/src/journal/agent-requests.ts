@@ -84,8 +84,8 @@ export function outcomeOf(request: AgentRequest, envelope: JsonObject): Pick<Not
     return { tone: "bad", text: `${textOf(request.params.prompt) ?? "Question"} Not answered.` };
   if (typeof action === "string") {
     const tone = action === "accept" ? "good" : "bad";
-    const said = action === "accept" ? "Submitted." : "Declined.";
-    return { tone, text: `${textOf(request.params.message) ?? "Form"} ${said}` };
+    const outcome = action === "accept" ? "Submitted." : "Declined.";
+    return { tone, text: `${textOf(request.params.message) ?? "Form"} ${outcome}` };
   }
   return undefined;
 }

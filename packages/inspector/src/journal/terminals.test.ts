@@ -15,12 +15,12 @@ test("the output of a client's terminal is recorded under its id", () => {
 });
 
 test("an agent's own terminals are recorded from its tool calls", () => {
-  const tell = (sessionUpdate: string, _meta: object) => update(sessionUpdate, { toolCallId: "c", _meta });
+  const report = (sessionUpdate: string, _meta: object) => update(sessionUpdate, { toolCallId: "c", _meta });
   const instance = replay(
-    tell("tool_call", { terminal_info: { terminal_id: "c", cwd: "/" } }),
-    tell("tool_call_update", { terminal_output: { terminal_id: "c", data: "one " } }),
-    tell("tool_call_update", { terminal_output_delta: { terminal_id: "c", data: "two" } }),
-    tell("tool_call_update", { terminal_exit: { terminal_id: "c", exit_code: 0, signal: null } }),
+    report("tool_call", { terminal_info: { terminal_id: "c", cwd: "/" } }),
+    report("tool_call_update", { terminal_output: { terminal_id: "c", data: "one " } }),
+    report("tool_call_update", { terminal_output_delta: { terminal_id: "c", data: "two" } }),
+    report("tool_call_update", { terminal_exit: { terminal_id: "c", exit_code: 0, signal: null } }),
   );
   expect(instance.terminals.get("c")).toEqual({ command: "", output: "one two", exit: "exit code 0" });
   expect(sessionIn(instance).items).toMatchObject([{ type: "tool", toolCallId: "c", terminalId: "c" }]);

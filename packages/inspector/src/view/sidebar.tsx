@@ -1,4 +1,4 @@
-/** All instances of the server, whoever started them. */
+/** All instances of the server, whichever client started them. */
 
 import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState } from "../journal/types.ts";

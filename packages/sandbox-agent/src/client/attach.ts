@@ -6,7 +6,7 @@ import type { StoredSession } from "../store/types.ts";
 import { instanceOf, type Link } from "./link.ts";
 import { type OpenSessions, startedBody } from "./open-sessions.ts";
 
-const LOOK_EVERY_MS = 250;
+const POLL_MS = 250;
 
 /** Adds a stored session to this connection. */
 export function attach(sessions: OpenSessions, record: StoredSession): void {
@@ -26,13 +26,13 @@ export function watchTurns(http: Http, link: Link): void {
   link.connection.ended.then(() => {
     isOver = true;
   });
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const instance = await instanceOf(http, link.info.serverId).catch(() => undefined);
     const received = Number(link.connection.cursor() ?? 0);
     const isDone = instance !== undefined && instance.pendingRequests === 0 && received >= instance.lastEvent;
     if (isOver) return;
     if (!isDone) {
-      const timer: { unref?: () => void } | number = setTimeout(look, LOOK_EVERY_MS);
+      const timer: { unref?: () => void } | number = setTimeout(poll, POLL_MS);
       if (typeof timer === "object") timer.unref?.();
       return;
     }
@@ -42,5 +42,5 @@ export function watchTurns(http: Http, link: Link): void {
       }
     }
   };
-  void look();
+  void poll();
 }

@@ -65,8 +65,8 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   });
   const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
   // If this lookup fails the connection is still good; a later client then takes the agent for a restarted one.
-  const look = async () => (await instanceOf(http, serverId, signal).catch(() => undefined))?.process;
-  return { connection, info, sessions, process: running ?? (await look()) };
+  const lookUp = async () => (await instanceOf(http, serverId, signal).catch(() => undefined))?.process;
+  return { connection, info, sessions, process: running ?? (await lookUp()) };
 }
 
 /** The state of an instance in the server's list. */
