@@ -30,7 +30,7 @@ test("the bundle is under 6 kB gzipped without the SDK", async () => {
 
 test("the SDK is the only dependency", async () => {
   const manifest = JSON.parse(await readFile(join(source, "../package.json"), "utf8")) as Record<string, object>;
-  expect(Object.keys(manifest["dependencies"] ?? {})).toEqual(["@agentclientprotocol/sdk"]);
+  expect(Object.keys(manifest.dependencies ?? {})).toEqual(["@agentclientprotocol/sdk"]);
   expect(manifest).not.toHaveProperty("peerDependencies");
 });
 
