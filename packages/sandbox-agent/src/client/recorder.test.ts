@@ -1,29 +1,11 @@
 import { expect, it } from "vitest";
 import type { SandboxEvent } from "../events.ts";
 import { memoryStore } from "../store/memory.ts";
-import type { StoredSession } from "../store/types.ts";
+import { errorEvent, storedSession } from "../testing/records.ts";
 import { createRecorder } from "./recorder.ts";
 
-const time = "2026-01-01T00:00:00Z";
-const event = (id: string, sessionId = "a"): SandboxEvent => ({
-  id,
-  sessionId,
-  time,
-  source: "agent",
-  synthetic: false,
-  type: "error",
-  message: id,
-});
-const session: StoredSession = {
-  id: "a",
-  agent: "mock",
-  agentSessionId: "a",
-  serverId: "s",
-  directory: "/",
-  createdAt: time,
-  updatedAt: time,
-  metadata: {},
-};
+const event = (id: string, sessionId = "a"): SandboxEvent => errorEvent(id, { sessionId });
+const session = storedSession("a");
 
 it("a stream has every event since the call, and ends when the signal is aborted", async () => {
   const recorder = createRecorder(memoryStore(), () => {});

@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, it } from "vitest";
 import { NotFoundError } from "../errors.ts";
-import type { SandboxEvent } from "../events.ts";
-import type { SessionStore, StoredSession } from "../store/types.ts";
+import type { SessionStore } from "../store/types.ts";
+import { errorEvent, storedSession } from "./records.ts";
 
 /** A fresh, empty location, on which a test may open several stores. */
 export interface StoreLocation {
@@ -11,32 +11,6 @@ export interface StoreLocation {
   /** True if stored data survives when a new store is opened on the same location. */
   readonly isDurable: boolean;
   remove(): Promise<void>;
-}
-
-function session(id: string, more: Partial<StoredSession> = {}): StoredSession {
-  return {
-    id,
-    agent: "mock",
-    agentSessionId: `native-${id}`,
-    serverId: "server",
-    directory: "/projects",
-    createdAt: "2026-01-01T00:00:00.000Z",
-    updatedAt: "2026-01-01T00:00:00.000Z",
-    metadata: {},
-    ...more,
-  };
-}
-
-function event(id: string, message = id): SandboxEvent {
-  return {
-    id,
-    sessionId: "s",
-    time: "2026-01-01T00:00:00Z",
-    source: "agent",
-    synthetic: false,
-    type: "error",
-    message,
-  };
 }
 
 /** Runs the suite. */
@@ -61,7 +35,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
 
     it("returns a session as it was stored, without events", async () => {
       const store = await open();
-      const full = session("a", {
+      const full = storedSession("a", {
         title: 'Ünïcode "quoted" \u0000 nul',
         model: "m",
         mode: "code",
@@ -77,20 +51,20 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
 
     it("replaces a session and keeps its events and their count", async () => {
       const store = await open();
-      await store.putSession(session("a", { title: "before" }));
-      await store.appendEvents("a", [event("1"), event("2")]);
-      await store.putSession(session("a", { metadata: { now: true } }));
+      await store.putSession(storedSession("a", { title: "before" }));
+      await store.appendEvents("a", [errorEvent("1"), errorEvent("2")]);
+      await store.putSession(storedSession("a", { metadata: { now: true } }));
       const kept = await store.getSession("a");
-      expect(kept).toEqual({ ...session("a", { metadata: { now: true } }), eventCount: 2 });
+      expect(kept).toEqual({ ...storedSession("a", { metadata: { now: true } }), eventCount: 2 });
       expect(await store.listEvents("a")).toHaveLength(2);
     });
 
     it("lists sessions most recently used first, then by id", async () => {
       const store = await open();
-      await store.putSession(session("b"));
-      await store.putSession(session("a"));
-      await store.putSession(session("Z"));
-      await store.putSession(session("new", { updatedAt: "2026-06-01T00:00:00.000Z" }));
+      await store.putSession(storedSession("b"));
+      await store.putSession(storedSession("a"));
+      await store.putSession(storedSession("Z"));
+      await store.putSession(storedSession("new", { updatedAt: "2026-06-01T00:00:00.000Z" }));
       const { items, next } = await store.listSessions();
       expect(items.map(({ id }) => id)).toEqual(["new", "Z", "a", "b"]);
       expect(next).toBeUndefined();
@@ -99,7 +73,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
     it("pages through sessions without duplicates or gaps, including ids with spaces", async () => {
       const store = await open();
       const ids = Array.from({ length: 7 }, (_, index) => `session ${index}`);
-      for (const id of ids) await store.putSession(session(id));
+      for (const id of ids) await store.putSession(storedSession(id));
       const seen: string[] = [];
       let cursor: string | undefined;
       do {
@@ -113,20 +87,27 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
 
     it("numbers events from one, in order, and returns the last number", async () => {
       const store = await open();
-      await store.putSession(session("a"));
-      expect(await store.appendEvents("a", [event("x"), event("y")])).toBe(2);
-      expect(await store.appendEvents("a", [event("z")])).toBe(3);
+      await store.putSession(storedSession("a"));
+      expect(await store.appendEvents("a", [errorEvent("x"), errorEvent("y")])).toBe(2);
+      expect(await store.appendEvents("a", [errorEvent("z")])).toBe(3);
       expect(await store.appendEvents("a", [])).toBe(3);
       const events = await store.listEvents("a");
-      expect(events).toEqual(["x", "y", "z"].map((id, index) => ({ sequence: index + 1, event: event(id) })));
+      expect(events).toEqual(["x", "y", "z"].map((id, index) => ({ sequence: index + 1, event: errorEvent(id) })));
       expect((await store.getSession("a"))?.eventCount).toBe(3);
     });
 
     it("skips an event that is stored already, also within one batch", async () => {
       const store = await open();
-      await store.putSession(session("a"));
-      await store.appendEvents("a", [event("1"), event("2")]);
-      expect(await store.appendEvents("a", [event("2", "again"), event("3"), event("3", "twice"), event("4")])).toBe(4);
+      await store.putSession(storedSession("a"));
+      await store.appendEvents("a", [errorEvent("1"), errorEvent("2")]);
+      expect(
+        await store.appendEvents("a", [
+          errorEvent("2", { message: "again" }),
+          errorEvent("3"),
+          errorEvent("3", { message: "twice" }),
+          errorEvent("4"),
+        ]),
+      ).toBe(4);
       const events = await store.listEvents("a");
       expect(events.map(({ sequence, event: { id } }) => [sequence, id])).toEqual([
         [1, "1"],
@@ -144,10 +125,10 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
 
     it("separates the events of sessions", async () => {
       const store = await open();
-      await store.putSession(session("a"));
-      await store.putSession(session("b"));
-      await store.appendEvents("a", [event("1")]);
-      await store.appendEvents("b", [event("1"), event("2")]);
+      await store.putSession(storedSession("a"));
+      await store.putSession(storedSession("b"));
+      await store.appendEvents("a", [errorEvent("1")]);
+      await store.appendEvents("b", [errorEvent("1"), errorEvent("2")]);
       expect(await store.listEvents("a")).toHaveLength(1);
       expect(await store.listEvents("b")).toHaveLength(2);
       expect(await store.listEvents("c")).toEqual([]);
@@ -155,15 +136,15 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
 
     it("rejects events of an unknown session", async () => {
       const store = await open();
-      await expect(store.appendEvents("nobody", [event("1")])).rejects.toBeInstanceOf(NotFoundError);
+      await expect(store.appendEvents("nobody", [errorEvent("1")])).rejects.toBeInstanceOf(NotFoundError);
     });
 
     it("reads events after and before a sequence number, up to a limit, and newest first", async () => {
       const store = await open();
-      await store.putSession(session("a"));
+      await store.putSession(storedSession("a"));
       await store.appendEvents(
         "a",
-        Array.from({ length: 10 }, (_, index) => event(String(index + 1))),
+        Array.from({ length: 10 }, (_, index) => errorEvent(String(index + 1))),
       );
       const sequences = async (range: Parameters<SessionStore["listEvents"]>[1]): Promise<number[]> =>
         (await store.listEvents("a", range)).map(({ sequence }) => sequence);
@@ -179,25 +160,25 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
 
     it("deletes a session with its events, and deleting it again succeeds", async () => {
       const store = await open();
-      await store.putSession(session("a"));
-      await store.putSession(session("b"));
-      await store.appendEvents("a", [event("1")]);
-      await store.appendEvents("b", [event("1")]);
+      await store.putSession(storedSession("a"));
+      await store.putSession(storedSession("b"));
+      await store.appendEvents("a", [errorEvent("1")]);
+      await store.appendEvents("b", [errorEvent("1")]);
       await store.deleteSession("a");
       await store.deleteSession("a");
       expect(await store.getSession("a")).toBeUndefined();
       expect(await store.listEvents("a")).toEqual([]);
       expect(await store.listEvents("b")).toHaveLength(1);
-      await store.putSession(session("a"));
-      expect(await store.appendEvents("a", [event("1")])).toBe(1);
+      await store.putSession(storedSession("a"));
+      expect(await store.appendEvents("a", [errorEvent("1")])).toBe(1);
     });
 
     it("assigns every sequence number once under concurrent writes", async () => {
       const at = await location();
       const [one, two] = [await open(at), at.isDurable ? await open(at) : undefined];
-      await one.putSession(session("a"));
+      await one.putSession(storedSession("a"));
       const writes = Array.from({ length: 40 }, (_, index) =>
-        (index % 2 && two ? two : one).appendEvents("a", [event(`${index}-1`), event(`${index}-2`)]),
+        (index % 2 && two ? two : one).appendEvents("a", [errorEvent(`${index}-1`), errorEvent(`${index}-2`)]),
       );
       await Promise.all(writes);
       const events = await one.listEvents("a");
@@ -211,7 +192,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
 
     it("is not changed through objects that it received or returned", async () => {
       const store = await open();
-      const given = { ...session("a"), metadata: { list: ["kept"] } };
+      const given = { ...storedSession("a"), metadata: { list: ["kept"] } };
       await store.putSession(given);
       given.metadata.list.push("added later");
       const got = await store.getSession("a");
@@ -223,8 +204,8 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
     it("has all data after it is reopened, if it is durable", async () => {
       const at = await location();
       const first = await open(at);
-      await first.putSession(session("a"));
-      await first.appendEvents("a", [event("1")]);
+      await first.putSession(storedSession("a"));
+      await first.appendEvents("a", [errorEvent("1")]);
       await first.close();
       const second = await open(at);
       expect((await second.getSession("a"))?.eventCount).toBe(at.isDurable ? 1 : undefined);
