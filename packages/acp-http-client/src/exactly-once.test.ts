@@ -61,12 +61,12 @@ describe("a turn over an unreliable network", () => {
     expect(starts(acp.texts).filter((text) => text.startsWith("chunk"))).toEqual([...chunks(300), ...chunks(200)]);
 
     proxy.plan = () => ({});
-    const calm = connect(endpoint(server.url));
-    const calmSession = await openSession(calm);
-    await prompt(calm, calmSession, "noise");
-    expect(unparsed).toBe(calm.events.filter(({ type }) => type === "unparsed").length);
+    const reference = connect(endpoint(server.url));
+    const referenceSession = await openSession(reference);
+    await prompt(reference, referenceSession, "noise");
+    expect(unparsed).toBe(reference.events.filter(({ type }) => type === "unparsed").length);
     expect(unparsed).toBeGreaterThan(0);
-    await Promise.all([acp.close(), calm.close()]);
+    await Promise.all([acp.close(), reference.close()]);
   });
 
   test("delivers messages of several megabytes intact", async () => {

@@ -204,9 +204,9 @@ describe("closing and detaching", () => {
   test("an aborted signal detaches immediately, even before the first message", async () => {
     const control = new AbortController();
     const acp = connect(endpoint(server.url), { signal: control.signal });
-    const hello = failure(openSession(acp));
+    const opening = failure(openSession(acp));
     control.abort();
-    expect(await hello).toMatchObject({ reason: "detached" });
+    expect(await opening).toMatchObject({ reason: "detached" });
     const late = connect(endpoint(server.url), { signal: control.signal });
     expect(await failure(openSession(late))).toMatchObject({ reason: "detached" });
   });

@@ -67,10 +67,10 @@ describe("watching one instance", () => {
     await prompt(acp, sessionId, "stream 100");
     await prompt(acp, sessionId, "exit 5");
     await watch.done;
-    const calm = collect((options) => watchAcp(url, { ...options, view: "journal" }));
-    await calm.done;
+    const reference = collect((options) => watchAcp(url, { ...options, view: "journal" }));
+    await reference.done;
     expect(cuts).toBeGreaterThan(20);
-    expect(watch.events).toEqual(calm.events);
+    expect(watch.events).toEqual(reference.events);
     const types = watch.events.map(({ type }) => type);
     expect(types.filter((type) => type === "sent")).toHaveLength(4);
     expect(types.at(-1)).toBe("exit");

@@ -105,7 +105,7 @@ describe("the search for the binary", () => {
   it("uses the given path, then the variable, then the PATH, where launchers are skipped", async () => {
     const folder = await temporaryFolder();
     const [launchers, programs] = [join(folder, "launchers"), join(folder, "programs")];
-    for (const place of [launchers, programs]) mkdirSync(place);
+    for (const directory of [launchers, programs]) mkdirSync(directory);
     writeFileSync(join(folder, "launcher.js"), "", { mode: 0o755 });
     execFileSync("ln", ["-s", join(folder, "launcher.js"), join(launchers, "sandbox-agent")]);
     writeFileSync(join(programs, "sandbox-agent"), "", { mode: 0o755 });

@@ -13,7 +13,7 @@ interface Props {
 }
 
 /** How long to search for the smallest difference; after that, everything counts as changed. */
-const PATIENCE_MS = 60;
+const TIMEOUT_MS = 60;
 /** How many lines are shown. */
 const SHOWN = 400;
 
@@ -54,7 +54,7 @@ function changesOf(
   { path, before, after }: Props,
   language: Language | undefined,
 ): { lines: readonly DiffLine[]; counts: string } {
-  const options = { context: 3, timeout: PATIENCE_MS };
+  const options = { context: 3, timeout: TIMEOUT_MS };
   const hunks = structuredPatch(path, path, before, after, "", "", options)?.hunks ?? [whole(before, after)];
   const [old, now] = [tokenLines(before, language), tokenLines(after, language)];
   const lines: DiffLine[] = [];

@@ -54,7 +54,7 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
   };
 
   return (
-    <div className="timeline-place">
+    <div className="timeline-frame">
       <section
         className="timeline"
         ref={box}

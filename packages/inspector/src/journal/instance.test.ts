@@ -184,7 +184,7 @@ test("pages of the session list are joined, and a first page replaces the list",
 });
 
 test("unknown messages change nothing", () => {
-  const odd = [
+  const unknown = [
     ["message", null],
     ["message", [1, 2]],
     fromAgent({ method: "session/update" }),
@@ -193,7 +193,7 @@ test("unknown messages change nothing", () => {
     fromAgent({ id: null, error: { code: -32700 } }),
     ["unparsed", { line: "noise" }],
   ] as const satisfies Line[];
-  expect(sessionIn(replay(...odd)).items).toEqual([]);
+  expect(sessionIn(replay(...unknown)).items).toEqual([]);
 });
 
 test("a gap adds a notice to every session", () => {

@@ -65,7 +65,7 @@ export function EventList({ shown, count, watched, chosen, onChoose }: Props): R
         return (
           <li
             key={key}
-            className="raw-place"
+            className="raw-row"
             aria-setsize={count}
             aria-posinset={index + 1}
             style={{ height: ROW_PX, transform: `translateY(${start}px)` }}

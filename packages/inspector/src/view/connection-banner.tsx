@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { useSnapshot, useWorkbench } from "./context.ts";
 
 /** Shorter interruptions are not reported. */
-const PATIENCE_MS = 1500;
+const GRACE_MS = 1500;
 
 export function ConnectionBanner({ onLeave }: { onLeave(): void }): React.ReactNode {
   const { connection } = useSnapshot();
@@ -13,7 +13,7 @@ export function ConnectionBanner({ onLeave }: { onLeave(): void }): React.ReactN
   useEffect(() => {
     setIsLasting(false);
     if (connection.state !== "reconnecting") return undefined;
-    const timer = setTimeout(() => setIsLasting(true), PATIENCE_MS);
+    const timer = setTimeout(() => setIsLasting(true), GRACE_MS);
     return () => clearTimeout(timer);
   }, [connection.state]);
 

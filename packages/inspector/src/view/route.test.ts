@@ -11,5 +11,6 @@ test.each<Route>([
 });
 
 test("an unknown fragment is the start view", () => {
-  for (const odd of ["", "#", "#/nowhere", "#/i/", "#%", "#token"]) expect(parseRoute(odd)).toEqual({ kind: "home" });
+  for (const fragment of ["", "#", "#/nowhere", "#/i/", "#%", "#token"])
+    expect(parseRoute(fragment)).toEqual({ kind: "home" });
 });

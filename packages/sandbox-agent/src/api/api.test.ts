@@ -178,14 +178,14 @@ describe("files", () => {
       }
     })();
     // The watch starts some time after the request; earlier changes are not reported.
-    const poke = setInterval(() => {
-      client.files.write("poked.txt", "x").then(
-        () => client.files.delete("poked.txt"),
+    const writing = setInterval(() => {
+      client.files.write("watched.txt", "x").then(
+        () => client.files.delete("watched.txt"),
         () => {},
       );
     }, 100);
-    await watching.finally(() => clearInterval(poke));
-    expect(changes.some((change) => "path" in change && change.path.endsWith("poked.txt"))).toBe(true);
+    await watching.finally(() => clearInterval(writing));
+    expect(changes.some((change) => "path" in change && change.path.endsWith("watched.txt"))).toBe(true);
   });
 });
 
