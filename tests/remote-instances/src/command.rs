@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use acp_instances::{
-    AgentRequest, Caller, CreateSpec, Delivery, Error, FirstExchange, IdPolicy, IdempotencyKey,
-    JournalCursor, Listing, Page, RequestId, SendRequest, ServerId, Settled, Shutdown, Subscribe,
-    SubscribeAll, Summary, Watched,
+    AgentRequest, CreateSpec, Error, FirstExchange, JournalCursor, Listing, Page, RequestId, SendRequest,
+    ServerId, Settled, Shutdown, Subscribe, SubscribeAll, Summary, Watched,
 };
-use bytes::BytesMut;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::wire::WireUpdate;
@@ -20,7 +18,8 @@ pub(crate) enum Command {
     Create(CreateSpec, Reply<Summary>),
     Get(ServerId, Reply<Summary>),
     List(Page, Reply<Listing>),
-    Send(WireSend, Reply<WireReceipt>),
+    /// The message is the only owner of its bytes. The far side copies them and lets go of them.
+    Send(SendRequest, Reply<WireReceipt>),
     Subscribe(ServerId, Subscribe, Reply<Option<WireSubscription>>),
     SubscribeAll(SubscribeAll, Reply<WireSubscription>),
     Watch(JournalCursor, Reply<mpsc::Receiver<Frame<Watched>>>),
@@ -28,27 +27,6 @@ pub(crate) enum Command {
     FirstExchange(ServerId, Reply<FirstExchange>),
     Close(ServerId, Reply<()>),
     Shutdown(Shutdown, Reply<()>),
-}
-
-/// A [`SendRequest`] with the bytes of its message copied. The far side makes the copy its own.
-pub(crate) struct WireSend {
-    pub(crate) server_id: ServerId,
-    pub(crate) agent: Option<Box<str>>,
-    pub(crate) message: BytesMut,
-    pub(crate) delivery: Delivery,
-    pub(crate) key: Option<IdempotencyKey>,
-    pub(crate) ids: IdPolicy,
-    pub(crate) caller: Caller,
-}
-
-impl WireSend {
-    pub(crate) fn copy(request: SendRequest) -> Self {
-        let SendRequest { server_id, agent, message, delivery, key, ids, caller } = request;
-        // One byte more, for the line feed that parsing appends.
-        let mut bytes = BytesMut::with_capacity(message.bytes().len() + 1);
-        bytes.extend_from_slice(message.bytes());
-        Self { server_id, agent, message: bytes, delivery, key, ids, caller }
-    }
 }
 
 /// A receipt whose outcome comes through a channel. The far side drops the engine's outcome when the near side drops

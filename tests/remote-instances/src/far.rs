@@ -4,11 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 
 use acp_instances::{Error, Instances, Message, Receipt, SendRequest, Subscription, Watch, Watched};
+use bytes::BytesMut;
 use event_log::Reservation;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::command::{Command, Frame, Reply, WireReceipt, WireSend, WireSubscription};
+use crate::command::{Command, Frame, Reply, WireReceipt, WireSubscription};
 use crate::streams::feed;
 use crate::wire::{copy_exchange, copy_settled};
 
@@ -81,7 +82,7 @@ async fn answer<T>(reply: Reply<T>, result: impl Future<Output = Result<T, Error
 }
 
 /// Sends a message of this side's own memory, and stays until it is settled or its caller has gone.
-async fn send(engine: &dyn Instances, request: WireSend, reply: Reply<WireReceipt>) {
+async fn send(engine: &dyn Instances, request: SendRequest, reply: Reply<WireReceipt>) {
     let sent = match received(engine, request) {
         Ok(request) => engine.send(request).await,
         Err(error) => Err(error),
@@ -101,12 +102,18 @@ async fn send(engine: &dyn Instances, request: WireSend, reply: Reply<WireReceip
     }
 }
 
-/// The request with a message that is charged to the engine's own account.
-fn received(engine: &dyn Instances, request: WireSend) -> Result<SendRequest, Error> {
-    let WireSend { server_id, agent, message, delivery, key, ids, caller } = request;
+/// The request with a copy of its message that is charged to the engine's own account. The message that came is dropped,
+/// and with it what it was charged to the near side.
+fn received(engine: &dyn Instances, request: SendRequest) -> Result<SendRequest, Error> {
+    let SendRequest { server_id, agent, message, delivery, key, ids, caller } = request;
+    // One byte more, for the line feed that parsing appends.
+    let length = message.bytes().len() + 1;
     let mut memory = Reservation::empty(engine.memory());
-    engine.reserve(&mut memory, message.capacity())?;
-    let message = Message::parse(message, memory)
+    engine.reserve(&mut memory, length)?;
+    let mut bytes = BytesMut::with_capacity(length);
+    bytes.extend_from_slice(message.bytes());
+    drop(message);
+    let message = Message::parse(bytes, memory)
         .map_err(|_| Error::internal("a message that was read on one side cannot be read on the other"))?;
     Ok(SendRequest { server_id, agent, message, delivery, key, ids, caller })
 }

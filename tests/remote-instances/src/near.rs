@@ -10,12 +10,17 @@ use acp_instances::{
 use event_log::{MemoryAccount, Reservation};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::{Command, Reply, WireReceipt, WireSend, unavailable};
+use crate::command::{Command, Reply, WireReceipt, unavailable};
 use crate::far::FarSide;
 use crate::streams::{RemoteSubscription, RemoteWatch};
 
 /// How many commands may be on their way.
 const COMMANDS: usize = 64;
+/// How much the near side may hold, as a part of what the engine may and on top of it: both sides are in one process
+/// here, whose memory the contract suite measures against the engine's budget alone.
+const MEMORY_SHARE: usize = 4;
+/// The longest message of a client by default. The near side has room for one where the engine has.
+const LONGEST_MESSAGE: usize = 32 << 20;
 
 /// Instances that another task owns. Every call fails with [`Error::Unavailable`] once that task is gone.
 #[derive(Debug)]
@@ -36,7 +41,8 @@ impl RemoteInstances {
     /// The same engine, reached over a channel. Must be called inside a tokio runtime.
     #[must_use]
     pub fn over_channel(engine: Arc<dyn Instances>) -> Arc<dyn Instances> {
-        let (near, far) = Self::pair(engine.memory().limit());
+        let limit = engine.memory().limit();
+        let (near, far) = Self::pair((limit / MEMORY_SHARE).max(limit.min(LONGEST_MESSAGE)));
         tokio::spawn(far.serve(engine));
         Arc::new(near)
     }
@@ -72,9 +78,6 @@ impl Instances for RemoteInstances {
 
     fn send(&self, request: SendRequest) -> Sending<'_> {
         Sending::Waiting(Box::pin(async move {
-            let request = WireSend::copy(request);
-            // The copy is charged here until the far side has charged it and reports so with a receipt.
-            let _crossing = Reservation::unrefused(&self.account, request.message.capacity());
             let sent = self.call(|reply| Command::Send(request, reply)).await?;
             let WireReceipt { position, assigned_id, outcome } = sent;
             Ok(Receipt { position, assigned_id, outcome: relay(outcome) })

@@ -1263,7 +1263,7 @@ export interface components {
              * @description Which error it is. Match on this.
              * @enum {string}
              */
-            readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
+            readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:unavailable" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
         };
         /** @description Text that a program can be given. */
         readonly ProgramText: string;
@@ -1528,8 +1528,10 @@ export interface components {
          *     `memory_budget_exhausted`: All instances together hold as much as `--memory-budget` allows.
          *
          *     `server_stopping`: The server is shutting down.
+         *
+         *     `unavailable`: The instance cannot be reached right now. Try again after `Retry-After`.
          */
-        readonly AgentNotReading_MemoryBudgetExhausted_ServerStopping: {
+        readonly AgentNotReading_MemoryBudgetExhausted_ServerStopping_Unavailable: {
             headers: {
                 /** @description In how many seconds to try again, where that is known. */
                 readonly "Retry-After"?: number;
@@ -1540,7 +1542,7 @@ export interface components {
                     /** @enum {integer} */
                     readonly status: 503;
                     /** @enum {string} */
-                    readonly type: "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping";
+                    readonly type: "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:unavailable";
                 };
             };
         };
@@ -2056,6 +2058,22 @@ export interface components {
                 };
             };
         };
+        /** @description `unavailable`: The instance cannot be reached right now. Try again after `Retry-After`. */
+        readonly Unavailable: {
+            headers: {
+                /** @description In how many seconds to try again, where that is known. */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {integer} */
+                    readonly status: 503;
+                    /** @enum {string} */
+                    readonly type: "urn:sandbox-agent:error:unavailable";
+                };
+            };
+        };
         /** @description `unknown_server`: No instance has this server id. */
         readonly UnknownServer: {
             headers: {
@@ -2380,6 +2398,7 @@ export interface operations {
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly streamInstance: {
@@ -2427,6 +2446,7 @@ export interface operations {
             readonly 404: components["responses"]["UnknownServer"];
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["InstanceClosing"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly postMessage: {
@@ -2577,7 +2597,7 @@ export interface operations {
                     };
                 };
             };
-            readonly 503: components["responses"]["AgentNotReading_MemoryBudgetExhausted_ServerStopping"];
+            readonly 503: components["responses"]["AgentNotReading_MemoryBudgetExhausted_ServerStopping_Unavailable"];
             readonly 504: components["responses"]["RequestTimeout"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -2608,6 +2628,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly listAgents: {
