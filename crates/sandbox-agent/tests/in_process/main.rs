@@ -30,20 +30,26 @@ fn main() -> ExitCode {
     if std::env::var_os(REPORT).is_some() {
         return sandbox_agent::main_with(observed::observe);
     }
-    // What libtest understands, as far as cargo and nextest need it.
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    run_tests(&std::env::args().skip(1).collect::<Vec<String>>());
+    ExitCode::SUCCESS
+}
+
+/// Lists or runs the tests, with as much of libtest's command line as cargo and nextest need.
+fn run_tests(arguments: &[String]) {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    if has("--ignored") {
+        return;
+    }
+    if has("--list") {
+        return TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+    }
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(*filter));
-    for (name, test) in TESTS.into_iter().filter(|(name, _)| !has("--ignored") && is_wanted(name)) {
-        if has("--list") {
-            println!("{name}: test");
-        } else {
+    for (name, test) in TESTS {
+        if filters.is_empty() || filters.iter().any(|filter| name.contains(*filter)) {
             test();
             println!("test {name} ... ok");
         }
     }
-    ExitCode::SUCCESS
 }
 
 /// Where one run of the product keeps its files and its report.
@@ -86,6 +92,8 @@ fn a_prompt_without_a_url_listens_on_nothing() {
     let errors = String::from_utf8_lossy(&ended.stderr);
     assert_eq!((ended.status.code(), &ended.stdout[..]), (Some(0), &b"hello\n"[..]), "{errors}");
     assert_eq!(place.report(), ["0", "0", "0"], "initialize, session/new, session/prompt");
+    let configuration = place.0.path().join("data/sandbox-agent/config");
+    assert!(!configuration.exists(), "the configuration store belongs to servers");
 }
 
 /// Shows that a listening socket is counted, and that the server too uses the engine that it was given.
@@ -114,4 +122,5 @@ fn a_server_with_the_same_engine_listens_on_one_socket() {
     drop(server.stdin.take());
     assert!(server.wait().unwrap().success());
     assert_eq!(place.report(), ["1"]);
+    assert!(place.0.path().join("data/sandbox-agent/config").exists());
 }
