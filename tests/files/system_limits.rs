@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 
 use serde_json::json;
 
-use crate::support::{Options, Server, Tar, names, query};
+use crate::support::{BUILT, Options, Server, Tar, names, query};
 
 /// Mounts a small file system over the first argument, seen by what it starts and by nobody else.
 const ON_A_SMALL_DISK: &str = r#"mount -t tmpfs -o size=4m,mode=777 none "$1" && shift && exec "$@""#;
@@ -83,6 +83,12 @@ fn without_rights() -> Server {
         mode(folder.path(), 0o755);
         mode(&workspace, 0o777);
         chown(folder.path().join("data"), Some(NOBODY), Some(NOBODY)).unwrap();
+        // The project may be below a home of root's, where this user cannot reach the binary.
+        let program = folder.path().join("sandbox-agent");
+        if std::fs::hard_link(BUILT, &program).is_err() {
+            std::fs::copy(BUILT, &program).unwrap();
+        }
+        options.program = Some(program);
         let identity = NOBODY.to_string();
         options = options.wrapped(["setpriv", "--reuid", &identity, "--regid", &identity, "--clear-groups"]);
     }

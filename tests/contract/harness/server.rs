@@ -77,6 +77,23 @@ impl ServerBuilder {
 
     /// Runs the server and everything under it as another user.
     pub(crate) fn user(mut self, id: u32) -> Self {
+        // The programs are put where that user can reach them: the project may be below a home of root's.
+        let product = product();
+        let built = product.parent().expect("a program is in a folder").to_string_lossy().into_owned();
+        let reachable = self.scratch.path().join("programs");
+        std::fs::create_dir(&reachable).expect("folders can be made");
+        for program in [&product, &fault_agent()] {
+            let place = reachable.join(program.file_name().expect("a program has a name"));
+            if std::fs::hard_link(program, &place).is_err() {
+                std::fs::copy(program, &place).expect("a program can be copied");
+            }
+        }
+        let moved =
+            |word: &std::ffi::OsStr| word.to_string_lossy().replace(&built, &reachable.to_string_lossy());
+        let mut command = Command::new(moved(self.command.get_program()));
+        command.args(self.command.get_args().map(moved));
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.command = command;
         self.command.uid(id).gid(id);
         std::os::unix::fs::chown(self.scratch.path(), Some(id), Some(id))
             .expect("root may give folders away");

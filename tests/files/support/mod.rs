@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use self::archive::{Tar, gzip, zstd};
 pub(crate) use self::client::{Answer, file, query};
-pub(crate) use self::server::{Options, Server};
+pub(crate) use self::server::{BUILT, Options, Server};
 
 /// How long anything may take that is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);

@@ -17,7 +17,12 @@ pub(crate) struct Options {
     pub(crate) flags: Vec<OsString>,
     /// A command that the server's command line is handed to, such as `setpriv`.
     pub(crate) wrapper: Vec<OsString>,
+    /// Another place of the binary than where it was built.
+    pub(crate) program: Option<PathBuf>,
 }
+
+/// The binary as it was built.
+pub(crate) const BUILT: &str = env!("CARGO_BIN_EXE_sandbox-agent");
 
 impl Options {
     pub(crate) fn flags<S: Into<OsString>>(flags: impl IntoIterator<Item = S>) -> Self {
@@ -112,7 +117,7 @@ impl Drop for Server {
 
 fn spawn(folder: &Path, options: &Options) -> (Child, String) {
     let mut words = options.wrapper.clone();
-    words.push(env!("CARGO_BIN_EXE_sandbox-agent").into());
+    words.push(options.program.clone().unwrap_or_else(|| BUILT.into()).into());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["server", "--port", "0", "--log", "error"]);
     command.arg("--data-dir").arg(folder.join("data"));
