@@ -17,3 +17,8 @@ mod support;
 mod system_limits;
 mod watching;
 mod writing;
+
+/// In a mount namespace of their own, so these are in `make test-builds`.
+mod privileged {
+    mod full_disk;
+}

@@ -17,4 +17,8 @@ mod limits;
 mod logs;
 mod metrics;
 mod service_manager;
-mod telemetry;
+
+/// In a network namespace of its own, so this is in `make test-builds`.
+mod privileged {
+    mod telemetry;
+}

@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use std::sync::mpsc;
 
 use crate::blocks::{PAGE, blocks};
+use crate::harness::server::product;
 use crate::page::Reader;
-use crate::root::product;
 
 /// As much of a cluster as `kubectl create` asks: which kinds of things there are, and to take one.
 struct Cluster {
@@ -135,7 +135,7 @@ fn the_pod_is_one_to_every_version_of_kubernetes_that_the_page_names() {
             .args(version)
             .arg(&file)
             .output()
-            .expect("the schemas are there: run sh scripts/packaging-tools.sh");
+            .expect("the schemas are there: run sh scripts/test-tools.sh");
         (status.success(), [stdout, stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat())
     };
     for version in [&[][..], &["--kubernetes-version", &format!("{since}.0")]] {

@@ -16,13 +16,18 @@
 #[path = "../contract/harness/mod.rs"]
 mod harness;
 
-mod bare_root;
 mod blocks;
-mod first_process;
 mod image;
 mod kubernetes;
 mod nginx;
 mod page;
 mod papers;
-mod root;
 mod systemd;
+
+/// In namespaces of their own, so these are in `make test-builds`.
+mod privileged {
+    mod bare_root;
+    mod first_process;
+    mod image;
+    mod root;
+}

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 use crate::blocks::{PAGE, blocks};
-use crate::root::product;
+use crate::harness::server::product;
 
 /// A folder with the archive in it, a home, and `sudo` and `systemctl` that change nothing outside.
 pub(crate) struct Reader {

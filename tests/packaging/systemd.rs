@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use crate::root::product;
+use crate::harness::server::product;
 
 pub(crate) const UNIT: &str = include_str!("../../packaging/systemd/sandbox-agent.service");
 
@@ -24,7 +24,7 @@ fn analyze(arguments: &[&str]) -> (bool, String) {
         .arg(&unit)
         .env("SYSTEMD_PAGER", "")
         .output()
-        .expect("systemd-analyze is there: run sh scripts/packaging-tools.sh");
+        .expect("systemd-analyze is there: run sh scripts/test-tools.sh");
     let said = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
     (status.success(), said)
 }

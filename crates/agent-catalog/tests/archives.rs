@@ -150,34 +150,38 @@ async fn an_agent_that_only_lacks_credentials_is_installed() {
     assert!(info.install.error.unwrap().contains("EXAMPLE_API_KEY"));
 }
 
-/// A tiny file system of its own, in a mount namespace of its own.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_fails_the_install_and_leaves_no_litter() {
-    let server = Server::start().await;
-    server.set("/big.tar.gz", Answer::body(tar_gz(&[("fake", 0o755, &noise(4 << 20))])));
-    let target = json!({ "archive": server.url("/big.tar.gz"), "cmd": "fake" });
-    server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
-    let folder = tempfile::tempdir().unwrap();
-    let script =
-        r#"mount -t tmpfs -o size=2m tmpfs "$1" && "$2" "$1/data" install fake; ls -A "$1/data/agents/fake""#;
-    let output = tokio::task::spawn_blocking({
-        let (folder, url) = (folder.path().to_owned(), server.url("/registry.json"));
-        move || {
-            Command::new("unshare")
-                .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
-                .arg(folder)
-                .arg(env!("CARGO_BIN_EXE_agent-catalog"))
-                .env("SANDBOX_AGENT_ACP_REGISTRY_URL", url)
-                .output()
-                .unwrap()
-        }
-    })
-    .await
-    .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (first, litter) = text.split_once('\n').unwrap_or_else(|| panic!("{output:?}"));
-    let answer: Value = serde_json::from_str(first).unwrap();
-    assert_eq!(answer["code"], "install_failed", "{answer}");
-    assert!(answer["error"].as_str().unwrap().contains("No space left"), "{answer}");
-    assert_eq!(litter, "");
+/// In a mount namespace of its own, so this is in `make test-builds`.
+mod privileged {
+    use super::*;
+
+    /// On a tiny file system of its own.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_full_disk_fails_the_install_and_leaves_no_litter() {
+        let server = Server::start().await;
+        server.set("/big.tar.gz", Answer::body(tar_gz(&[("fake", 0o755, &noise(4 << 20))])));
+        let target = json!({ "archive": server.url("/big.tar.gz"), "cmd": "fake" });
+        server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
+        let folder = tempfile::tempdir().unwrap();
+        let script = r#"mount -t tmpfs -o size=2m tmpfs "$1" && "$2" "$1/data" install fake; ls -A "$1/data/agents/fake""#;
+        let output = tokio::task::spawn_blocking({
+            let (folder, url) = (folder.path().to_owned(), server.url("/registry.json"));
+            move || {
+                Command::new("unshare")
+                    .args(["--map-root-user", "--mount", "sh", "-c", script, "sh"])
+                    .arg(folder)
+                    .arg(env!("CARGO_BIN_EXE_agent-catalog"))
+                    .env("SANDBOX_AGENT_ACP_REGISTRY_URL", url)
+                    .output()
+                    .unwrap()
+            }
+        })
+        .await
+        .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (first, litter) = text.split_once('\n').unwrap_or_else(|| panic!("{output:?}"));
+        let answer: Value = serde_json::from_str(first).unwrap();
+        assert_eq!(answer["code"], "install_failed", "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains("No space left"), "{answer}");
+        assert_eq!(litter, "");
+    }
 }

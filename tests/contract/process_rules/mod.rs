@@ -2,5 +2,9 @@
 
 mod exit;
 mod idle;
-mod init;
 mod orphans;
+
+/// In a process namespace of their own, so these are in `make test-builds`.
+mod privileged {
+    mod init;
+}

@@ -7,7 +7,6 @@ mod archive_attacks;
 mod archives_in;
 mod archives_out;
 mod confinement;
-mod devices;
 mod listing;
 mod memory;
 mod moving;
@@ -19,3 +18,8 @@ mod resolution;
 mod support;
 mod watching;
 mod writing;
+
+/// In a mount namespace of their own, so these are in `make test-builds`.
+mod privileged {
+    mod devices;
+}

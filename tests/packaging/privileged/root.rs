@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::harness::rpc::call;
 use crate::harness::server::fault_agent;
-pub(crate) use crate::harness::server::product;
+use crate::harness::server::product;
 use crate::harness::{Process, Request, eventually};
 
 /// How the server is started in a root.

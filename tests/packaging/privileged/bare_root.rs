@@ -4,8 +4,8 @@ use std::process::{Output, Stdio};
 
 use serde_json::json;
 
+use super::root::{Root, Start};
 use crate::harness::rpc::call;
-use crate::root::{Root, Start};
 
 /// What a root holds, libraries left out.
 fn entries(root: &Root) -> Vec<String> {

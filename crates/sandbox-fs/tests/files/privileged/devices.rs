@@ -24,24 +24,27 @@ fn with_small_device(test: &str, body: impl FnOnce(&Scratch)) {
 
 #[test]
 fn an_upload_that_fills_the_disk_says_so_and_leaves_the_old_file() {
-    with_small_device("devices::an_upload_that_fills_the_disk_says_so_and_leaves_the_old_file", |scratch| {
-        scratch.file("small/a", "old");
-        let before = scratch.snapshot();
-        for name in ["small/a", "small/new", "small/made/new"] {
-            let mut writer = scratch.begin(name).unwrap();
-            let chunk = vec![b'x'; 256 * 1024];
-            let error = (0..20).find_map(|_| writer.write_chunk(&chunk).err()).expect("the disk is full");
-            assert!(matches!(error, Error::NoSpace { .. }), "{error:?}");
-            drop(writer);
-            assert_eq!(scratch.snapshot(), before);
-        }
-    });
+    with_small_device(
+        "privileged::devices::an_upload_that_fills_the_disk_says_so_and_leaves_the_old_file",
+        |scratch| {
+            scratch.file("small/a", "old");
+            let before = scratch.snapshot();
+            for name in ["small/a", "small/new", "small/made/new"] {
+                let mut writer = scratch.begin(name).unwrap();
+                let chunk = vec![b'x'; 256 * 1024];
+                let error = (0..20).find_map(|_| writer.write_chunk(&chunk).err()).expect("the disk is full");
+                assert!(matches!(error, Error::NoSpace { .. }), "{error:?}");
+                drop(writer);
+                assert_eq!(scratch.snapshot(), before);
+            }
+        },
+    );
 }
 
 #[test]
 fn overwriting_in_place_finds_a_full_disk_before_it_touches_a_byte() {
     with_small_device(
-        "devices::overwriting_in_place_finds_a_full_disk_before_it_touches_a_byte",
+        "privileged::devices::overwriting_in_place_finds_a_full_disk_before_it_touches_a_byte",
         |scratch| {
             let file = scratch.file("small/a", "old");
             fs::hard_link(&file, scratch.at("small/b")).unwrap();
@@ -56,7 +59,7 @@ fn overwriting_in_place_finds_a_full_disk_before_it_touches_a_byte() {
 
 #[test]
 fn an_archive_that_fills_the_disk_leaves_nothing() {
-    with_small_device("devices::an_archive_that_fills_the_disk_leaves_nothing", |scratch| {
+    with_small_device("privileged::devices::an_archive_that_fills_the_disk_leaves_nothing", |scratch| {
         scratch.file("small/a", "old");
         let before = scratch.snapshot();
         let archive = pack(&[Packed::file("a", "new"), Packed::file("big", &"x".repeat(2 << 20))]);
@@ -76,7 +79,7 @@ fn an_archive_that_fills_the_disk_leaves_nothing() {
 
 #[test]
 fn a_move_between_devices_takes_everything_along() {
-    with_small_device("devices::a_move_between_devices_takes_everything_along", |scratch| {
+    with_small_device("privileged::devices::a_move_between_devices_takes_everything_along", |scratch| {
         scratch.file("tree/sub/file", "contents");
         scratch.link("tree/link", "sub/file");
         scratch.directory("tree/empty");
@@ -108,7 +111,7 @@ fn a_move_between_devices_takes_everything_along() {
 
 #[test]
 fn a_move_between_devices_obeys_the_same_rules() {
-    with_small_device("devices::a_move_between_devices_obeys_the_same_rules", |scratch| {
+    with_small_device("privileged::devices::a_move_between_devices_obeys_the_same_rules", |scratch| {
         scratch.file("file", "1");
         scratch.file("tree/inner", "2");
         scratch.file("small/file", "old");
@@ -130,7 +133,7 @@ fn a_move_between_devices_obeys_the_same_rules() {
 
 #[test]
 fn what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost() {
-    let test = "devices::what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost";
+    let test = "privileged::devices::what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost";
     with_small_device(test, |scratch| {
         let (mut moved, mut kept) = (0, 0);
         for round in 0..40 {
@@ -178,20 +181,23 @@ fn what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost() {
 
 #[test]
 fn a_directory_does_not_go_into_another_device_below_itself() {
-    with_small_device("devices::a_directory_does_not_go_into_another_device_below_itself", |scratch| {
-        scratch.directory("outer/inner");
-        scratch.file("outer/file", "kept");
-        mount_small(&scratch.at("outer/inner"), "1m");
-        let moved = scratch.service.move_entry(&path("outer"), &path("outer/inner/x"), Overwrite::Refuse);
-        assert!(matches!(moved, Err(Error::IntoItself { .. })), "{moved:?}");
-        assert_eq!(scratch.read("outer/file"), "kept");
-        assert!(Command::new("umount").arg(scratch.at("outer/inner")).status().unwrap().success());
-    });
+    with_small_device(
+        "privileged::devices::a_directory_does_not_go_into_another_device_below_itself",
+        |scratch| {
+            scratch.directory("outer/inner");
+            scratch.file("outer/file", "kept");
+            mount_small(&scratch.at("outer/inner"), "1m");
+            let moved = scratch.service.move_entry(&path("outer"), &path("outer/inner/x"), Overwrite::Refuse);
+            assert!(matches!(moved, Err(Error::IntoItself { .. })), "{moved:?}");
+            assert_eq!(scratch.read("outer/file"), "kept");
+            assert!(Command::new("umount").arg(scratch.at("outer/inner")).status().unwrap().success());
+        },
+    );
 }
 
 #[test]
 fn a_move_to_a_full_device_leaves_the_source_whole() {
-    with_small_device("devices::a_move_to_a_full_device_leaves_the_source_whole", |scratch| {
+    with_small_device("privileged::devices::a_move_to_a_full_device_leaves_the_source_whole", |scratch| {
         scratch.file("tree/a", "small enough");
         scratch.file("tree/b", &"x".repeat(2 << 20));
         scratch.file("small/tree/old", "old");
@@ -208,7 +214,7 @@ fn a_move_to_a_full_device_leaves_the_source_whole() {
 #[test]
 fn a_file_with_holes_moves_to_a_device_that_could_not_hold_it_whole() {
     with_small_device(
-        "devices::a_file_with_holes_moves_to_a_device_that_could_not_hold_it_whole",
+        "privileged::devices::a_file_with_holes_moves_to_a_device_that_could_not_hold_it_whole",
         |scratch| {
             let file = scratch.file("sparse", "head");
             let sparse = fs::File::options().write(true).open(&file).unwrap();
@@ -227,7 +233,7 @@ fn a_file_with_holes_moves_to_a_device_that_could_not_hold_it_whole() {
 
 #[test]
 fn a_mount_point_is_written_in_place_and_not_removed() {
-    with_small_device("devices::a_mount_point_is_written_in_place_and_not_removed", |scratch| {
+    with_small_device("privileged::devices::a_mount_point_is_written_in_place_and_not_removed", |scratch| {
         // A file of the same file system bound over another: only the mount table tells.
         for source in ["small/source", "source"] {
             scratch.file(source, "a long old text");
@@ -248,20 +254,26 @@ fn a_mount_point_is_written_in_place_and_not_removed() {
 
 #[test]
 fn an_archive_is_merged_into_a_directory_on_another_device() {
-    with_small_device("devices::an_archive_is_merged_into_a_directory_on_another_device", |scratch| {
-        scratch.file("small/file", "old");
-        let archive = pack(&[
-            Packed::file("small/file", "new"),
-            Packed::file("small/tree/inner", "inner"),
-            Packed::link("small/link", "file"),
-        ]);
-        let limits = ArchiveLimits::default();
-        scratch.service.extract_archive(&path("."), ArchiveFormat::Tar, limits, archive.as_slice()).unwrap();
-        assert_eq!(
-            (scratch.read("small/file"), scratch.read("small/tree/inner")),
-            ("new".into(), "inner".into())
-        );
-        assert_eq!(scratch.read("small/link"), "new");
-        assert!(litter(&scratch.workspace).is_empty());
-    });
+    with_small_device(
+        "privileged::devices::an_archive_is_merged_into_a_directory_on_another_device",
+        |scratch| {
+            scratch.file("small/file", "old");
+            let archive = pack(&[
+                Packed::file("small/file", "new"),
+                Packed::file("small/tree/inner", "inner"),
+                Packed::link("small/link", "file"),
+            ]);
+            let limits = ArchiveLimits::default();
+            scratch
+                .service
+                .extract_archive(&path("."), ArchiveFormat::Tar, limits, archive.as_slice())
+                .unwrap();
+            assert_eq!(
+                (scratch.read("small/file"), scratch.read("small/tree/inner")),
+                ("new".into(), "inner".into())
+            );
+            assert_eq!(scratch.read("small/link"), "new");
+            assert!(litter(&scratch.workspace).is_empty());
+        },
+    );
 }

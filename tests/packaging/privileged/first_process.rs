@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use super::root::{Inside, Root, Start};
 use crate::harness::{Process, eventually};
-use crate::root::{Inside, Root, Start};
 
 /// Process 1, as it is seen from outside: the child of the program that made its namespace.
 fn first_process(server: &Inside) -> Process {
