@@ -2,7 +2,8 @@
 
 NPM = npm --prefix packages
 
-.PHONY: run build ui packages test test-rust test-otlp test-api test-ts test-builds test-agents test-dist lint deny fmt bench dist clean
+.PHONY: run build ui packages test test-tools test-rust test-otlp test-api test-ts test-builds builds-tools test-agents test-dist \
+	lint deny fmt bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -21,12 +22,15 @@ ui: packages
 packages:
 	$(NPM) install --no-audit --no-fund
 
-# Everything that can be checked without a network beyond the package registries.
-test: test-rust test-otlp test-api test-ts test-builds
+# Every test that any user can run. Uses what apt, npm, pip and cargo install, and nothing else of the network. Only apt
+# wants root, and it is called only when a package is missing.
+test: test-tools test-rust test-otlp test-api test-ts
+
+test-tools:
+	sh scripts/test-tools.sh
 
 # The tests drive the built binaries, so those are built first. They look into the npm packages of the inspector, too.
-test-rust: packages
-	sh scripts/packaging-tools.sh
+test-rust: test-tools packages
 	cargo build --workspace --all-targets
 	sh scripts/nextest.sh run --workspace
 
@@ -35,38 +39,42 @@ test-otlp:
 	sh scripts/nextest.sh run --workspace --features sandbox-agent/otlp --test otlp
 
 # Tries the running server out against docs/openapi.json.
-test-api:
+test-api: test-tools
 	cargo build -p sandbox-agent
 	sh scripts/schemathesis.sh
 
-test-ts: ui
+test-ts: test-tools ui
 	cargo build -p sandbox-agent
 	$(NPM) run typecheck
 	$(NPM) run lint
-	sh scripts/chromium.sh
-	sh scripts/postgres.sh
 	$(NPM) test
 	$(NPM) run test:browser
 	$(NPM) run test:agents -- --quick
 
-# What builds the product the way its users do, from `make run` to the container images, with a container engine that is
-# started for it.
-test-builds: packages
-	cargo build -p sandbox-agent --tests
-	sh tests/container/with-engine.sh sh scripts/nextest.sh run -p sandbox-agent --ignore-default-filter \
-		-E 'binary(container) or test(/^make_run::/)' --test-threads 1
+# What needs root or sudo, and what builds the product the way its users do: the tests in namespaces, `make run`, the unit
+# under a systemd that is booted for it, and the container images with an engine that is started for them. Where it cannot
+# run it says so and fails; it installs everything it uses before it starts.
+test-builds: builds-tools packages
+	cargo build --workspace --all-targets
+	sh scripts/nextest.sh run --workspace --profile privileged
+	sh scripts/nextest.sh run --workspace --profile make-run
+	sh packaging/systemd/try.sh target/release/sandbox-agent
+	sh tests/container/with-engine.sh sh scripts/nextest.sh run --workspace --profile container
+
+builds-tools:
+	sh scripts/builds-tools.sh
 
 # Real agents against the scripted model, all of them unless ARGS names some; a run of all writes the page.
 test-agents: packages
 	cargo build -p sandbox-agent
 	$(NPM) run test:agents -- $(if $(ARGS),$(ARGS),--page $(CURDIR)/docs/agent-matrix.md)
 
-# The tests of the server and of the packaging against the static binary, which `make test` runs against the ordinary one;
-# and the unit under a systemd that is booted for it.
-test-dist: ui
+# The same against the static binary: the tests of the server and of the packaging, those in namespaces, and the unit
+# under systemd. Needs the same privileges as `make test-builds`.
+test-dist: builds-tools test-tools ui
 	sh scripts/musl.sh build
-	sh scripts/packaging-tools.sh
 	SANDBOX_AGENT_PACKAGED=$(CURDIR)/$(STATIC) sh scripts/nextest.sh run -p sandbox-agent
+	SANDBOX_AGENT_PACKAGED=$(CURDIR)/$(STATIC) sh scripts/nextest.sh run -p sandbox-agent --profile privileged
 	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
 
 lint: deny

@@ -4,7 +4,13 @@
 # For their programs alone: no service is started by it.
 set -eu
 as_root=
-[ "$(id -u)" = 0 ] || as_root=sudo
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "Only root can install the Debian packages that are missing here: apt-get install $*" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
     printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null

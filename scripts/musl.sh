@@ -9,7 +9,8 @@ set -eu
 target=$(uname -m)-unknown-linux-musl
 
 install() {
-    rustup target list --installed | grep -qx "$target" || rustup target add "$target"
+    # The folder tells it of every toolchain, also of one that rustup has been given and cannot add to.
+    [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
     command -v musl-gcc >/dev/null || sh "$(dirname "$0")/apt.sh" musl-tools
 }
 

@@ -6,8 +6,6 @@ cd "$(dirname "$0")/.."
 python=$PWD/target/schemathesis/bin/python
 wanted=tests/api/requirements.txt
 if ! cmp -s "$wanted" target/schemathesis/requirements.txt; then
-    # Debian's Python comes without what makes an environment.
-    python3 -c 'import ensurepip, venv' 2>/dev/null || sh scripts/apt.sh python3-venv
     python3 -m venv --clear target/schemathesis
     "$python" -m pip install --quiet --disable-pip-version-check -r "$wanted"
     cp "$wanted" target/schemathesis/requirements.txt

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Boots a systemd of its own, in namespaces of its own over a copy of this machine's files that is thrown away, and has it
-# run the unit for real: try.sh BINARY. Needs root and systemd; touches nothing outside.
+# run the unit for real: try.sh BINARY. Needs root or sudo, and systemd; touches nothing outside.
 #
 # Shows that the server starts under every restriction of the unit, tells that it is ready, lets agents do what they
 # must and not what they must not, and stops when told.
@@ -12,7 +12,9 @@ if [ "${1:-}" != --inside ]; then
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     mkdir "$scratch/out" "$scratch/machine"
-    timeout 120 unshare --mount --pid --fork --ipc --uts --cgroup --kill-child=SIGKILL \
+    as_root=
+    [ "$(id -u)" = 0 ] || as_root=sudo
+    $as_root timeout 120 unshare --mount --pid --fork --ipc --uts --cgroup --kill-child=SIGKILL \
         sh "$0" --inside "$binary" "$scratch" </dev/null >"$scratch/out/boot.log" 2>&1 || true
     cat "$scratch/out/boot.log" "$scratch/out/probe.log" 2>/dev/null
     grep -q '^everything is as it should be$' "$scratch/out/probe.log" && exit

@@ -5,25 +5,15 @@
 # command, and no other engine of the machine notices. Its images stay below target/container for the next time.
 #
 # The images that the Dockerfile begins with are not fetched. Debian's packages and this machine's Node.js and Rust make
-# images of the same names.
+# images of the same names. The toolchain is taken as it is, with the target of the static binary in it:
+# scripts/builds-tools.sh installs that and the rest of what is used here.
 set -eu
 [ "${1-}" = --inside ] || cd "$(dirname "$0")/../.."
 here=tests/container
 place=$PWD/target/container
 
-install_tools() {
-    missing=
-    command -v dockerd >/dev/null || missing="$missing docker.io"
-    command -v slirp4netns >/dev/null || missing="$missing slirp4netns"
-    command -v debootstrap >/dev/null || missing="$missing debootstrap debian-archive-keyring"
-    command -v ip >/dev/null || missing="$missing iproute2"
-    # shellcheck disable=SC2086 # one word a package
-    [ -z "$missing" ] || sh scripts/apt.sh $missing
-}
-
 # Outside: the namespaces, and a way from there to the package registries.
 outside() {
-    install_tools
     mkdir -p "$place"
     as_root=
     [ "$(id -u)" = 0 ] || as_root="sudo --preserve-env"

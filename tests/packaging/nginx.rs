@@ -48,7 +48,7 @@ impl Nginx {
             .args(["-p", &at(""), "-e", "stderr", "-c", &at("nginx.conf")])
             .stdin(Stdio::null())
             .spawn()
-            .expect("nginx is there: run sh scripts/packaging-tools.sh");
+            .expect("nginx is there: run sh scripts/test-tools.sh");
         let nginx = Self { child, folder };
         eventually("nginx listens", || nginx.socket().exists().then_some(()));
         nginx

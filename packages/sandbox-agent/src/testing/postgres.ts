@@ -73,5 +73,5 @@ function binaries(): string {
   const versions = existsSync(root) ? readdirSync(root).sort((one, other) => Number(other) - Number(one)) : [];
   const found = versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
   if (found) return found;
-  throw new Error("no Postgres server found: run scripts/postgres.sh");
+  throw new Error("no Postgres server found: run sh scripts/test-tools.sh");
 }

@@ -1,17 +1,20 @@
 #!/bin/sh
-# Installs what the packaging tests check with, on a machine that does not have it: nginx, systemd's own judgement, the
-# command of Kubernetes, and, into target/, its schemas.
+# Installs what the tests use, on a machine that does not have it: Debian's packages, and the schemas of Kubernetes, which
+# go into target/. Where nothing is missing it needs neither root nor apt.
 set -eu
 cd "$(dirname "$0")/.."
 missing=
 [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
+[ -x /usr/bin/chromium ] || missing="$missing chromium"
 command -v systemd-analyze >/dev/null || missing="$missing systemd"
 command -v openssl >/dev/null || missing="$missing openssl"
 command -v curl >/dev/null || missing="$missing curl"
 command -v kubectl >/dev/null || missing="$missing kubernetes-client"
+# Debian keeps the server's programs out of the PATH, in a folder for each version.
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 # Debian's Python comes without what makes an environment.
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
-# shellcheck disable=SC2086 # one word a package
+# shellcheck disable=SC2086 # one word per package
 [ -z "$missing" ] || sh scripts/apt.sh $missing
 
 wanted=tests/packaging/requirements.txt
