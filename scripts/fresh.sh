@@ -1,0 +1,132 @@
+#!/bin/sh
+# Runs a command as on a new machine, as far as one machine allows: fresh.sh [--state FOLDER] COMMAND [ARGUMENT...]
+#
+#   scripts/fresh.sh make test
+#
+# The command runs in a clone of the current commit, with an empty home, with a copy of the Rust toolchain that has no
+# target but the machine's own, with none of what `cargo install` has brought, and without the variables of the caller.
+# Only what says where packages come from is carried over. Debian packages stay as they are: apt knows one machine.
+#
+# Everything is in one folder, which is removed in the end. With --state it is this folder instead, and it is kept: the
+# next call with the same folder goes on with what is in it.
+set -eu
+
+usage() {
+    echo "usage: $0 [--state FOLDER] COMMAND [ARGUMENT...]" >&2
+    exit 2
+}
+
+say() { echo "fresh.sh: $*" >&2; }
+
+state=
+if [ "${1-}" = --state ]; then
+    [ $# -ge 2 ] && [ -n "$2" ] || usage
+    mkdir -p "$2"
+    state=$(cd "$2" && pwd)
+    shift 2
+fi
+[ $# -gt 0 ] || usage
+case $1 in -*) usage ;; esac
+
+project=$(cd "$(dirname "$0")/.." && pwd)
+if [ -z "$state" ]; then
+    # Not /tmp, which is memory on many machines: a build takes gigabytes.
+    state=$(mktemp -d "${TMPDIR:-/var/tmp}/fresh.XXXXXX")
+    # What was made with sudo goes with sudo.
+    trap 'rm -rf "$state" 2>/dev/null || sudo rm -rf "$state"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+fi
+
+# The clone, at the current commit.
+[ -z "$(git -C "$project" status --porcelain)" ] || say "uncommitted changes are not part of this run"
+commit=$(git -C "$project" rev-parse HEAD)
+[ -d "$state/clone" ] || git clone --quiet --no-checkout "$project" "$state/clone"
+git -C "$state/clone" fetch --quiet "$project" HEAD
+git -C "$state/clone" checkout --quiet --force --detach "$commit"
+
+# The lines of the user's settings that say where packages come from. No secrets: those stay where they are.
+carry_settings_over() {
+    if [ -f "$HOME/.npmrc" ]; then
+        grep -E '^ *(@[^:=]+:)?(registry|cafile|strict-ssl|(https?-|no)?proxy) *=' "$HOME/.npmrc" >"$state/home/.npmrc" || true
+    fi
+    for settings in .config/pip/pip.conf .pip/pip.conf; do
+        [ -f "$HOME/$settings" ] || continue
+        mkdir -p "$state/home/${settings%/*}"
+        grep -E '^\[|^ *(index-url|extra-index-url|find-links|trusted-host|cert|proxy) *=' "$HOME/$settings" \
+            >"$state/home/$settings" || true
+    done
+    for settings in config.toml config; do
+        [ -f "$cargo/$settings" ] || continue
+        awk '/^ *\[/ { carried = /^ *\[+(source|registry|registries|http|net)[].]/ } carried' "$cargo/$settings" \
+            >"$state/cargo/$settings"
+    done
+}
+
+# The toolchain: a real copy, so that nothing that the command installs reaches the original. Documentation is left out.
+copy_toolchain() {
+    command -v rustup >/dev/null || { say "this needs rustup" && exit 1; }
+    toolchain=$(rustc --print sysroot)
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    copy=$state/rustup/toolchains/$(basename "$toolchain")
+    mkdir -p "$copy" "$state/cargo/bin"
+    tar -C "$toolchain/" -c --exclude ./share/doc . | tar -C "$copy" -x
+    cp "$(readlink -f "$(command -v rustup)")" "$state/cargo/bin/rustup"
+    for proxy in cargo rustc rustdoc rustfmt cargo-fmt cargo-clippy clippy-driver; do
+        ln -s rustup "$state/cargo/bin/$proxy"
+    done
+    in_state rustup set profile minimal 2>/dev/null
+    in_state rustup default "$(basename "$toolchain")" >/dev/null 2>&1
+    for target in $(in_state rustup target list --installed); do
+        [ "$target" = "$host" ] || in_state rustup target remove "$target" 2>/dev/null
+    done
+}
+
+# Without what is in the old home: cargo's programs, and those of every other installer. Node.js is a part of a new
+# machine, wherever it is.
+path_without_home() {
+    node=$(dirname "$(command -v node)")
+    kept=$state/cargo/bin
+    old_ifs=$IFS
+    IFS=:
+    for folder in $PATH; do
+        case $folder in
+        "$node") ;;
+        "$HOME"/* | "$cargo"/*) continue ;;
+        esac
+        kept=$kept:$folder
+    done
+    IFS=$old_ifs
+    echo "$kept"
+}
+
+# Runs a command with the variables of the state. Of the caller's, only those of the terminal, the language, CI, proxies,
+# certificates and package registries are left.
+in_state() (
+    path=$(path_without_home)
+    for name in $(awk 'BEGIN { for (name in ENVIRON) if (name ~ /^[A-Za-z_][A-Za-z0-9_]*$/) print name }'); do
+        case $name in
+        *TOKEN*) unset "$name" ;;
+        TERM | LANG | LC_* | TZ | USER | LOGNAME | SHELL | CI | NO_COLOR) ;;
+        *_proxy | *_PROXY | SSL_CERT_* | *_CA_BUNDLE | NODE_EXTRA_CA_CERTS | GIT_SSL_CAINFO) ;;
+        PIP_CERT | PIP_CONFIG_FILE | PIP_DEFAULT_TIMEOUT | PIP_*INDEX_URL | PIP_FIND_LINKS | PIP_TRUSTED_HOST) ;;
+        npm_config_registry | NPM_CONFIG_REGISTRY | npm_config_cafile | NPM_CONFIG_CAFILE) ;;
+        CARGO_HTTP_* | CARGO_NET_* | CARGO_REGISTR* | CARGO_SOURCE_* | RUSTUP_DIST_SERVER | RUSTUP_UPDATE_ROOT) ;;
+        PATH | HOME) ;;
+        *) unset "$name" ;;
+        esac
+    done
+    export PATH="$path" HOME="$state/home" RUSTUP_HOME="$state/rustup" CARGO_HOME="$state/cargo"
+    "$@"
+)
+
+cargo=${CARGO_HOME:-$HOME/.cargo}
+if [ ! -f "$state/ready" ]; then
+    mkdir -p "$state/home" "$state/cargo"
+    carry_settings_over
+    copy_toolchain
+    touch "$state/ready"
+fi
+status=0
+(cd "$state/clone" && in_state "$@") || status=$?
+exit $status
