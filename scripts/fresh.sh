@@ -48,7 +48,8 @@ git -C "$state/clone" checkout --quiet --force --detach "$commit"
 # The lines of the user's settings that say where packages come from. No secrets: those stay where they are.
 carry_settings_over() {
     if [ -f "$HOME/.npmrc" ]; then
-        grep -E '^ *(@[^:=]+:)?(registry|cafile|strict-ssl|(https?-|no)?proxy) *=' "$HOME/.npmrc" >"$state/home/.npmrc" || true
+        grep -E '^ *(@[^:=]+:)?(registry|cafile|strict-ssl|(https?-|no)?proxy) *=' "$HOME/.npmrc" >"$state/home/.npmrc" ||
+            rm "$state/home/.npmrc"
     fi
     for settings in .config/pip/pip.conf .pip/pip.conf; do
         [ -f "$HOME/$settings" ] || continue
