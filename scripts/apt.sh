@@ -17,5 +17,7 @@ if [ ! -e $policy ]; then
     $as_root chmod +x $policy
     trap '$as_root rm $policy' EXIT
 fi
-$as_root apt-get update
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+# A new machine may just be updating itself: wait for it.
+wait=DPkg::Lock::Timeout=300
+$as_root apt-get -o $wait update
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o $wait install -y --no-install-recommends "$@"
