@@ -54,6 +54,8 @@ fn what_is_not_run_here_is_known() {
         ("README.md", "make run"),
         // What runs this.
         ("README.md", "make test"),
+        // What runs `make_run`, and more.
+        ("README.md", "make test-builds"),
         // In `make_run`.
         ("docs/quickstart.md", "make run"),
     ];
