@@ -51,15 +51,15 @@ test-ts: test-tools ui
 	$(NPM) run test:browser
 	$(NPM) run test:agents -- --quick
 
-# What needs root or sudo, and what builds the product the way its users do: the tests in namespaces, `make run`, the unit
-# under a systemd that is booted for it, and the container images with an engine that is started for them. Where it cannot
+# What needs root or sudo, and what builds the product the way its users do: the tests in namespaces, the container images
+# with an engine that is started for them, `make run`, and the unit under a systemd that is booted for it. Where it cannot
 # run it says so and fails; it installs everything it uses before it starts.
 test-builds: builds-tools packages
 	cargo build --workspace --all-targets
 	sh scripts/nextest.sh run --workspace --profile privileged
+	sh tests/container/with-engine.sh sh scripts/nextest.sh run --workspace --profile container
 	sh scripts/nextest.sh run --workspace --profile make-run
 	sh packaging/systemd/try.sh target/release/sandbox-agent
-	sh tests/container/with-engine.sh sh scripts/nextest.sh run --workspace --profile container
 
 builds-tools:
 	sh scripts/builds-tools.sh

@@ -67,8 +67,9 @@ carry_settings_over() {
 # The toolchain: a real copy, so that nothing that the command installs reaches the original. Documentation is left out.
 copy_toolchain() {
     command -v rustup >/dev/null || { say "this needs rustup" && exit 1; }
-    toolchain=$(rustc --print sysroot)
-    host=$(rustc -vV | sed -n 's/^host: //p')
+    # The one that the project is built with.
+    toolchain=$(cd "$project" && rustc --print sysroot)
+    host=$("$toolchain/bin/rustc" -vV | sed -n 's/^host: //p')
     copy=$state/rustup/toolchains/$(basename "$toolchain")
     mkdir -p "$copy" "$state/cargo/bin"
     tar -C "$toolchain/" -c --exclude ./share/doc . | tar -C "$copy" -x
