@@ -28,7 +28,8 @@ impl Tar {
         let mut header = [0; 512];
         let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, name.as_bytes());
-        put(100, b"0000644\0");
+        // A directory that cannot be entered would do for root alone.
+        put(100, if kind == b'5' { b"0000755\0" } else { b"0000644\0" });
         put(108, b"0000000\0");
         put(116, b"0000000\0");
         put(124, format!("{:011o}\0", content.len()).as_bytes());
