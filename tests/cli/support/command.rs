@@ -13,22 +13,24 @@ use crate::harness::{Server, eventually};
 
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-const MARK: &str = "CLI_TEST_MARK";
 
 /// Where commands run.
 pub(crate) struct Place {
     folder: TempDir,
+    /// A limit on realtime scheduling, which nothing here uses, with a value of this place's own. Processes inherit it and
+    /// cannot hide it, as the product does with its environment: only root could look for a mark in there.
+    mark: u128,
     variables: Vec<(String, String)>,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("cli-").tempdir().expect("a folder can be made");
-        let place = Self { folder, variables: Vec::new() };
+        let mark = std::time::UNIX_EPOCH.elapsed().expect("it is later than 1970").as_nanos();
+        let place = Self { folder, mark, variables: Vec::new() };
         let home = place.path("home").display().to_string();
         std::fs::create_dir(&home).expect("a folder can be made");
         let registry = place.file("registry.json", r#"{"version":"1","agents":[]}"#);
-        let mark = place.folder().display().to_string();
         place
             .with("HOME", &home)
             .with("XDG_CONFIG_HOME", &format!("{home}/config"))
@@ -37,7 +39,6 @@ impl Place {
             .with("SANDBOX_AGENT_ACP_REGISTRY_URL", &format!("file://{}", registry.display()))
             .with("TERM", "xterm")
             .with("NO_COLOR", "")
-            .with(MARK, &mark)
     }
 
     /// A place from which commands go to this server.
@@ -71,8 +72,8 @@ impl Place {
 
     /// The product with these arguments, started through another program.
     pub(crate) fn command_under(&self, program: &[&str], arguments: &[&str]) -> Command {
-        let mut command = Command::new(program[0]);
-        command.args(&program[1..]).arg(product());
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--rttime={}", self.mark)).args(program).arg(product());
         self.prepare(command, arguments)
     }
 
@@ -117,14 +118,16 @@ impl Place {
 
     /// The processes that were started here and are still there.
     pub(crate) fn leftovers(&self) -> Vec<String> {
-        let mark = format!("{MARK}={}", self.folder().display());
+        let mark = self.mark.to_string();
         let entries = std::fs::read_dir("/proc").expect("there is a /proc").flatten();
         entries
             .filter(|entry| {
-                let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-                environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+                let limits = std::fs::read_to_string(entry.path().join("limits")).unwrap_or_default();
+                limits.split_ascii_whitespace().any(|word| word == mark)
             })
             .map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default())
+            // One that has ended and that nobody has waited for yet has no command line.
+            .filter(|command| !command.is_empty())
             .collect()
     }
 
