@@ -12,8 +12,9 @@ command -v curl >/dev/null || missing="$missing curl"
 command -v kubectl >/dev/null || missing="$missing kubernetes-client"
 # Debian keeps the server's programs out of the PATH, in a folder for each version.
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
-# Debian's Python comes without what makes an environment.
+# Debian's Python comes without what makes an environment, and without what agents in Python are installed with.
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+python3 -c 'import pip' 2>/dev/null || missing="$missing python3-pip"
 # shellcheck disable=SC2086 # one word per package
 [ -z "$missing" ] || sh scripts/apt.sh $missing
 
