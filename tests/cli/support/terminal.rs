@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
@@ -19,6 +20,8 @@ pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     screen: Arc<Mutex<Vec<u8>>>,
+    /// Reads what is shown, to its end.
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -47,13 +50,13 @@ impl Terminal {
         let mut display = keyboard.try_clone().unwrap();
         let screen = Arc::new(Mutex::new(Vec::new()));
         let shown = Arc::clone(&screen);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = display.read(&mut bytes) {
                 shown.lock().unwrap().extend_from_slice(&bytes[..count]);
             }
         });
-        Self { child, keyboard, screen }
+        Self { child, keyboard, screen, reader }
     }
 
     /// Everything that was shown so far, with Unix line ends.
@@ -85,16 +88,9 @@ impl Terminal {
         let status = eventually(&format!("the command ends; it shows {}", self.screen()), || {
             self.child.try_wait().unwrap()
         });
-        // What it wrote last may still be on its way.
-        let mut before = self.screen();
-        loop {
-            std::thread::sleep(Duration::from_millis(20));
-            let now = self.screen();
-            if now == before {
-                return (status.code(), now);
-            }
-            before = now;
-        }
+        // What it wrote last may still be on its way. The terminal ends when nobody has the command's side open any more.
+        eventually("all that was shown is read", || self.reader.is_finished().then_some(()));
+        (status.code(), self.screen())
     }
 }
 
