@@ -47,7 +47,7 @@ pub(crate) struct ServerArguments {
     pub(crate) catalog: CatalogArguments,
     #[command(flatten)]
     pub(crate) files: FileArguments,
-    /// What to log: error, warn, info, debug, trace, or a filter such as acp_http_adapter=debug [default: info]
+    /// What to log: error, warn, info, debug, trace, or a filter such as acp_instances=debug [default: info]
     #[arg(long, env = "SANDBOX_AGENT_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
     /// How to log [default: text]
