@@ -33,6 +33,7 @@ test-tools:
 test-rust: test-tools packages
 	cargo build --workspace --all-targets
 	sh scripts/nextest.sh run --workspace
+	sh tests/remote-instances/contract.sh
 
 # A feature that is off in the shipped binary; this builds that one crate once more.
 test-otlp:

@@ -22,7 +22,8 @@ pub trait Instances: fmt::Debug + Send + Sync + 'static {
     /// The account for bodies that are being read and for answers that wait to be written.
     fn memory(&self) -> &Arc<MemoryAccount>;
 
-    /// Reserves memory before more of a body is read. Older events are evicted for it where that is needed.
+    /// Reserves memory before more of a body is read, in the account of this side. Where that account is full, older
+    /// events may be evicted for it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] when there is nothing left to evict.
@@ -38,7 +39,8 @@ pub trait Instances: fmt::Debug + Send + Sync + 'static {
     fn list(&self, page: Page) -> BoxFuture<'_, Result<Listing, Error>>;
 
     /// Sends a message to an agent. The receipt comes once the message is accepted; from then on it is forwarded,
-    /// whatever becomes of the caller.
+    /// whatever becomes of the caller. Messages keep their order when each receipt is awaited before the next message
+    /// is sent. A future that is never polled may send nothing.
     fn send(&self, request: SendRequest) -> Sending<'_>;
 
     /// Follows one instance. Nothing when its process has ended and the cursor is behind the last event.

@@ -98,7 +98,7 @@ async fn send(engine: &dyn Instances, request: SendRequest, reply: Reply<WireRec
     tokio::select! {
         result = outcome => drop(settled.send(copy_settled(result))),
         // Dropping the outcome tells the engine that no caller waits for it.
-        () = std::future::pending() => {}
+        () = settled.closed() => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! An engine of the tests' own: it records what it is asked, and the test decides how that ends.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use acp_instances::{
@@ -18,6 +18,8 @@ pub(super) struct Fake {
     pub(super) sent: Mutex<Vec<(SendRequest, oneshot::Sender<Settled>)>>,
     /// What every subscription reports, one item at a time.
     pub(super) news: Mutex<Vec<Vec<Update>>>,
+    /// True when subscriptions wait for more news at the end, false when they are over.
+    pub(super) is_endless: AtomicBool,
     /// How often subscriptions were asked for news.
     pub(super) pulls: Arc<AtomicUsize>,
     /// Subscriptions hold one more each.
@@ -30,6 +32,7 @@ impl Fake {
             account: MemoryAccount::new(1 << 20),
             sent: Mutex::default(),
             news: Mutex::default(),
+            is_endless: AtomicBool::new(false),
             pulls: Arc::default(),
             readers: Arc::default(),
         })
@@ -46,16 +49,15 @@ impl Fake {
     fn subscription(&self) -> Box<dyn Subscription> {
         let mut news = self.news.lock().unwrap().clone();
         news.reverse();
-        Box::new(FakeSubscription {
-            news,
-            pulls: Arc::clone(&self.pulls),
-            _reader: Arc::clone(&self.readers),
-        })
+        let is_endless = self.is_endless.load(Ordering::SeqCst);
+        let (pulls, reader) = (Arc::clone(&self.pulls), Arc::clone(&self.readers));
+        Box::new(FakeSubscription { news, is_endless, pulls, _reader: reader })
     }
 }
 
 struct FakeSubscription {
     news: Vec<Vec<Update>>,
+    is_endless: bool,
     pulls: Arc<AtomicUsize>,
     _reader: Arc<()>,
 }
@@ -63,7 +65,12 @@ struct FakeSubscription {
 impl Subscription for FakeSubscription {
     fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Update>, Error>>> {
         self.pulls.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::ready(self.news.pop().map(Ok)))
+        Box::pin(async {
+            match self.news.pop() {
+                None if self.is_endless => std::future::pending().await,
+                news => news.map(Ok),
+            }
+        })
     }
 
     fn began_at(&self) -> u64 {

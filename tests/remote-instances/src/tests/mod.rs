@@ -135,9 +135,25 @@ async fn a_subscription_is_asked_only_for_what_its_reader_has_room_for() {
     assert_eq!(fake.pulls.load(Ordering::SeqCst), 1);
     subscription.next().await.unwrap().unwrap();
     soon("the next one follows", || fake.pulls.load(Ordering::SeqCst) == 2).await;
-    assert_eq!(fake.readers(), 1);
-    drop(subscription);
-    soon("the engine's subscription ends", || fake.readers() == 0).await;
+}
+
+#[tokio::test]
+async fn dropping_a_subscription_drops_that_of_the_engine() {
+    let fake = Fake::new();
+    let (near, _far) = connected(&fake);
+    // One waits for its reader to take what is on its way, the other for news.
+    *fake.news.lock().unwrap() = vec![vec![Update::Events { server_id: id(), run: run() }]; 10];
+    let unread = near.subscribe(&id(), from_oldest()).await.unwrap().unwrap();
+    soon("one item is on its way", || fake.pulls.load(Ordering::SeqCst) == 1).await;
+    fake.news.lock().unwrap().clear();
+    fake.is_endless.store(true, Ordering::SeqCst);
+    let idle = near.subscribe(&id(), from_oldest()).await.unwrap().unwrap();
+    soon("the engine waits for news", || fake.pulls.load(Ordering::SeqCst) == 2).await;
+    assert_eq!(fake.readers(), 2);
+    drop(unread);
+    soon("the one that is not read ends", || fake.readers() == 1).await;
+    drop(idle);
+    soon("the one that waits ends", || fake.readers() == 0).await;
 }
 
 #[tokio::test]
