@@ -48,14 +48,11 @@ impl Frames {
 
     /// Events as `GET /v1/acp/{server_id}` sends them.
     pub(crate) fn messages(&mut self, run: &Run) {
-        let are_small = run.records().all(|record| record.bytes.len() < SHARED);
+        let are_small = run.longest() < SHARED;
         if run.len() >= KEPT && are_small {
             let frame = || {
                 let mut buffer = BytesMut::with_capacity(run.bytes() + run.len() * OVERHEAD);
-                for event in events(run) {
-                    message_head(&mut buffer, &event);
-                    payload(&mut buffer, &event);
-                }
+                frame_flood(&mut buffer, run);
                 buffer.freeze()
             };
             if let Some(frames) = run.derived(FRAMES, &self.account, frame) {
@@ -210,6 +207,63 @@ const fn is_verbatim(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Failed | EventKind::Exit)
 }
 
+/// Many small events, in as few steps as possible: numbers that follow one another are counted up in place.
+fn frame_flood(buffer: &mut BytesMut, run: &Run) {
+    let mut head = CountingHead::default();
+    for event in events(run) {
+        match (event.kind(), event.sequence()) {
+            (EventKind::Message(_), Some(sequence)) => {
+                buffer.extend_from_slice(head.numbered(sequence));
+                buffer.extend_from_slice(event.bytes());
+                text(buffer, "\n\n");
+            }
+            _ => {
+                message_head(buffer, &event);
+                data(buffer, &event);
+                text(buffer, "\n\n");
+            }
+        }
+    }
+}
+
+/// `event: message`, `id: N`, `data: `.
+#[derive(Debug, Default)]
+struct CountingHead {
+    head: Vec<u8>,
+    sequence: u64,
+    /// Where the last digit of the number stands.
+    last_digit: usize,
+}
+
+impl CountingHead {
+    fn numbered(&mut self, sequence: u64) -> &[u8] {
+        if sequence != self.sequence + 1 || !self.count_up() {
+            self.head.clear();
+            self.head.extend_from_slice(b"event: message\nid: ");
+            self.head.extend_from_slice(itoa::Buffer::new().format(sequence).as_bytes());
+            self.last_digit = self.head.len() - 1;
+            self.head.extend_from_slice(b"\ndata: ");
+        }
+        self.sequence = sequence;
+        &self.head
+    }
+
+    /// Adds one to the number. False when there is none, or when it gets another digit.
+    fn count_up(&mut self) -> bool {
+        for digit in self.head.iter_mut().take(self.last_digit + 1).rev() {
+            match digit {
+                b'0'..=b'8' => {
+                    *digit += 1;
+                    return true;
+                }
+                b'9' => *digit = b'0',
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
 fn message_head(buffer: &mut BytesMut, event: &Event<'_>) {
     match (event.kind(), event.sequence()) {
         // What nearly every event is, in as few steps as possible.
@@ -220,11 +274,6 @@ fn message_head(buffer: &mut BytesMut, event: &Event<'_>) {
         }
         (kind, sequence) => head(buffer, name(kind), sequence.map(Id::Sequence)),
     }
-}
-
-fn payload(buffer: &mut BytesMut, event: &Event<'_>) {
-    data(buffer, event);
-    text(buffer, "\n\n");
 }
 
 fn data(buffer: &mut BytesMut, event: &Event<'_>) {
@@ -331,6 +380,15 @@ mod tests {
                 frames.messages(&run);
                 assert_eq!(String::from_utf8(frames.finish().concat()).unwrap(), plain);
             }
+        }
+    }
+
+    #[test]
+    fn numbers_are_counted_up_over_every_carry() {
+        let mut head = CountingHead::default();
+        for sequence in [1, 2, 8, 9, 10, 11, 99, 100, 101, 999, 1000, 5, 6].into_iter().chain(90..1110) {
+            let expected = format!("event: message\nid: {sequence}\ndata: ");
+            assert_eq!(head.numbered(sequence), expected.as_bytes());
         }
     }
 

@@ -64,6 +64,28 @@ impl Batch {
         &mut self.bytes[start..]
     }
 
+    /// Makes a record of memory that has its bytes already, without a copy. Does nothing but return the memory when the
+    /// batch has records: then the record has to be pushed.
+    ///
+    /// # Errors
+    /// The memory, when the batch is not empty.
+    pub fn adopt(&mut self, info: RecordInfo, memory: BytesMut) -> Result<&mut [u8], BytesMut> {
+        if !self.is_empty() {
+            return Err(memory);
+        }
+        self.bytes = memory;
+        self.numbered = u32::from(info.is_numbered);
+        self.slots.push(Slot {
+            start: 0,
+            end: offset(self.bytes.len()),
+            numbered: self.numbered,
+            mark: info.mark,
+            tag: info.tag,
+            is_numbered: info.is_numbered,
+        });
+        Ok(&mut self.bytes)
+    }
+
     /// Sets the mark of a record that was pushed.
     pub fn set_mark(&mut self, index: usize, mark: u32) {
         if let Some(slot) = self.slots.get_mut(index) {

@@ -57,6 +57,8 @@ pub struct Chunk {
     first_order: u64,
     /// The sequence number of the last numbered record before this chunk.
     sequence_before: u64,
+    /// The length of the longest record.
+    longest: u32,
     derived: Derived,
     _charge: Reservation,
 }
@@ -88,6 +90,7 @@ impl Chunk {
         account: &Arc<MemoryAccount>,
     ) -> Self {
         let cost = slots.iter().map(|slot| slot.cost()).sum();
+        let longest = slots.iter().map(|slot| slot.end - slot.start).max().unwrap_or(0);
         let slots = match slots[..] {
             [one] => Slots::One(one),
             _ => Slots::Many(slots.into_boxed_slice()),
@@ -95,7 +98,7 @@ impl Chunk {
         let ChunkNumbers { at_ms, first_order, sequence_before } = numbers;
         let derived = Derived::default();
         let charge = Reservation::unrefused(account, cost);
-        Self { bytes, slots, at_ms, first_order, sequence_before, derived, _charge: charge }
+        Self { bytes, slots, at_ms, first_order, sequence_before, longest, derived, _charge: charge }
     }
 
     pub(crate) fn slots(&self) -> &[Slot] {
@@ -223,6 +226,12 @@ impl Run {
             (Some(first), Some(last)) => (last.end - first.start) as usize,
             _ => 0,
         }
+    }
+
+    /// The length of the longest record of the chunk, of which the run may be a part.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.chunk.longest as usize
     }
 
     /// Some of the records. `range` counts within the run, and must not be empty.

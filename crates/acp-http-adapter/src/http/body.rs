@@ -14,8 +14,8 @@ use http_edge::{Code, Problem};
 use crate::door::DoorState;
 use crate::problem::to_problem;
 
-/// While a large body comes in, memory is reserved in steps of this size rather than by what its header announces.
-const STEP: usize = 256 << 10;
+/// Memory is reserved by what the header of a body announces up to this size, and beyond it as the body comes in.
+const TRUSTED: usize = 2 << 20;
 
 /// How much of a body that is too large is read all the same, and for how long.
 const DISCARDED_BYTES: usize = 256 << 20;
@@ -52,7 +52,7 @@ where
         // One byte more, for the line feed.
         let needed = held.len() + data.len() + 1;
         if needed > held.capacity() {
-            let target = needed.max((held.capacity() * 2).min(announced + 1)).max(needed.min(STEP));
+            let target = needed.max((held.capacity() * 2).max(TRUSTED).min(announced + 1));
             let more = target - held.capacity();
             door.instances.reserve(&mut memory, more).map_err(|error| to_problem(&error))?;
             held.reserve(target - held.len());

@@ -219,7 +219,14 @@ pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
     // is used.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let mut at = from;
+    let mut words = 0;
     while let Some(Ok(eight)) = bytes.get(at..at + 8).map(<[u8; 8]>::try_from) {
+        words += 1;
+        if words == LONG_STRING {
+            at += plain_prefix(&bytes[at..]);
+            words += 1;
+            continue;
+        }
         let word = u64::from_le_bytes(eight);
         let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
         let special =
@@ -230,6 +237,18 @@ pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
         at += 8;
     }
     bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).map(|offset| at + offset)
+}
+
+/// After so many words without a special byte, a string is taken for a long one.
+const LONG_STRING: u32 = 16;
+
+/// The length of a prefix without quotes, backslashes and control characters, in steps of 64 bytes. The compiler makes
+/// wide instructions of this.
+fn plain_prefix(bytes: &[u8]) -> usize {
+    let is_special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    let has_special = |block: &[u8; 64]| block.iter().fold(false, |found, byte| found | is_special(byte));
+    let (blocks, _) = bytes.as_chunks::<64>();
+    blocks.iter().take_while(|block| !has_special(block)).count() * 64
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 
+use bytes::BytesMut;
 use event_log::{Batch, Log};
 use process_supervisor::PipeSize;
 use serde_json::json;
@@ -17,6 +18,8 @@ use crate::event::EventKind;
 
 /// How much one read takes at most. A pipe that was made larger for large messages is emptied in one read.
 const READ_BYTES: usize = 1 << 20;
+/// Lines from this length on are not copied once more when they are complete.
+const LARGE: usize = 64 << 10;
 /// How many characters of a line that is not a message are shown to readers.
 const SHOWN_CHARACTERS: usize = 200;
 
@@ -111,6 +114,20 @@ impl Output {
         flatten(self.records.push(EventKind::Message(kind).info(), line));
     }
 
+    /// A message in memory of its own, which is not copied if it is the first of the batch.
+    fn large_message(&mut self, line: BytesMut, envelope: Envelope) {
+        let info = EventKind::Message(envelope.kind()).info();
+        if !self.records.is_empty() {
+            return self.message(&line, envelope);
+        }
+        if envelope.kind() != MessageKind::Notification {
+            self.calls.push((0, envelope));
+        }
+        if let Ok(record) = self.records.adopt(info, line) {
+            flatten(record);
+        }
+    }
+
     fn unparsed(&mut self, shown: &[u8], error: &str, bytes: usize) {
         let text = String::from_utf8_lossy(shown);
         let line: String = text.chars().take(SHOWN_CHARACTERS).collect();
@@ -136,22 +153,26 @@ impl Output {
 #[derive(Debug)]
 struct Lines {
     /// The beginning of a line whose end has not come.
-    partial: Vec<u8>,
+    partial: BytesMut,
     /// How long the current line is so far, when it is too long to be kept.
     skipping: Option<usize>,
     max_line: usize,
+    /// How long the last large line was: the next one is often as long, and its memory need not grow step by step.
+    last_large: usize,
     template: NotificationTemplate,
 }
 
 impl Lines {
     fn new(max_line: usize) -> Self {
-        Self { partial: Vec::new(), skipping: None, max_line, template: NotificationTemplate::default() }
+        Self { partial: BytesMut::new(), skipping: None, max_line, last_large: 0, template: NotificationTemplate::default() }
     }
 
     /// What there will be to append once these bytes are fed, without what follows the last line feed.
     fn size_with(&self, bytes: &[u8]) -> BatchSize {
         match memchr::memrchr(b'\n', bytes) {
             None => BatchSize { bytes: 0, lines: 0 },
+            // A large line most often brings its own memory.
+            Some(_) if self.partial.len() >= LARGE => BatchSize { bytes: 0, lines: 1 },
             Some(last) => BatchSize {
                 bytes: self.partial.len() + last,
                 lines: memchr::memchr_iter(b'\n', &bytes[..=last]).count(),
@@ -190,7 +211,15 @@ impl Lines {
         } else {
             let mut line = std::mem::take(&mut self.partial);
             line.extend_from_slice(rest);
-            read_line(&line, &mut self.template, output);
+            if line.len() >= LARGE {
+                self.last_large = line.len();
+            }
+            // What is not used of the memory would be held for as long as the log holds the line.
+            if line.len() >= LARGE && line.capacity() <= line.len() + line.len() / 4 {
+                read_large_line(line, output);
+            } else {
+                read_line(&line, &mut self.template, output);
+            }
         }
     }
 
@@ -200,11 +229,31 @@ impl Lines {
             None if self.partial.len() + bytes.len() > self.max_line => {
                 self.skipping = Some(self.partial.len() + bytes.len());
                 self.partial.extend_from_slice(&bytes[..bytes.len().min(SHOWN_CHARACTERS * 4)]);
-                self.partial.truncate(SHOWN_CHARACTERS * 4);
-                self.partial.shrink_to_fit();
+                // A copy, since the memory of the whole beginning would be held otherwise.
+                self.partial = self.partial[..self.partial.len().min(SHOWN_CHARACTERS * 4)].into();
             }
-            None => self.partial.extend_from_slice(bytes),
+            None => {
+                let length = self.partial.len() + bytes.len();
+                if length >= LARGE && self.partial.len() < LARGE {
+                    self.partial.reserve(self.last_large.max(length) - self.partial.len());
+                }
+                self.partial.extend_from_slice(bytes);
+            }
         }
+    }
+}
+
+/// A line of which parts came with several reads, in memory of its own.
+fn read_large_line(mut line: BytesMut, output: &mut Output) {
+    if line.ends_with(b"\r") {
+        line.truncate(line.len() - 1);
+    }
+    if line.trim_ascii().is_empty() {
+        return;
+    }
+    match Envelope::parse(&line) {
+        Ok(envelope) => output.large_message(line, envelope),
+        Err(error) => output.unparsed(&line, &error.to_string(), line.len()),
     }
 }
 
