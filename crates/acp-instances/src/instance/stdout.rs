@@ -164,7 +164,13 @@ struct Lines {
 
 impl Lines {
     fn new(max_line: usize) -> Self {
-        Self { partial: BytesMut::new(), skipping: None, max_line, last_large: 0, template: NotificationTemplate::default() }
+        Self {
+            partial: BytesMut::new(),
+            skipping: None,
+            max_line,
+            last_large: 0,
+            template: NotificationTemplate::default(),
+        }
     }
 
     /// What there will be to append once these bytes are fed, without what follows the last line feed.
