@@ -16,7 +16,7 @@ const INSTANCES: usize = 32;
 /// Requests in flight, over all instances.
 const AT_ONCE: usize = 64;
 /// Below 1, since the limit writes all requests that are due to an agent at once, and a server gets them one by one.
-const GOAL: f64 = 0.7;
+const GOAL: f64 = 0.5;
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let axum = Server::start(Side::Limit, context).await?;

@@ -11,8 +11,9 @@
 //! files or configuration: a [`Launcher`] says what to start. It knows nothing of HTTP either: a door holds an
 //! `Arc<dyn Instances>`, turns its own requests into calls, and each [`Error`] into its own kind of answer.
 //!
+//! The same as a program that runs is in `examples/embed.rs`:
+//!
 //! ```no_run
-//! # // Runs a process: the calling binary must be able to become its supervisor. See `tests/doors.rs`.
 //! use std::sync::Arc;
 //! use acp_instances::{
 //!     Answer, BoxFuture, Caller, From, Instances, Launcher, Limits, LocalInstances, Message, MessageCursor, Prepared,
