@@ -133,6 +133,16 @@ impl Chunk {
         }
     }
 
+    /// A chunk of one of the records, with the same numbers, in memory of its own.
+    pub(crate) fn only(&self, index: usize, account: &Arc<MemoryAccount>) -> Self {
+        let (slot, record) = (self.slots()[index], self.record(index));
+        let numbered = u32::from(slot.is_numbered);
+        let alone = Slot { start: 0, end: slot.end - slot.start, numbered, ..slot };
+        let sequence_before = record.sequence - u64::from(numbered);
+        let numbers = ChunkNumbers { at_ms: self.at_ms, first_order: record.order, sequence_before };
+        Self::new(Bytes::copy_from_slice(record.bytes), vec![alone], numbers, account)
+    }
+
     /// The memory of a chunk that nothing else holds.
     pub(crate) fn into_bytes(self) -> Bytes {
         self.bytes

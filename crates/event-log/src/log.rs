@@ -120,6 +120,7 @@ impl Log {
         {
             evicted += cost;
         }
+        self.ring.compact(&self.account);
         evicted
     }
 

@@ -130,6 +130,46 @@ fn several_logs_are_read_in_one_order() {
 }
 
 #[test]
+fn a_loss_in_one_log_is_reported_also_behind_an_older_loss_in_another() {
+    let (mut small, account) = log(1 << 20, 1);
+    let retention = Retention { max_bytes: 1 << 20, max_records: 2 };
+    let mut large = Log::new(1, Arc::clone(&small.order), account, retention);
+    append(&mut large, b"a");
+    append(&mut large, b"b");
+    for _ in 0..5 {
+        append(&mut small, b"x");
+    }
+    let mut reader = Reader::at_oldest(&[&large, &small]);
+    let Read::Run(first) = reader.read(&[&large, &small], u64::MAX) else { panic!() };
+    assert_eq!(first.first().bytes, b"a");
+    // The small log has evicted up to order 6 before the reader came; now the large one evicts order 2, which is owed.
+    append(&mut large, b"c");
+    append(&mut large, b"d");
+    let Read::Gap(gap) = reader.read(&[&large, &small], u64::MAX) else {
+        panic!("the loss of b is not reported")
+    };
+    assert_eq!((gap.after_order, gap.next_order), (1, 7));
+    assert_eq!(drain(&mut reader, &[&large, &small]), ["x", "c", "d"]);
+}
+
+#[test]
+fn a_single_record_does_not_keep_the_chunk_that_it_came_with() {
+    let (mut log, account) = log(1 << 20, 100);
+    let mut batch = log.batch(0, 100);
+    for _ in 0..100 {
+        batch.push(RecordInfo::numbered(Tag(0)), &[b'x'; 1000]);
+    }
+    log.append(batch, 0, |_| {});
+    log.evict(1 << 20, |_| {});
+    assert_eq!(log.len(), 1);
+    assert!(account.used() < 2000, "{}", account.used());
+    let (run, next) = (log.run_after(0).unwrap(), log.next_sequence());
+    assert_eq!((run.first().sequence, run.first().order, run.first().bytes.len()), (next - 1, 100, 1000));
+    append(&mut log, b"more");
+    assert_eq!(drain(&mut Reader::after_sequence(&log, next - 1).unwrap(), &[&log]), ["more"]);
+}
+
+#[test]
 fn the_second_reader_of_a_chunk_leaves_what_it_derived_for_the_others() {
     let (mut log, account) = log(1 << 20, 100);
     append(&mut log, b"abc");

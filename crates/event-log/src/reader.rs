@@ -13,9 +13,12 @@ pub struct Reader {
     seen: u64,
     /// The sequence number of the newest numbered record that the reader has.
     seen_sequence: u64,
-    /// Evictions up to this order number have been reported, or were not owed to this reader.
-    reported: u64,
+    /// For each log: evictions up to this order number have been reported, or were not owed to this reader.
+    reported: [u64; MAX_LOGS],
 }
+
+/// How many logs one reader reads at most.
+const MAX_LOGS: usize = 2;
 
 /// What a reader receives.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ impl Reader {
     #[must_use]
     pub fn at_oldest(logs: &[&Log]) -> Self {
         let seen_sequence = logs.first().map_or(0, |log| log.oldest_sequence() - 1);
-        Self { seen: 0, seen_sequence, reported: evicted(logs) }
+        Self { seen: 0, seen_sequence, reported: evicted_of_each(logs) }
     }
 
     /// Starts behind the newest records.
@@ -54,13 +57,13 @@ impl Reader {
     pub fn at_newest(logs: &[&Log]) -> Self {
         let seen = logs.iter().map(|log| log.newest_order()).max().unwrap_or(0);
         let seen_sequence = logs.first().map_or(0, |log| log.next_sequence() - 1);
-        Self { seen, seen_sequence, reported: evicted(logs).max(seen) }
+        Self { seen, seen_sequence, reported: [seen; MAX_LOGS] }
     }
 
     /// Starts behind an order number. Everything that is evicted behind it is a loss to this reader.
     #[must_use]
     pub const fn owed_from(order: u64) -> Self {
-        Self { seen: order, seen_sequence: 0, reported: 0 }
+        Self { seen: order, seen_sequence: 0, reported: [0; MAX_LOGS] }
     }
 
     /// Starts behind a record of one log, named by its sequence number. `Err` with the gap when records behind it were
@@ -69,7 +72,7 @@ impl Reader {
         let is_known = (log.first_sequence()..log.next_sequence()).contains(&sequence);
         if is_known && !log.evicted().is_after(sequence) {
             let seen = log.order_of_sequence(sequence);
-            return Ok(Self { seen, seen_sequence: sequence, reported: seen });
+            return Ok(Self { seen, seen_sequence: sequence, reported: [seen; MAX_LOGS] });
         }
         let mut reader = Self::at_oldest(&[log]);
         reader.seen_sequence = sequence;
@@ -82,7 +85,7 @@ impl Reader {
     /// the gap when records behind it were evicted, or when the number was never drawn.
     pub fn after_order(logs: &[&Log], order: u64, newest: u64) -> Result<Self, (Self, Gap)> {
         let seen_sequence = logs.first().map_or(0, |log| log.next_sequence() - 1);
-        let mut reader = Self { seen: order, seen_sequence, reported: evicted(logs) };
+        let mut reader = Self { seen: order, seen_sequence, reported: evicted_of_each(logs) };
         if order > newest {
             let gap = Gap { after_order: order, ..Self { seen: 0, ..reader }.gap(logs, 0) };
             reader.seen = 0;
@@ -96,8 +99,9 @@ impl Reader {
 
     /// The next records with order numbers up to `limit`, or what was lost. Always pass the same logs.
     pub fn read(&mut self, logs: &[&Log], limit: u64) -> Read {
-        let evicted = evicted(logs);
-        if evicted > self.reported.max(self.seen) {
+        let evicted = evicted_of_each(logs);
+        let is_loss = |(evicted, reported): (&u64, &u64)| *evicted > (*reported).max(self.seen);
+        if evicted.iter().zip(&self.reported).any(is_loss) {
             let gap = self.gap(logs, self.seen);
             self.reported = evicted;
             self.seen_sequence = gap.next_sequence - 1;
@@ -143,6 +147,16 @@ impl Reader {
             next_order: next.unwrap_or(0),
         }
     }
+}
+
+/// The newest evicted record of each log.
+fn evicted_of_each(logs: &[&Log]) -> [u64; MAX_LOGS] {
+    debug_assert!(logs.len() <= MAX_LOGS);
+    let mut evicted = [0; MAX_LOGS];
+    for (slot, log) in evicted.iter_mut().zip(logs) {
+        *slot = log.evicted().order;
+    }
+    evicted
 }
 
 /// The newest record of any log that was evicted.

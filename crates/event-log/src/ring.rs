@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 
+use crate::account::MemoryAccount;
 use crate::chunk::{Chunk, Record, Run};
 
 /// Chunks of these sizes leave their memory to the chunks that follow. In a flood one chunk arrives for each that is
@@ -69,6 +70,17 @@ impl Ring {
             self.keep_memory(chunk);
         }
         Some(cost)
+    }
+
+    /// Copies the one record that is left of a larger chunk, so that it does not keep the memory of all.
+    pub(crate) fn compact(&mut self, account: &Arc<MemoryAccount>) {
+        if self.len != 1 || self.evicted_of_first == 0 {
+            return;
+        }
+        if let Some(chunk) = self.chunks.pop_front() {
+            self.evicted_of_first = 0;
+            self.chunks.push_front(Arc::new(chunk.only(chunk.slots().len() - 1, account)));
+        }
     }
 
     fn keep_memory(&mut self, chunk: Option<Arc<Chunk>>) {

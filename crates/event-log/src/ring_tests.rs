@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::account::MemoryAccount;
 use crate::batch::{Batch, RecordInfo};
 use crate::chunk::{ChunkNumbers, Tag};
 

@@ -191,6 +191,19 @@ fn a_repeat_that_waits_gets_the_answer_of_an_asynchronous_first() {
 }
 
 #[test]
+fn a_repeat_waits_no_longer_than_the_request_timeout() {
+    let server = Server::with().flag("--request-timeout", "300ms").start();
+    server.open("a", "fault");
+    let message = || call(1, "never", json!({}));
+    // Nothing waits for the first, and each repeat comes when no other caller waits any more.
+    keyed(&server, "k", message()).header("Prefer", "respond-async").send().expect_accepted();
+    for _ in 0..2 {
+        keyed(&server, "k", message()).send().problem(504, "request_timeout");
+    }
+    assert_eq!(times_sent(&server, &json!(1)), 1);
+}
+
+#[test]
 fn a_message_that_was_refused_may_be_sent_again_under_its_key() {
     let server = Server::with().flag("--max-pending", "1").start();
     server.open("a", "fault");

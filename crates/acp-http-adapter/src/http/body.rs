@@ -14,8 +14,8 @@ use http_edge::{Code, Problem};
 use crate::door::DoorState;
 use crate::problem::to_problem;
 
-/// Memory is reserved by what the header of a body announces up to this size, and beyond it as the body comes in.
-const TRUSTED: usize = 2 << 20;
+/// Memory is reserved for at most so many times what has arrived of a body, whatever its header announces.
+const AHEAD: usize = 4;
 
 /// How much of a body that is too large is read all the same, and for how long.
 const DISCARDED_BYTES: usize = 256 << 20;
@@ -52,7 +52,7 @@ where
         // One byte more, for the line feed.
         let needed = held.len() + data.len() + 1;
         if needed > held.capacity() {
-            let target = needed.max((held.capacity() * 2).max(TRUSTED).min(announced + 1));
+            let target = needed.max((needed * AHEAD).min(announced + 1));
             let more = target - held.capacity();
             door.instances.reserve(&mut memory, more).map_err(|error| to_problem(&error))?;
             held.reserve(target - held.len());

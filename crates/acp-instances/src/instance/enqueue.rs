@@ -1,5 +1,6 @@
 //! How a client's message gets into the queue.
 
+use std::future::Future;
 use std::sync::{Arc, MutexGuard};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -49,8 +50,11 @@ impl Instance {
     }
 
     /// Waits for room in a task of its own, so that the message gets in even if its sender leaves, and a repeat under
-    /// the same key finds it.
-    async fn enqueue_when_there_is_room(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Error> {
+    /// the same key finds it. The task begins at once, whether or not the result is awaited.
+    pub(crate) fn enqueue_when_there_is_room(
+        self: &Arc<Self>,
+        incoming: Incoming,
+    ) -> impl Future<Output = Result<Admission, Error>> + Send + use<> {
         let (sender, receiver) = oneshot::channel();
         let instance = Arc::clone(self);
         tokio::spawn(async move {
@@ -59,7 +63,9 @@ impl Instance {
             // A sender that has left gave up its receipt, not its message.
             let _ = sender.send(result);
         });
-        receiver.await.unwrap_or_else(|_| Err(Error::internal("the server lost track of this message")))
+        async move {
+            receiver.await.unwrap_or_else(|_| Err(Error::internal("the server lost track of this message")))
+        }
     }
 
     async fn wait_for_room(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Error> {
@@ -106,17 +112,24 @@ impl Instance {
 
     /// Wakes every task that has something to do now. `newest` is the newest event of the output before.
     fn wake_after(self: &Arc<Self>, admission: &Admission, newest: u64, mut state: MutexGuard<'_, State>) {
-        let Admission::Admitted { awaits_answer, .. } = admission else { return };
-        let needs_timer = *awaits_answer && !state.has_timer;
+        let (is_queued, has_waiter) = match admission {
+            Admission::Admitted { awaits_answer, .. } => (true, *awaits_answer),
+            // The timer of the original may be gone by now.
+            Admission::Repeated(waiter) => (false, waiter.is_some()),
+            Admission::Settled(_) | Admission::Enqueueing(_) | Admission::NoRoom(_) => return,
+        };
+        let needs_timer = has_waiter && !state.has_timer;
         state.has_timer |= needs_timer;
         let has_output = state.output.newest_order() > newest;
         drop(state);
-        self.queued.notify_one();
-        // Most messages are news to the journal alone.
-        if has_output {
-            self.announce();
-        } else {
-            self.announce_sent();
+        if is_queued {
+            self.queued.notify_one();
+            // Most messages are news to the journal alone.
+            if has_output {
+                self.announce();
+            } else {
+                self.announce_sent();
+            }
         }
         if needs_timer {
             self.watch_timeouts();

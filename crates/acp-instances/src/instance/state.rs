@@ -387,8 +387,8 @@ impl State {
         sequence
     }
 
-    /// Evicts some of the past, oldest first.
-    pub(crate) fn evict(&mut self, bytes: usize) {
+    /// Evicts some of the past, oldest first. Returns what it cost.
+    pub(crate) fn evict(&mut self, bytes: usize) -> usize {
         let mut evicted = 0;
         while evicted < bytes {
             let (said, sent) = (self.output.oldest_evictable(), self.input.oldest_evictable());
@@ -403,6 +403,7 @@ impl State {
             };
         }
         self.bound_retained();
+        evicted
     }
 
     /// The order number of the oldest event that could be evicted.

@@ -157,6 +157,8 @@ struct Lines {
     /// How long the current line is so far, when it is too long to be kept.
     skipping: Option<usize>,
     max_line: usize,
+    /// True when the line that ends is the only one of its read, so that its memory can become the batch's.
+    is_alone: bool,
     /// How long the last large line was: the next one is often as long, and its memory need not grow step by step.
     last_large: usize,
     template: NotificationTemplate,
@@ -168,6 +170,7 @@ impl Lines {
             partial: BytesMut::new(),
             skipping: None,
             max_line,
+            is_alone: false,
             last_large: 0,
             template: NotificationTemplate::default(),
         }
@@ -178,7 +181,7 @@ impl Lines {
         match memchr::memrchr(b'\n', bytes) {
             None => BatchSize { bytes: 0, lines: 0 },
             // A large line most often brings its own memory.
-            Some(_) if self.partial.len() >= LARGE => BatchSize { bytes: 0, lines: 1 },
+            Some(_) if self.is_only_line(bytes) => BatchSize { bytes: 0, lines: 1 },
             Some(last) => BatchSize {
                 bytes: self.partial.len() + last,
                 lines: memchr::memchr_iter(b'\n', &bytes[..=last]).count(),
@@ -186,7 +189,13 @@ impl Lines {
         }
     }
 
+    /// True when a large line ends in these bytes and no other.
+    fn is_only_line(&self, bytes: &[u8]) -> bool {
+        self.partial.len() >= LARGE && memchr::memchr_iter(b'\n', bytes).take(2).count() == 1
+    }
+
     fn feed(&mut self, mut bytes: &[u8], mut output: Output) -> Option<Output> {
+        self.is_alone = self.is_only_line(bytes);
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             self.end_line(&bytes[..end], &mut output);
             bytes = &bytes[end + 1..];
@@ -221,7 +230,7 @@ impl Lines {
                 self.last_large = line.len();
             }
             // What is not used of the memory would be held for as long as the log holds the line.
-            if line.len() >= LARGE && line.capacity() <= line.len() + line.len() / 4 {
+            if self.is_alone && line.len() >= LARGE && line.capacity() <= line.len() + line.len() / 4 {
                 read_large_line(line, output);
             } else {
                 read_line(&line, &mut self.template, output);

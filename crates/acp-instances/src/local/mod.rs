@@ -114,7 +114,11 @@ impl Instances for LocalInstances {
             Err(error) => return Sending::Done(Some(Err(error))),
         };
         match instance.try_enqueue(incoming(request)) {
-            Ok(admission @ (Admission::NoRoom(_) | Admission::Enqueueing(_))) => {
+            Ok(Admission::NoRoom(waiting)) => {
+                let enqueueing = instance.enqueue_when_there_is_room(*waiting);
+                Sending::Waiting(Box::pin(async move { Ok(receipt(enqueueing.await?)) }))
+            }
+            Ok(admission @ Admission::Enqueueing(_)) => {
                 Sending::Waiting(Box::pin(async move { Ok(receipt(instance.settle(admission).await?)) }))
             }
             admission => Sending::Done(Some(admission.map(receipt))),

@@ -17,6 +17,8 @@ use crate::subscription::ChangeKind;
 
 /// When memory runs out, this part of the limit is freed beyond what is needed, so that the search pays off.
 const EVICTION_MARGIN_DIVISOR: usize = 32;
+/// What one read of an agent's output brings at most. Memory is given back by whole reads.
+const ONE_READ: usize = 4 << 20;
 
 /// Which instances there are.
 #[derive(Debug)]
@@ -141,6 +143,8 @@ impl Registry {
             self.close(&instance, CloseReason::ShutDown).await;
         });
         futures_util::future::join_all(closing).await;
+        // Also for watches that no instance has woken.
+        self.shared.announce();
     }
 
     /// Evicts the oldest events of all instances until `bytes` more fit into the account, or nothing is left to evict.
@@ -148,7 +152,10 @@ impl Registry {
         let Ok(_one_at_a_time) = self.evicting.try_lock() else { return };
         let account = &self.shared.account;
         let margin = account.limit() / EVICTION_MARGIN_DIVISOR;
-        while account.excess(bytes) > 0 {
+        // What a slow reader holds is not given back by evicting it. So one call evicts about as much as is needed, and
+        // does not clear the history of all instances in vain.
+        let mut allowed = 2 * account.excess(bytes) + margin + ONE_READ;
+        while account.excess(bytes) > 0 && allowed > 0 {
             let oldest = self
                 .all()
                 .into_iter()
@@ -159,7 +166,8 @@ impl Registry {
                 .min_by_key(|(age, _)| *age);
             let Some((_, instance)) = oldest else { return };
             let step = (account.excess(bytes) + margin).min(margin.max(1));
-            instance.lock().evict(step);
+            let evicted = instance.lock().evict(step);
+            allowed = allowed.saturating_sub(evicted.max(1));
         }
     }
 

@@ -98,11 +98,12 @@ impl InstanceSubscription {
                 }
                 Read::Nothing => break,
             };
-            if bytes > 0 && (bytes + run.bytes() > UPDATE_BYTES || updates.len() == UPDATE_RUNS) {
+            // Only with something to deliver: a run that is filtered out must not end the look.
+            if !updates.is_empty() && (bytes + run.bytes() > UPDATE_BYTES || updates.len() >= UPDATE_RUNS) {
                 self.reader = before;
                 break;
             }
-            bytes += run.bytes().max(1);
+            bytes += run.bytes();
             match self.only_answers_to {
                 Some(asker) => push_filtered(&mut updates, &self.instance, &run, asker),
                 None => updates.push(Update::Events { server_id: self.instance.id.clone(), run }),

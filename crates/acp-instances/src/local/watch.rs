@@ -32,6 +32,11 @@ impl ChangeWatch {
         Self { registry, changed, seen, is_owed, found: VecDeque::new() }
     }
 
+    /// True once the last instance is gone: closing them is still news.
+    fn is_over(&self) -> bool {
+        self.registry.is_shutting_down() && self.registry.all().is_empty()
+    }
+
     fn look(&mut self) {
         let newest = self.registry.shared.order.newest();
         let is_ahead = self.seen > newest;
@@ -57,9 +62,7 @@ impl Watch for ChangeWatch {
                 // Before the look: a change during the look ends the wait below.
                 self.changed.mark_unchanged();
                 self.look();
-                if self.found.is_empty()
-                    && (self.registry.is_shutting_down() || self.changed.changed().await.is_err())
-                {
+                if self.found.is_empty() && (self.is_over() || self.changed.changed().await.is_err()) {
                     return None;
                 }
             }
