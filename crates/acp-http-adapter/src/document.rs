@@ -1,11 +1,11 @@
 //! The door as the API document describes it: its operations, and what its events carry.
 //!
-//! Nothing in here runs in a server; see `http_edge::document`. Messages and events are written as text, never built
+//! Nothing in here runs in a server; see `http_server::document`. Messages and events are written as text, never built
 //! from these types, so a test compares them with what the server really sends.
 
 #![allow(dead_code, reason = "shapes to be described, never values")]
 
-use http_edge::document::event_of;
+use http_server::document::event_of;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
@@ -232,8 +232,8 @@ pub(crate) struct FailedEvent {
     /// The id of the request.
     pub(crate) id: JsonRpcId,
     /// Why.
-    #[schema(value_type = http_edge::Problem)]
-    pub(crate) problem: http_edge::Problem,
+    #[schema(value_type = http_server::Problem)]
+    pub(crate) problem: http_server::Problem,
 }
 
 /// An event of one instance, on the stream of many.

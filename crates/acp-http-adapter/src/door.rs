@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::measures::Exposition;
+use ::metrics::Exposition;
 use acp_instances::Instances;
-use http_edge::{Edge, Routes};
+use http_server::{HttpServer, Routes};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::post::PostRoute;
-use crate::measures::DoorMeasures;
+use crate::metrics::DoorMetrics;
 
 /// Serves instances over HTTP. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct AcpDoor(Arc<DoorState>);
 pub(crate) struct DoorState {
     pub(crate) instances: Arc<dyn Instances>,
     pub(crate) settings: DoorSettings,
-    pub(crate) measures: DoorMeasures,
+    pub(crate) metrics: DoorMetrics,
 }
 
 /// The limits of the door itself. The engine has its own.
@@ -43,7 +43,7 @@ impl AcpDoor {
     /// A door to these instances.
     #[must_use]
     pub fn new(instances: Arc<dyn Instances>, settings: DoorSettings) -> Self {
-        Self(Arc::new(DoorState { instances, settings, measures: DoorMeasures::default() }))
+        Self(Arc::new(DoorState { instances, settings, metrics: DoorMetrics::default() }))
     }
 
     /// `/v1/acp` and `/v1/acp/{server_id}`.
@@ -53,13 +53,19 @@ impl AcpDoor {
 
     /// Serves a router that has these routes. Messages take a direct route past the router. This is here rather than
     /// where it is called because this crate is built for speed.
-    pub async fn serve(&self, listener: TcpListener, edge: Edge, stop: CancellationToken, drain: Duration) {
+    pub async fn serve(
+        &self,
+        listener: TcpListener,
+        server: HttpServer,
+        stop: CancellationToken,
+        drain: Duration,
+    ) {
         let route = PostRoute(Arc::clone(&self.0));
-        http_edge::serve::serve(listener, edge.with_direct_route(route), stop, drain).await;
+        http_server::serve::serve(listener, server.with_direct_route(route), stop, drain).await;
     }
 
     /// Writes down what the door counts.
     pub fn expose(&self, text: &mut Exposition) {
-        self.0.measures.expose(text);
+        self.0.metrics.expose(text);
     }
 }

@@ -12,7 +12,7 @@ mod document;
 mod door;
 mod frame;
 mod http;
-mod measures;
+mod metrics;
 mod problem;
 mod stream;
 mod wire;

@@ -14,8 +14,8 @@ use acp_instances::{
     StartStep,
 };
 use clap::Parser;
-use http_edge::serve::with_fallbacks;
-use http_edge::{Edge, Exposure};
+use http_server::serve::with_fallbacks;
+use http_server::{Exposure, HttpServer};
 use process_supervisor::LaunchSpec;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -95,9 +95,9 @@ async fn run_until_signal(arguments: Arguments) -> std::io::Result<()> {
     let door = AcpDoor::new(Arc::clone(&instances), DoorSettings::default());
     let exposure = Exposure { token: None, loopback_only: true, origins: Vec::new() };
     let stop = CancellationToken::new();
-    let edge = Edge::new(with_fallbacks(door.routes().into_router()), exposure);
+    let server = HttpServer::new(with_fallbacks(door.routes().into_router()), exposure);
     let stopped = stop.clone();
-    let serving = tokio::spawn(async move { door.serve(listener, edge, stopped, DRAIN * 8).await });
+    let serving = tokio::spawn(async move { door.serve(listener, server, stopped, DRAIN * 8).await });
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = terminate.recv() => {}

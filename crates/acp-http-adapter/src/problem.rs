@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use acp_instances::{Error, StartFailure, StartStep};
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 use process_supervisor::Exit;
 
 /// The problem document of an engine error.

@@ -12,12 +12,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use event_log::Run;
 use futures_util::stream;
-use http_edge::sse::{self, GREETING, HEARTBEAT};
-use measures::Held;
+use http_server::sse::{self, GREETING, HEARTBEAT};
+use metrics::Held;
 
 use crate::door::DoorState;
 use crate::frame::Frames;
-use crate::measures::StreamMeasures;
+use crate::metrics::StreamMetrics;
 use crate::wire::InstanceList;
 
 /// What a stream shows.
@@ -33,7 +33,7 @@ pub(crate) enum Shown {
 
 /// Streams a subscription.
 pub(crate) fn respond(door: Arc<DoorState>, subscription: Box<dyn Subscription>, shown: Shown) -> Response {
-    let open = measures(&door, shown).open.hold();
+    let open = metrics(&door, shown).open.hold();
     let mut pieces = VecDeque::new();
     pieces.push_back(Bytes::from_static(GREETING));
     let start = Streaming { door, subscription, shown, pieces, _open: open };
@@ -44,11 +44,11 @@ pub(crate) fn respond(door: Arc<DoorState>, subscription: Box<dyn Subscription>,
     sse::response(Body::from_stream(frames))
 }
 
-const fn measures(door: &DoorState, shown: Shown) -> &StreamMeasures {
+const fn metrics(door: &DoorState, shown: Shown) -> &StreamMetrics {
     match shown {
-        Shown::Messages => &door.measures.messages,
-        Shown::Journal => &door.measures.journal,
-        Shown::Many => &door.measures.many,
+        Shown::Messages => &door.metrics.messages,
+        Shown::Journal => &door.metrics.journal,
+        Shown::Many => &door.metrics.many,
     }
 }
 
@@ -82,15 +82,15 @@ impl Streaming {
     }
 
     fn frame(&mut self, updates: &[Update]) {
-        let measures = measures(&self.door, self.shown);
+        let metrics = metrics(&self.door, self.shown);
         let began_at = self.subscription.began_at();
         let mut frames = Frames::new(self.door.instances.memory());
         for update in updates {
             match update {
-                Update::Gap { .. } => measures.gaps.increment(),
-                Update::Events { run, .. } => measures.sent(run.len() as u64, is_replayed(run, began_at)),
-                Update::Retained { .. } => measures.sent(1, true),
-                Update::Change(change) => measures.sent(1, change.position <= began_at),
+                Update::Gap { .. } => metrics.gaps.increment(),
+                Update::Events { run, .. } => metrics.sent(run.len() as u64, is_replayed(run, began_at)),
+                Update::Retained { .. } => metrics.sent(1, true),
+                Update::Change(change) => metrics.sent(1, change.position <= began_at),
                 Update::Instances(_) => {}
             }
             match self.shown {
@@ -100,7 +100,7 @@ impl Streaming {
             }
         }
         self.pieces.extend(frames.finish());
-        measures.bytes.add(self.pieces.iter().map(|piece| piece.len() as u64).sum());
+        metrics.bytes.add(self.pieces.iter().map(|piece| piece.len() as u64).sum());
     }
 }
 

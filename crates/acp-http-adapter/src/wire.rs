@@ -1,7 +1,7 @@
 //! Instances and exits as clients read them.
 
 use acp_instances::{ExitCause, ExitRecord, FailedRequest, InstanceStatus, RequestId, StartStep, Summary};
-use http_edge::Problem;
+use http_server::Problem;
 use process_supervisor::Exit;
 use serde::Serialize;
 use serde_json::value::RawValue;

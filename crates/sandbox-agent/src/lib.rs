@@ -11,7 +11,7 @@ mod logs;
 mod notify;
 #[cfg(feature = "otlp")]
 mod otlp;
-mod process_measures;
+mod process_metrics;
 mod routes;
 mod server;
 mod settings;

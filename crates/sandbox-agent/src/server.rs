@@ -8,7 +8,7 @@ use std::time::Duration;
 use acp_http_adapter::{AcpDoor, DoorSettings};
 use acp_instances::{Instances, Shutdown};
 use agent_catalog::CatalogError;
-use http_edge::Edge;
+use http_server::HttpServer;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -125,13 +125,13 @@ impl Running {
         let instances = Arc::clone(&engine.instances);
         let door = AcpDoor::new(Arc::clone(&instances), door_settings);
         let services = Services { engine, door: door.clone(), files, configuration, limits: effective };
-        let (router, measures) = crate::routes::all(services);
-        let edge = Edge::new(router, settings.exposure).measured(measures);
+        let (router, metrics) = crate::routes::all(services);
+        let server = HttpServer::new(router, settings.exposure).with_metrics(metrics);
         #[cfg(feature = "otlp")]
-        let (edge, exporting) = crate::otlp::attach(edge);
+        let (server, exporting) = crate::otlp::attach(server);
         let stopped = stop.clone();
         let serving = tokio::spawn(async move {
-            door.serve(listener, edge, stopped, SHUTDOWN_LIMIT + DRAIN).await;
+            door.serve(listener, server, stopped, SHUTDOWN_LIMIT + DRAIN).await;
         });
         Ok(Self {
             address,

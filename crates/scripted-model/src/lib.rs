@@ -31,7 +31,7 @@ mod tools;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http_edge::{Edge, Exposure};
+use http_server::{Exposure, HttpServer};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +52,6 @@ const DRAIN: Duration = Duration::from_millis(500);
 pub async fn serve(listener: TcpListener, stop: CancellationToken) -> Result<(), ModelError> {
     let address: SocketAddr = listener.local_addr().map_err(ModelError::Listener)?;
     let exposure = Exposure { loopback_only: address.ip().is_loopback(), ..Exposure::default() };
-    http_edge::serve::serve(listener, Edge::new(router(), exposure), stop, DRAIN).await;
+    http_server::serve::serve(listener, HttpServer::new(router(), exposure), stop, DRAIN).await;
     Ok(())
 }

@@ -112,7 +112,7 @@ impl Playback {
 pub(crate) fn stream(reply: Reply, writer: Box<dyn EventWriter>, ticket: Ticket) -> Response<Body> {
     let playback = Playback { reply, writer, ticket, position: 0, spoken: false };
     let events = stream::unfold(playback, Playback::next);
-    http_edge::sse::response(Body::from_stream(events))
+    http_server::sse::response(Body::from_stream(events))
 }
 
 /// Waits as long as the turn takes to be said.

@@ -50,7 +50,7 @@ pub fn router() -> Router {
         .merge(api.clone())
         .nest("/v1", api);
     let routes = routes.layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(Arc::new(Journal::default()));
-    http_edge::serve::with_fallbacks(routes)
+    http_server::serve::with_fallbacks(routes)
 }
 
 async fn about() -> Json<Value> {

@@ -9,7 +9,7 @@ use event_log::Reservation;
 use http::HeaderMap;
 use http_body::Body;
 use http_body_util::BodyExt;
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 
 use crate::door::DoorState;
 use crate::problem::to_problem;

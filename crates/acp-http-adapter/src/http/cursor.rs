@@ -2,7 +2,7 @@
 
 use acp_instances::{JournalCursor, MessageCursor};
 use http::HeaderMap;
-use http_edge::{Code, Problem, Query, query};
+use http_server::{Code, Problem, Query, query};
 use utoipa::ToSchema;
 
 const LAST_EVENT_ID: &str = "last-event-id";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use http::StatusCode;
-use http_edge::{Problem, problems};
+use http_server::{Problem, problems};
 
 use super::PathId;
 use crate::door::DoorState;

@@ -6,7 +6,7 @@ use acp_instances::{From, Subscribe};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use http_edge::{Problem, Query, negotiate, problems};
+use http_server::{Problem, Query, negotiate, problems};
 
 use super::PathId;
 use super::cursor::{Replay, View, journal_cursor, message_cursor};

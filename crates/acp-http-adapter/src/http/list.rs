@@ -7,7 +7,7 @@ use acp_instances::{Page, Selection, ServerId, SubscribeAll, Summary};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
-use http_edge::{Problem, Query, negotiate, problems};
+use http_server::{Problem, Query, negotiate, problems};
 
 use super::PathId;
 use super::cursor::{Replay, View, journal_cursor};

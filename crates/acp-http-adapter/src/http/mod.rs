@@ -11,7 +11,7 @@ mod prefer;
 
 use std::sync::Arc;
 
-use http_edge::Routes;
+use http_server::Routes;
 
 pub(crate) use self::path::PathId;
 use crate::door::DoorState;

@@ -3,7 +3,7 @@
 use acp_instances::ServerId;
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};

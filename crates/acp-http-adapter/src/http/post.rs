@@ -13,7 +13,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use http_edge::{Code, DirectRoute, Problem, Query, negotiate, problems};
+use http_server::{Code, DirectRoute, Problem, Query, negotiate, problems};
 use hyper::body::Incoming;
 
 use super::PathId;

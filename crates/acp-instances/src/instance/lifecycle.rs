@@ -204,7 +204,7 @@ impl Instance {
             }
             state.started(pid)
         };
-        self.shared.measures.agents.starts.increment();
+        self.shared.metrics.agents.starts.increment();
         settlements.deliver();
         self.announce();
         true
@@ -216,7 +216,7 @@ impl Instance {
         let cause = ExitCause::NotStarted(failure.clone());
         let Some((settlements, after)) = self.lock().fail_start(failure) else { return };
         tracing::warn!(server_id = %self.id, agent = %self.agent, reason = detail, "agent did not start");
-        self.shared.measures.agents.ended(&cause);
+        self.shared.metrics.agents.ended(&cause);
         settlements.deliver();
         self.announce();
         if after == AfterExit::Leave
@@ -228,7 +228,7 @@ impl Instance {
 
     fn end(&self, cause: ExitCause, tail: &stderr::Tail, after: AfterExit) {
         tracing::info!(server_id = %self.id, agent = %self.agent, ?cause, "agent ended");
-        self.shared.measures.agents.ended(&cause);
+        self.shared.metrics.agents.ended(&cause);
         let record = ExitRecord { cause, stderr_tail: tail.text() };
         let settlements = self.lock().end(record, after);
         settlements.deliver();

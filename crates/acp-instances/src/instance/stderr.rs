@@ -49,7 +49,7 @@ pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver, tail: Ta
         match pipe.try_read(&mut scratch) {
             Ok(0) => break,
             Ok(count) => {
-                instance.shared.measures.pipes.stderr_bytes.add(count as u64);
+                instance.shared.metrics.pipes.stderr_bytes.add(count as u64);
                 tail.push(&scratch[..count]);
                 log_lines(&instance, &mut line, &scratch[..count]);
             }

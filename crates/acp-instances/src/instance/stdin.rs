@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Instance;
 use super::state::QueuedLine;
-use crate::local::PipeMeasures;
+use crate::local::PipeMetrics;
 
 /// How many lines one write takes at most.
 const LINES_PER_WRITE: usize = 64;
@@ -45,7 +45,7 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
         }
         let longest = batch.iter().map(|line: &QueuedLine| line.bytes.len()).max().unwrap_or(0);
         pipe_size.fit(&pipe, longest);
-        if let Err(error) = write_all(&mut pipe, &mut batch, &instance.shared.measures.pipes).await {
+        if let Err(error) = write_all(&mut pipe, &mut batch, &instance.shared.metrics.pipes).await {
             tracing::debug!(server_id = %instance.id, %error, "the agent closed its input");
             input_failed(&instance, batch, &error).await;
             return;
@@ -56,7 +56,7 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
 async fn write_all(
     pipe: &mut pipe::Sender,
     batch: &mut VecDeque<QueuedLine>,
-    measures: &PipeMeasures,
+    metrics: &PipeMetrics,
 ) -> io::Result<()> {
     // How much of the first line is written already.
     let mut offset = 0;
@@ -73,7 +73,7 @@ async fn write_all(
         if written == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        measures.stdin_bytes.add(written as u64);
+        metrics.stdin_bytes.add(written as u64);
         let waiting = batch.len();
         offset += written;
         while let Some(line) = batch.front()
@@ -83,7 +83,7 @@ async fn write_all(
             // Dropping the line gives its room and its memory back.
             batch.pop_front();
         }
-        measures.messages_written.add((waiting - batch.len()) as u64);
+        metrics.messages_written.add((waiting - batch.len()) as u64);
     }
     Ok(())
 }

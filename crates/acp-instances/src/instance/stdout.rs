@@ -63,7 +63,7 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.resize(READ_BYTES, 0);
         let count = pipe.try_read(scratch)?;
-        instance.shared.measures.pipes.stdout_bytes.add(count as u64);
+        instance.shared.metrics.pipes.stdout_bytes.add(count as u64);
         let bytes = &scratch[..count];
         let size = lines.size_with(bytes);
         // In a statement of its own: the lock must be free again when the batch is appended.
@@ -138,7 +138,7 @@ impl Output {
 
     fn append_to(self, instance: &Instance) {
         let Self { records, calls, unparsed } = self;
-        let pipes = &instance.shared.measures.pipes;
+        let pipes = &instance.shared.metrics.pipes;
         pipes.messages_read.add(records.len() as u64 - unparsed);
         if unparsed > 0 {
             pipes.lines_unparsed.add(unparsed);

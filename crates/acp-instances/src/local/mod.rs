@@ -1,7 +1,7 @@
 //! Instances whose processes run on this machine.
 
 mod changes;
-mod measures;
+mod metrics;
 mod registry;
 mod shared;
 mod subscribe;
@@ -10,10 +10,10 @@ mod watch;
 
 use std::sync::Arc;
 
-use ::measures::Exposition;
+use ::metrics::Exposition;
 use event_log::{MemoryAccount, Reservation};
 
-pub(crate) use self::measures::PipeMeasures;
+pub(crate) use self::metrics::PipeMetrics;
 use self::registry::{Registry, Target};
 pub(crate) use self::shared::Shared;
 use self::subscribe::InstanceSubscription;
@@ -48,7 +48,7 @@ impl LocalInstances {
 
     /// Writes down what the engine counts. Locks every instance for a moment, as a list does.
     pub fn expose(&self, text: &mut Exposition) {
-        measures::expose(&self.0, text);
+        metrics::expose(&self.0, text);
     }
 
     /// The limits in force.

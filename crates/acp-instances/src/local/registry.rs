@@ -230,7 +230,7 @@ fn restart_if_wanted(instance: &Arc<Instance>, to: &Target<'_>) {
     if matches!(state.phase, Phase::Exited(_)) && !is_repeat {
         state.restart();
         drop(state);
-        instance.shared.measures.agents.restarts.increment();
+        instance.shared.metrics.agents.restarts.increment();
         tracing::info!(server_id = %instance.id, agent = %instance.agent, "starting the agent again");
         instance::start(instance);
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use event_log::{MemoryAccount, OrderCounter};
 use tokio::sync::watch;
 
-use super::measures::EngineMeasures;
+use super::metrics::EngineMetrics;
 use super::registry::Registry;
 use crate::clock::now_us;
 use crate::launcher::Launcher;
@@ -15,7 +15,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) launcher: Arc<dyn Launcher>,
     pub(crate) account: Arc<MemoryAccount>,
-    pub(crate) measures: EngineMeasures,
+    pub(crate) metrics: EngineMetrics,
     /// Numbers every event of every instance. Starts at the time, so that numbers grow over restarts.
     pub(crate) order: Arc<OrderCounter>,
     /// Wakes subscriptions to many instances.
@@ -32,7 +32,7 @@ impl Shared {
             limits,
             launcher,
             account,
-            measures: EngineMeasures::default(),
+            metrics: EngineMetrics::default(),
             order,
             changed: watch::Sender::new(()),
             registry: OnceLock::new(),

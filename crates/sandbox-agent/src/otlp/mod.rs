@@ -10,7 +10,7 @@ mod span;
 
 use std::time::{Duration, SystemTime};
 
-use http_edge::{Answered, Edge, RequestListener};
+use http_server::{Answered, HttpServer, RequestListener};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -28,25 +28,25 @@ const SEND_LIMIT: Duration = Duration::from_secs(10);
 /// How long the last spans may take when the server stops.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
 
-/// The task that sends. Ends when the edge that feeds it is gone.
+/// The task that sends. Ends when the server that feeds it is gone.
 #[derive(Debug, Default)]
 pub(crate) struct Exporting(Option<JoinHandle<()>>);
 
-/// Puts an exporter behind an edge, if the environment names a collector.
-pub(crate) fn attach(edge: Edge) -> (Edge, Exporting) {
-    let Some(collector) = Collector::from_environment() else { return (edge, Exporting::default()) };
+/// Puts an exporter behind a server, if the environment names a collector.
+pub(crate) fn attach(server: HttpServer) -> (HttpServer, Exporting) {
+    let Some(collector) = Collector::from_environment() else { return (server, Exporting::default()) };
     let client = agent_catalog::build_client(Vec::new(), || reqwest::Client::builder().timeout(SEND_LIMIT));
     let client = match client {
         Ok(client) => client,
         Err(error) => {
             tracing::warn!(%error, "spans are not exported");
-            return (edge, Exporting::default());
+            return (server, Exporting::default());
         }
     };
     tracing::info!(collector = collector.shown(), "exporting request spans");
     let (sender, spans) = mpsc::channel(WAITING);
     let task = tokio::spawn(export(spans, collector, client));
-    (edge.heard_by(Listener(sender)), Exporting(Some(task)))
+    (server.with_listener(Listener(sender)), Exporting(Some(task)))
 }
 
 impl Exporting {
@@ -63,7 +63,7 @@ struct Listener(mpsc::Sender<Span>);
 impl RequestListener for Listener {
     fn answered(&self, request: &Answered<'_>) {
         // Whoever is not sampled by its caller is not sampled here: a trace is whole or not there.
-        if request.trace.is_none_or(http_edge::TraceContext::is_sampled) {
+        if request.trace.is_none_or(http_server::TraceContext::is_sampled) {
             // A full queue means a slow collector; its spans are what is given up.
             let _ = self.0.try_send(Span::of(request, SystemTime::now()));
         }

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use http_edge::Answered;
+use http_server::Answered;
 use serde_json::{Value, json};
 
 /// `SPAN_KIND_SERVER`
@@ -84,7 +84,7 @@ mod tests {
     use std::time::Duration;
 
     use http::{Method, StatusCode};
-    use http_edge::Code;
+    use http_server::Code;
 
     use super::*;
 

@@ -10,7 +10,7 @@ use agent_catalog::{
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, Request, State};
 use http::request::Parts;
-use http_edge::{Code, Problem, Query, Routes, negotiate};
+use http_server::{Code, Problem, Query, Routes, negotiate};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -220,7 +220,7 @@ pub(super) mod document {
 
 #[cfg(test)]
 mod problems {
-    use http_edge::problems;
+    use http_server::problems;
 
     problems!(pub(super) List: InvalidParameter, UnknownAgent, InstallFailed, RuntimeMissing, NoSpace);
     problems!(pub(super) Show: InvalidParameter, AgentNotFound, AgentNotInstalled, InstallFailed, RuntimeMissing, NoSpace);

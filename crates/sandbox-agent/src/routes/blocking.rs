@@ -1,6 +1,6 @@
 //! Work that waits for a disk, away from the threads that serve connections.
 
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 
 /// Does the work on a thread of its own. It runs to its end whether or not somebody still waits for it.
 ///

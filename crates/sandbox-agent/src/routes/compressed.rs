@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use flate2::read::GzDecoder;
 use http::{HeaderMap, Response, header};
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 
 /// A response with the file that these are the compressed bytes of.
 pub(super) fn respond(bytes: Cow<'static, [u8]>, asked: &HeaderMap) -> Response<Body> {

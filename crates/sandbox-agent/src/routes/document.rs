@@ -9,7 +9,7 @@ use std::sync::Arc;
 use acp_http_adapter::{AcpDocument, AcpDoor, DoorSettings};
 use acp_instances::Limits;
 use agent_catalog::CatalogOptions;
-use http_edge::Problem;
+use http_server::Problem;
 use sandbox_fs::Root;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -74,7 +74,7 @@ fn document() -> Document {
     ] {
         whole.merge(part);
     }
-    http_edge::document::add_shared(&mut whole);
+    http_server::document::add_shared(&mut whole);
     whole
 }
 

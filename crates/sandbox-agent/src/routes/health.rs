@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
-use http_edge::Routes;
+use http_server::Routes;
 use serde::Serialize;
 
 use crate::settings::EffectiveLimits;
@@ -117,13 +117,13 @@ async fn ready() -> &'static str {
 
 #[cfg(test)]
 pub(super) mod document {
-    use http_edge::document::{ResponseMap, open};
+    use http_server::document::{ResponseMap, open};
 
     #[derive(utoipa::OpenApi)]
     #[openapi(paths(super::root, super::health, super::alive, super::ready))]
     pub(in crate::routes) struct Document;
 
-    http_edge::problems!(pub(in crate::routes) Protected:);
+    http_server::problems!(pub(in crate::routes) Protected:);
 
     /// The problems of what needs no token.
     pub(in crate::routes) struct Open;

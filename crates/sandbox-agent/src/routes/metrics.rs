@@ -10,15 +10,15 @@ use agent_catalog::Catalog;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
-use http_edge::{EdgeMeasures, Routes};
-use measures::{CONTENT_TYPE, Exposition};
+use http_server::{Routes, ServerMetrics};
+use metrics::{CONTENT_TYPE, Exposition};
 
 use super::{Files, VERSION};
 
 /// Everything that counts.
 #[derive(Debug, Clone)]
 pub(super) struct Counting {
-    pub(super) edge: Arc<EdgeMeasures>,
+    pub(super) server: Arc<ServerMetrics>,
     pub(super) instances: LocalInstances,
     pub(super) door: AcpDoor,
     pub(super) catalog: Catalog,
@@ -43,20 +43,20 @@ pub(super) fn routes(counting: Counting) -> Routes {
     )
 ))]
 async fn metrics(State(counting): State<Counting>) -> Response {
-    let Counting { edge, instances, door, catalog, files } = counting;
+    let Counting { server, instances, door, catalog, files } = counting;
     let mut text = Exposition::default();
     text.gauge("sandbox_agent_build_info", "Always 1; its label is the version of the server.")
         .value(&[("version", VERSION)], 1);
     instances.expose(&mut text);
     door.expose(&mut text);
-    edge.expose(&mut text);
+    server.expose(&mut text);
     let installs = catalog.install_counts();
     text.counter("sandbox_agent_installs_total", "Installs of agents, by how they ended.")
         .value(&[("outcome", "installed")], installs.installed)
         .value(&[("outcome", "already_installed")], installs.already_installed)
         .value(&[("outcome", "failed")], installs.failed);
     files.expose(&mut text);
-    crate::process_measures::expose(&mut text);
+    crate::process_metrics::expose(&mut text);
     ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], text.finish())
         .into_response()
 }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use acp_http_adapter::AcpDoor;
 use axum::Router;
-use http_edge::serve::with_fallbacks;
-use http_edge::{EdgeMeasures, RouteTable, Routes};
+use http_server::serve::with_fallbacks;
+use http_server::{RouteTable, Routes, ServerMetrics};
 
 pub(crate) use self::config::Configuration;
 pub(crate) use self::fs::Files;
@@ -38,14 +38,14 @@ pub(crate) struct Services {
 }
 
 /// All routes, with problems for whatever is not one, and what counts their requests.
-pub(crate) fn all(services: Services) -> (Router, Arc<EdgeMeasures>) {
-    let (routes, edge) = listed(services);
-    (with_fallbacks(routes.into_router()), edge)
+pub(crate) fn all(services: Services) -> (Router, Arc<ServerMetrics>) {
+    let (routes, server) = listed(services);
+    (with_fallbacks(routes.into_router()), server)
 }
 
 /// All routes, as the API document must have them. The busiest come first: that is the order in which a request's
 /// route is looked for when it is counted.
-fn listed(services: Services) -> (Routes, Arc<EdgeMeasures>) {
+fn listed(services: Services) -> (Routes, Arc<ServerMetrics>) {
     let Services { engine, door, files, configuration, limits } = services;
     let Engine { instances, local, catalog } = engine;
     let routes = Routes::new()
@@ -58,7 +58,7 @@ fn listed(services: Services) -> (Routes, Arc<EdgeMeasures>) {
         .merge(ui::routes())
         .merge(removed::routes());
     let templates = routes.listed().iter().map(|route| route.path).chain([metrics::PATH]);
-    let edge = Arc::new(EdgeMeasures::new(RouteTable::new(templates)));
-    let counting = metrics::Counting { edge: Arc::clone(&edge), instances: local, door, catalog, files };
-    (routes.merge(metrics::routes(counting)), edge)
+    let server = Arc::new(ServerMetrics::new(RouteTable::new(templates)));
+    let counting = metrics::Counting { server: Arc::clone(&server), instances: local, door, catalog, files };
+    (routes.merge(metrics::routes(counting)), server)
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Response, header};
-use http_edge::Routes;
+use http_server::Routes;
 
 /// Compressed by `build.rs`.
 static DOCUMENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json.gz"));

@@ -1,7 +1,7 @@
 //! Endpoints of older designs, which say what replaced them.
 
 use axum::extract::Request;
-use http_edge::{Code, Problem, Routes};
+use http_server::{Code, Problem, Routes};
 
 const SESSIONS: &str = "session/list and session/load over /v1/acp/{server_id}";
 const AGENT: &str = "GET /v1/agents/{agent}";
@@ -29,7 +29,7 @@ fn removed(path: &str, replacement: &str) -> Problem {
 
 #[cfg(test)]
 pub(super) mod document {
-    use http_edge::document::{self, utoipa};
+    use http_server::document::{self, utoipa};
     use utoipa::openapi::extensions::ExtensionsBuilder;
     use utoipa::openapi::path::{
         HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn, PathItem, PathsBuilder,

@@ -8,7 +8,7 @@ use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::response::IntoResponse;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use http_edge::{Code, Problem, Routes};
+use http_server::{Code, Problem, Routes};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::compressed;
@@ -123,8 +123,8 @@ fn media_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 pub(super) mod document {
-    use http_edge::Code;
-    use http_edge::document::{ResponseMap, open};
+    use http_server::Code;
+    use http_server::document::{ResponseMap, open};
 
     #[derive(utoipa::OpenApi)]
     #[openapi(paths(super::to_folder, super::page, super::file))]

@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 
 /// A client that sends nothing for so long is taken to be gone: what it left unfinished must not lie around for ever.
 const SILENCE: Duration = Duration::from_secs(600);

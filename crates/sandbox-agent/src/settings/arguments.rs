@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use agent_catalog::CommandSpec;
 use clap::{Args, ValueEnum};
-use http_edge::Origin;
+use http_server::Origin;
 use serde::Deserialize;
 
 use super::units::{ByteSize, Span};

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use acp_instances::Limits;
 use agent_catalog::{AgentId, CatalogOptions, CommandSpec, PreinstallPolicy};
-use http_edge::exposure::OpenNetwork;
-use http_edge::{Exposure, ExposureError, Token};
+use http_server::exposure::OpenNetwork;
+use http_server::{Exposure, ExposureError, Token};
 
 use self::arguments::LimitArguments;
 pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};

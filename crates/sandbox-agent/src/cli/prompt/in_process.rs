@@ -13,7 +13,7 @@ use acp_instances::{
 use agent_catalog::Catalog;
 use bytes::BytesMut;
 use event_log::Reservation;
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

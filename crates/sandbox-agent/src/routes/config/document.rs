@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use http_edge::problems;
+use http_server::problems;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, Uri, header};
-use http_edge::{Code, Problem, Query, Routes, negotiate};
+use http_server::{Code, Problem, Query, Routes, negotiate};
 use sandbox_config::{
     Collection, ConfigStore, Directory, Entry, EntryName, MAX_ENTRY_BYTES, McpEntry, SkillsEntry,
 };

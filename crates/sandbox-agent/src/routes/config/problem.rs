@@ -2,7 +2,7 @@
 
 use std::io;
 
-use http_edge::{Code, Problem, query};
+use http_server::{Code, Problem, query};
 use sandbox_config::Error;
 
 /// Says a failure to the client. `name_parameter` is what names an entry of this kind.

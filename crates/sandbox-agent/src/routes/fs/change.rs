@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
-use http_edge::{Code, Problem, Query, negotiate};
+use http_server::{Code, Problem, Query, negotiate};
 use sandbox_fs::{Overwrite, Recursion, UserPath};
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderName, header};
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 use sandbox_fs::{ETag, Precondition};
 
 /// A date is exact to the second, so a file that changed within the last one may have changed since under the same date.

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Uri, header};
-use http_edge::{Code, Problem, Query, query};
+use http_server::{Code, Problem, Query, query};
 use sandbox_fs::{ContinuationToken, Depth, EntriesRequest, Entry, Metadata, Page};
 use serde::{Serialize, Serializer};
 

@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use http_edge::document::event_of;
-use http_edge::problems;
+use http_server::document::event_of;
+use http_server::problems;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 

@@ -10,7 +10,7 @@ mod conditions;
 mod describe;
 #[cfg(test)]
 pub(super) mod document;
-mod measures;
+mod metrics;
 mod pack;
 mod problem;
 mod range;
@@ -25,12 +25,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use http::Uri;
-use http_edge::{Problem, Query, Routes};
+use http_server::{Problem, Query, Routes};
 use sandbox_fs::{FileService, UserPath};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::measures::FileMeasures;
+use self::metrics::FileMetrics;
 use self::problem::to_problem;
 use crate::settings::FileSettings;
 
@@ -45,7 +45,7 @@ pub(crate) struct Files {
     max_upload_bytes: Option<u64>,
     max_upload_entries: Option<u64>,
     archives: Arc<Semaphore>,
-    measures: Arc<FileMeasures>,
+    metrics: Arc<FileMetrics>,
     /// Ends the streams that would not end by themselves.
     stop: CancellationToken,
 }
@@ -61,7 +61,7 @@ impl Files {
             max_upload_bytes: settings.max_upload_bytes,
             max_upload_entries: settings.max_upload_entries,
             archives: Arc::new(Semaphore::new(ARCHIVES_AT_ONCE)),
-            measures: Arc::default(),
+            metrics: Arc::default(),
             stop,
         })
     }
@@ -72,8 +72,8 @@ impl Files {
     }
 
     /// Writes down what is counted of files.
-    pub(crate) fn expose(&self, text: &mut ::measures::Exposition) {
-        self.measures.expose(text);
+    pub(crate) fn expose(&self, text: &mut ::metrics::Exposition) {
+        self.metrics.expose(text);
     }
 }
 

@@ -9,13 +9,13 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, Method, header};
-use http_edge::{Code, Problem, Query, negotiate, query};
+use http_server::{Code, Problem, Query, negotiate, query};
 use sandbox_fs::{ArchiveBuilder, ArchiveFormat};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 #[cfg(test)]
 use super::document::{ArchiveName as Format, Bytes as FileBytes, Packing};
-use super::measures::FileMeasures;
+use super::metrics::FileMetrics;
 use super::problem::to_problem;
 use super::{Files, attachment, path_or_workspace};
 use crate::routes::blocking::blocking;
@@ -63,7 +63,7 @@ pub(super) async fn pack(State(files): State<Files>, request: Request) -> Result
     if request.method() != Method::HEAD {
         // Never closed, so this only ever waits.
         let turn = files.archives.acquire_owned().await.ok();
-        *response.body_mut() = stream_of(builder, format, turn, files.measures);
+        *response.body_mut() = stream_of(builder, format, turn, files.metrics);
     }
     Ok(response)
 }
@@ -98,7 +98,7 @@ fn stream_of(
     builder: ArchiveBuilder,
     format: ArchiveFormat,
     turn: Option<OwnedSemaphorePermit>,
-    measures: Arc<FileMeasures>,
+    metrics: Arc<FileMetrics>,
 ) -> Body {
     let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
     tokio::task::spawn_blocking(move || {
@@ -114,10 +114,10 @@ fn stream_of(
             }
         }
     });
-    Body::from_stream(stream::unfold((pieces, measures), |(mut pieces, measures)| async move {
+    Body::from_stream(stream::unfold((pieces, metrics), |(mut pieces, metrics)| async move {
         let piece = pieces.recv().await?;
-        measures.packed.add(piece.as_ref().map_or(0, |piece| piece.len() as u64));
-        Some((piece, (pieces, measures)))
+        metrics.packed.add(piece.as_ref().map_or(0, |piece| piece.len() as u64));
+        Some((piece, (pieces, metrics)))
     }))
 }
 

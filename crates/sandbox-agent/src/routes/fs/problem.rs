@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use http_edge::{Code, Problem, query};
+use http_server::{Code, Problem, query};
 use sandbox_fs::Error;
 
 use super::shown;

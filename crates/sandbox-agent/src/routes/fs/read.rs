@@ -11,14 +11,14 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 use sandbox_fs::{FileReader, Length, RangeReader};
 use tokio::task::JoinHandle;
 
 use super::conditions::{self, Verdict, Version};
 #[cfg(test)]
 use super::document::{Bytes as FileBytes, Reading};
-use super::measures::FileMeasures;
+use super::metrics::FileMetrics;
 use super::problem::to_problem;
 use super::range::Wanted;
 use super::{Files, attachment, range, required_path, shown};
@@ -70,7 +70,7 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
             attachment::mark(response.headers_mut(), "application/octet-stream", &name(file.path()));
             response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
             if request.method() != Method::HEAD {
-                *response.body_mut() = stream_of(file.whole(), files.measures);
+                *response.body_mut() = stream_of(file.whole(), files.metrics);
             }
             Ok(response)
         }
@@ -150,20 +150,20 @@ fn send_known(
         Wanted::Unsatisfiable => return Err(unsatisfiable(file.path(), size)),
     };
     if method != Method::HEAD {
-        *response.body_mut() = stream_of(reader, Arc::clone(&files.measures));
+        *response.body_mut() = stream_of(reader, Arc::clone(&files.metrics));
     }
     Ok(response)
 }
 
 /// Reads ahead by one chunk: the next is read while the connection takes this one, and no thread waits for it.
-fn stream_of(reader: RangeReader, measures: Arc<FileMeasures>) -> Body {
-    Body::from_stream(stream::try_unfold((fetch(reader), measures), |(fetched, measures)| async move {
+fn stream_of(reader: RangeReader, metrics: Arc<FileMetrics>) -> Body {
+    Body::from_stream(stream::try_unfold((fetch(reader), metrics), |(fetched, metrics)| async move {
         let (reader, chunk) = fetched.await.map_err(io::Error::other)?;
         // The connection is cut, so that the client does not take a part for the whole.
         let chunk = chunk.inspect_err(|error| tracing::warn!(%error, "a download broke off"))?;
         Ok::<_, io::Error>(chunk.map(|chunk| {
-            measures.read.add(chunk.len() as u64);
-            (Bytes::from(chunk), (fetch(reader), measures))
+            metrics.read.add(chunk.len() as u64);
+            (Bytes::from(chunk), (fetch(reader), metrics))
         }))
     }))
 }

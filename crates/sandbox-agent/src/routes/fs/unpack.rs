@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, header};
-use http_edge::{Code, Problem, negotiate};
+use http_server::{Code, Problem, negotiate};
 use sandbox_fs::{ArchiveFormat, ArchiveLimits, Extracted, UserPath};
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -73,14 +73,14 @@ async fn extract(
     let turn = files.archives.acquire_owned().await.ok();
     let limits = ArchiveLimits { max_bytes: files.max_upload_bytes, max_entries: files.max_upload_entries };
     let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
-    let measures = std::sync::Arc::clone(&files.measures);
+    let metrics = std::sync::Arc::clone(&files.metrics);
     let extraction = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         files.service.extract_archive(&path, format, limits, PieceReader::new(pieces))
     });
     let bytes = feed(&mut upload, sender).await;
     let extracted = extraction.await.map_err(|error| interrupted(&error))?.map_err(to_problem)?;
-    measures.unpacked.add(bytes);
+    metrics.unpacked.add(bytes);
     Ok(extracted)
 }
 

@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
-use http_edge::{Code, Problem};
+use http_server::{Code, Problem};
 use sandbox_fs::{AtomicWriter, Atomicity, UserPath, WriteOptions, WriteOutcome};
 use serde::Serialize;
 
@@ -115,7 +115,7 @@ async fn store(
     options: WriteOptions,
     mut upload: Upload,
 ) -> Result<WriteOutcome, Problem> {
-    let Files { service, measures, .. } = files;
+    let Files { service, metrics, .. } = files;
     // Before the first byte is asked for: a client that waits for `100 Continue` need not send what is refused.
     let mut writer = blocking(move || service.begin_write(&path, &options)).await?.map_err(to_problem)?;
     let mut came = upload.next_batch(BATCH_BYTES).await;
@@ -144,7 +144,7 @@ async fn store(
         match tokio::try_join!(step, next)? {
             (Step::More(same), next) => (writer, came) = (same, next),
             (Step::Done(outcome), _) => {
-                measures.written.add(outcome.bytes_written);
+                metrics.written.add(outcome.bytes_written);
                 return Ok(outcome);
             }
         }

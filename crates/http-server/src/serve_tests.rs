@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::test_client::{Client, PATIENCE, post, until};
-use crate::{Answered, EdgeMeasures, Exposure, Origin, RequestListener, RouteTable, Token};
+use crate::{Answered, Exposure, Origin, RequestListener, RouteTable, ServerMetrics, Token};
 
 /// Says back what it is sent; some bodies get other answers. The router has it at `/v1/routed/{x}`.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ async fn routed_echo(State(echo): State<Echo>, body: Bytes) -> Result<Response<B
     Ok(echo.answer(body).await?.map(Body::from))
 }
 
-/// Remembers what the edge reported of each request.
+/// Remembers what the server reported of each request.
 #[derive(Debug, Clone, Default)]
 struct Reports(Arc<Mutex<Vec<String>>>);
 
@@ -90,7 +90,7 @@ impl RequestListener for Reports {
 struct TestServer {
     address: SocketAddr,
     echo: Echo,
-    measures: Arc<EdgeMeasures>,
+    metrics: Arc<ServerMetrics>,
     reports: Reports,
     stop: CancellationToken,
     serving: JoinHandle<()>,
@@ -105,17 +105,17 @@ impl TestServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let routes = RouteTable::new(["/v1/direct/{x}", "/v1/routed/{x}"]);
-        let (measures, reports) = (Arc::new(EdgeMeasures::new(routes)), Reports::default());
+        let (metrics, reports) = (Arc::new(ServerMetrics::new(routes)), Reports::default());
         let echo = Echo { gate: Arc::new(Semaphore::new(0)), waiting: Arc::default() };
         let router = Router::new().route("/v1/routed/{x}", routed_post(routed_echo)).with_state(echo.clone());
-        let edge = Edge::new(with_fallbacks(router), exposure)
-            .measured(Arc::clone(&measures))
-            .heard_by(reports.clone())
+        let server = HttpServer::new(with_fallbacks(router), exposure)
+            .with_metrics(Arc::clone(&metrics))
+            .with_listener(reports.clone())
             .with_direct_route(echo.clone());
         let stop = CancellationToken::new();
-        let server = Server::new(edge, header_timeout, drain);
+        let server = Server::new(server, header_timeout, drain);
         let serving = tokio::spawn(server.run(listener, stop.clone()));
-        Self { address, echo, measures, reports, stop, serving }
+        Self { address, echo, metrics, reports, stop, serving }
     }
 
     async fn connect(&self) -> Client {
@@ -210,10 +210,10 @@ async fn a_request_whose_client_leaves_is_dropped_and_counted_as_abandoned() {
     let server = TestServer::start(Exposure::default()).await;
     for (path, abandoned) in PATHS.into_iter().zip(1..) {
         let client = server.connect_and_wait(path).await;
-        assert_eq!(server.measures.abandoned.get(), abandoned - 1);
+        assert_eq!(server.metrics.abandoned.get(), abandoned - 1);
         drop(client);
         until("the request is dropped", || server.echo.waiting.load(Ordering::SeqCst) == 0).await;
-        until("it is counted", || server.measures.abandoned.get() == abandoned).await;
+        until("it is counted", || server.metrics.abandoned.get() == abandoned).await;
     }
 }
 
@@ -236,7 +236,7 @@ async fn when_the_server_stops_requests_in_flight_are_answered_and_idle_connecti
         client.wait_for_end().await;
     }
     server.serving.await.unwrap();
-    assert_eq!(server.measures.abandoned.get(), 0);
+    assert_eq!(server.metrics.abandoned.get(), 0);
 }
 
 #[tokio::test]

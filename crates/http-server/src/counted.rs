@@ -5,11 +5,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use measures::Held;
+use metrics::Held;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::measures::EdgeMeasures;
+use crate::metrics::ServerMetrics;
 
 /// Up to this size, head and body are copied together and sent with one `write`: that costs less than `writev`.
 const SMALL: usize = 512;
@@ -18,18 +18,18 @@ const SMALL: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Counted {
     stream: TcpStream,
-    measures: Arc<EdgeMeasures>,
+    metrics: Arc<ServerMetrics>,
     _open: Held,
 }
 
 impl Counted {
-    pub(crate) fn new(stream: TcpStream, measures: &Arc<EdgeMeasures>) -> Self {
-        Self { stream, measures: Arc::clone(measures), _open: measures.connected() }
+    pub(crate) fn new(stream: TcpStream, metrics: &Arc<ServerMetrics>) -> Self {
+        Self { stream, metrics: Arc::clone(metrics), _open: metrics.connected() }
     }
 
     fn wrote(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(count)) = result {
-            self.measures.bytes_out.add(count as u64);
+            self.metrics.bytes_out.add(count as u64);
         }
         result
     }
@@ -45,7 +45,7 @@ impl AsyncRead for Counted {
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         let count = buffer.filled().len() - before;
         if count > 0 {
-            self.measures.bytes_in.add(count as u64);
+            self.metrics.bytes_in.add(count as u64);
         }
         result
     }

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::counted::Counted;
 use crate::direct_route::DirectRoute;
-use crate::edge::Edge;
-use crate::service::EdgeService;
+use crate::server::HttpServer;
+use crate::service::ConnectionService;
 use crate::{Code, Problem};
 
 /// How long a client may take to send the head of a request, counted from the connection or from the answer before it.
@@ -31,27 +31,27 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Serves until `stop`, then waits at most `drain` for requests in flight.
 pub async fn serve<D: DirectRoute>(
     listener: TcpListener,
-    edge: Edge<D>,
+    server: HttpServer<D>,
     stop: CancellationToken,
     drain: Duration,
 ) {
-    Server::new(edge, HEADER_TIMEOUT, drain).run(listener, stop).await;
+    Server::new(server, HEADER_TIMEOUT, drain).run(listener, stop).await;
 }
 
 /// What all connections share. Tests set a shorter `header_timeout`.
 pub(crate) struct Server<D: DirectRoute> {
-    edge: Arc<Edge<D>>,
+    server: Arc<HttpServer<D>>,
     http: auto::Builder<TokioExecutor>,
     header_timeout: Duration,
     drain: Duration,
 }
 
 impl<D: DirectRoute> Server<D> {
-    pub(crate) fn new(edge: Edge<D>, header_timeout: Duration, drain: Duration) -> Self {
+    pub(crate) fn new(server: HttpServer<D>, header_timeout: Duration, drain: Duration) -> Self {
         let mut http = auto::Builder::new(TokioExecutor::new());
         http.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout);
         http.http2().timer(TokioTimer::new());
-        Self { edge: Arc::new(edge), http, header_timeout, drain }
+        Self { server: Arc::new(server), http, header_timeout, drain }
     }
 
     pub(crate) async fn run(self, listener: TcpListener, stop: CancellationToken) {
@@ -78,8 +78,8 @@ impl<D: DirectRoute> Server<D> {
     fn spawn_connection(&self, stream: TcpStream, connections: &GracefulShutdown) {
         // Small answers must not wait for a full packet.
         let _ = stream.set_nodelay(true);
-        let stream = Counted::new(stream, &self.edge.measures);
-        let (service, first_request) = EdgeService::new(Arc::clone(&self.edge));
+        let stream = Counted::new(stream, &self.server.metrics);
+        let (service, first_request) = ConnectionService::new(Arc::clone(&self.server));
         let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
         let connection = connections.watch(connection);
         let first_request = tokio::time::timeout(self.header_timeout, first_request);

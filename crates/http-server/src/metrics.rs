@@ -1,10 +1,10 @@
-//! What the edge counts: connections, bytes, and requests by route, method and kind of status.
+//! What the server counts: connections, bytes, and requests by route, method and kind of status.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use measures::{Counter, Exposition, Gauge, Held, Histogram};
+use metrics::{Counter, Exposition, Gauge, Held, Histogram};
 
 use crate::route_table::{RouteIndex, RouteTable};
 
@@ -17,7 +17,7 @@ const STATUSES: std::ops::Range<u16> = 100..1000;
 
 /// The counters of one server.
 #[derive(Debug)]
-pub struct EdgeMeasures {
+pub struct ServerMetrics {
     pub(crate) routes: RouteTable,
     /// A place for each route, method and class; filled when it first occurs, which most never do.
     times: Box<[OnceLock<Box<Histogram>>]>,
@@ -29,7 +29,7 @@ pub struct EdgeMeasures {
     pub(crate) bytes_out: Counter,
 }
 
-impl EdgeMeasures {
+impl ServerMetrics {
     /// Counters that tell these routes apart.
     #[must_use]
     pub fn new(routes: RouteTable) -> Self {
@@ -116,15 +116,15 @@ mod tests {
 
     #[test]
     fn a_request_is_counted_under_its_route_its_method_and_its_kind_of_status() {
-        let edge = EdgeMeasures::new(RouteTable::new(["/a/{x}"]));
+        let server = ServerMetrics::new(RouteTable::new(["/a/{x}"]));
         let count = |path: &str, method: &Method, status: StatusCode| {
-            edge.answered(edge.routes.find(path), method, status, Duration::from_millis(3));
+            server.answered(server.routes.find(path), method, status, Duration::from_millis(3));
         };
         count("/a/1", &Method::GET, StatusCode::OK);
         count("/a/2", &Method::GET, StatusCode::NO_CONTENT);
         count("/b", &Method::from_bytes(b"FOO").unwrap(), StatusCode::from_u16(999).unwrap());
         let mut text = Exposition::default();
-        edge.expose(&mut text);
+        server.expose(&mut text);
         let text = text.finish();
         for line in [
             r#"sandbox_agent_http_responses_total{status="204"} 1"#,

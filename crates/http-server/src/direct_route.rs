@@ -1,6 +1,6 @@
 //! A route that is served in front of the router, for the one kind of request that comes thousands of times a second.
 //!
-//! Hyper reads the request either way, and [`Edge`](crate::Edge) does for it what it does for every request. Only the
+//! Hyper reads the request either way, and [`HttpServer`](crate::HttpServer) does for it what it does for every request. Only the
 //! router's path lookup, extension map and boxed services are left out.
 
 use bytes::Bytes;
@@ -26,7 +26,7 @@ pub trait DirectRoute: std::fmt::Debug + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static;
 }
 
-/// The direct route of an edge that has none. It has no values, so it can never be called.
+/// The direct route of a server that has none. It has no values, so it can never be called.
 #[derive(Debug, Clone, Copy)]
 pub enum RouterOnly {}
 

@@ -7,10 +7,10 @@
 //! - [`negotiate`]: `Accept` and `Content-Type`.
 //! - [`query`]: query strings, with errors that name the parameter.
 //! - [`routes`]: a router that remembers what it was given.
-//! - [`edge`]: what happens to every request, whatever its route.
+//! - [`server`]: what happens to every request, whatever its route.
 //! - [`direct_route`]: one hot route that is served in front of the router.
-//! - `service`: the edge as hyper calls it; `answer_body` is the body of its answers.
-//! - [`measures`]: what is counted of connections and requests.
+//! - `service`: the server as hyper calls it; `answer_body` is the body of its answers.
+//! - [`metrics`]: what is counted of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
 //! - [`trace_context`]: the caller's place in a distributed trace.
 //! - [`serve`]: accepting connections, and closing them when the server stops.
@@ -21,9 +21,8 @@ pub mod codes;
 mod counted;
 pub mod direct_route;
 pub mod document;
-pub mod edge;
 pub mod exposure;
-pub mod measures;
+pub mod metrics;
 pub mod negotiate;
 pub mod problem;
 pub mod query;
@@ -31,6 +30,7 @@ mod request_id;
 pub mod route_table;
 pub mod routes;
 pub mod serve;
+pub mod server;
 mod service;
 pub mod sse;
 #[cfg(test)]
@@ -39,11 +39,11 @@ pub mod trace_context;
 
 pub use codes::Code;
 pub use direct_route::{DirectRoute, RouterOnly};
-pub use edge::{Answered, Edge, RequestListener};
 pub use exposure::{Exposure, ExposureError, Origin, Token};
-pub use measures::EdgeMeasures;
+pub use metrics::ServerMetrics;
 pub use problem::Problem;
 pub use query::Query;
 pub use route_table::RouteTable;
 pub use routes::{Route, Routes};
+pub use server::{Answered, HttpServer, RequestListener};
 pub use trace_context::TraceContext;

@@ -2,7 +2,7 @@
 //!
 //! Read when it is asked for. Where a system has no `/proc`, these families are there without a value.
 
-use measures::Exposition;
+use metrics::Exposition;
 
 /// Writes everything down that can be found out.
 pub(crate) fn expose(text: &mut Exposition) {

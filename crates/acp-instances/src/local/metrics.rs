@@ -3,7 +3,7 @@
 //! Counted by the batch: what one read brings, what one write takes. Nothing is counted message by message, and no label
 //! comes from a client or an agent.
 
-use measures::{Counter, Exposition};
+use metrics::{Counter, Exposition};
 use process_supervisor::Exit;
 
 use super::registry::Registry;
@@ -13,14 +13,14 @@ use crate::instance::Phase;
 
 /// The counters of one engine.
 #[derive(Debug, Default)]
-pub(crate) struct EngineMeasures {
-    pub(crate) pipes: PipeMeasures,
-    pub(crate) agents: AgentMeasures,
+pub(crate) struct EngineMetrics {
+    pub(crate) pipes: PipeMetrics,
+    pub(crate) agents: AgentMetrics,
 }
 
 /// What passes between the server and the agents' processes.
 #[derive(Debug, Default)]
-pub(crate) struct PipeMeasures {
+pub(crate) struct PipeMetrics {
     pub(crate) messages_read: Counter,
     pub(crate) lines_unparsed: Counter,
     pub(crate) messages_written: Counter,
@@ -31,7 +31,7 @@ pub(crate) struct PipeMeasures {
 
 /// What becomes of the agents' processes.
 #[derive(Debug, Default)]
-pub(crate) struct AgentMeasures {
+pub(crate) struct AgentMetrics {
     pub(crate) starts: Counter,
     pub(crate) restarts: Counter,
     not_launched: Counter,
@@ -43,7 +43,7 @@ pub(crate) struct AgentMeasures {
     closed: Counter,
 }
 
-impl AgentMeasures {
+impl AgentMetrics {
     /// Counts an end of a process, or of the attempt to have one.
     pub(crate) fn ended(&self, cause: &ExitCause) {
         match cause {
@@ -100,7 +100,7 @@ impl Census {
 /// Writes down everything that the engine counts.
 pub(super) fn expose(registry: &Registry, text: &mut Exposition) {
     let census = Census::take(registry);
-    let EngineMeasures { pipes, agents } = &registry.shared.measures;
+    let EngineMetrics { pipes, agents } = &registry.shared.metrics;
     expose_instances(&census, text);
     expose_agents(agents, text);
     expose_pipes(pipes, text);
@@ -127,7 +127,7 @@ fn expose_instances(census: &Census, text: &mut Exposition) {
         .value(&[], census.replay_bytes);
 }
 
-fn expose_agents(agents: &AgentMeasures, text: &mut Exposition) {
+fn expose_agents(agents: &AgentMetrics, text: &mut Exposition) {
     text.counter("sandbox_agent_agent_starts_total", "Agent processes that were started.")
         .value(&[], agents.starts.get());
     text.counter(
@@ -153,7 +153,7 @@ fn expose_agents(agents: &AgentMeasures, text: &mut Exposition) {
     .value(&[("reason", "closed")], agents.closed.get());
 }
 
-fn expose_pipes(pipes: &PipeMeasures, text: &mut Exposition) {
+fn expose_pipes(pipes: &PipeMetrics, text: &mut Exposition) {
     text.counter("sandbox_agent_events_heard_total", "Lines that agents said: message, or unparsed.")
         .value(&[("kind", "message")], pipes.messages_read.get())
         .value(&[("kind", "unparsed")], pipes.lines_unparsed.get());

@@ -1,8 +1,8 @@
-//! `docs/errors.md` is made from the list of codes. `BLESS=1 cargo test -p http-edge` writes it anew.
+//! `docs/errors.md` is made from the list of codes. `BLESS=1 cargo test -p http-server` writes it anew.
 
 use std::path::Path;
 
-use http_edge::Code;
+use http_server::Code;
 
 fn page() -> String {
     let mut page = String::from(
@@ -32,5 +32,5 @@ fn the_errors_page_lists_every_code() {
         std::fs::write(&path, page()).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(written, page(), "docs/errors.md is stale; run BLESS=1 cargo test -p http-edge");
+    assert_eq!(written, page(), "docs/errors.md is stale; run BLESS=1 cargo test -p http-server");
 }

@@ -1,21 +1,21 @@
 //! What the door counts: streams, by what they show. Counted by the pull, never event by event.
 
-use measures::{Counter, Exposition, Gauge};
+use metrics::{Counter, Exposition, Gauge};
 
 /// The counters of one door.
 #[derive(Debug, Default)]
-pub(crate) struct DoorMeasures {
+pub(crate) struct DoorMetrics {
     /// Streams of one instance: what its agent says.
-    pub(crate) messages: StreamMeasures,
+    pub(crate) messages: StreamMetrics,
     /// Streams of one instance: both directions.
-    pub(crate) journal: StreamMeasures,
+    pub(crate) journal: StreamMetrics,
     /// Streams of many instances.
-    pub(crate) many: StreamMeasures,
+    pub(crate) many: StreamMetrics,
 }
 
 /// What one kind of stream sends to its readers.
 #[derive(Debug, Default)]
-pub(crate) struct StreamMeasures {
+pub(crate) struct StreamMetrics {
     pub(crate) open: Gauge,
     pub(crate) bytes: Counter,
     pub(crate) events: Counter,
@@ -24,7 +24,7 @@ pub(crate) struct StreamMeasures {
     pub(crate) gaps: Counter,
 }
 
-impl StreamMeasures {
+impl StreamMetrics {
     /// Counts events on their way to a reader.
     pub(crate) fn sent(&self, events: u64, are_replayed: bool) {
         self.events.add(events);
@@ -34,7 +34,7 @@ impl StreamMeasures {
     }
 }
 
-impl DoorMeasures {
+impl DoorMetrics {
     /// Writes down everything that the door counts.
     pub(crate) fn expose(&self, text: &mut Exposition) {
         let Self { messages, journal, many } = self;
@@ -42,7 +42,7 @@ impl DoorMeasures {
     }
 }
 
-fn expose_streams(views: &[(&str, &StreamMeasures); 3], text: &mut Exposition) {
+fn expose_streams(views: &[(&str, &StreamMetrics); 3], text: &mut Exposition) {
     let mut family = text.gauge(
         "sandbox_agent_streams",
         "Open streams: messages and journal of one instance, and many (GET /v1/acp).",
@@ -50,7 +50,7 @@ fn expose_streams(views: &[(&str, &StreamMeasures); 3], text: &mut Exposition) {
     for (view, streams) in views {
         family.value(&[("view", view)], streams.open.get());
     }
-    type Read = fn(&StreamMeasures) -> &Counter;
+    type Read = fn(&StreamMetrics) -> &Counter;
     let counters: [(&str, &str, Read); 4] = [
         ("sandbox_agent_events_sent_total", "Events given to readers of streams.", |streams| &streams.events),
         (

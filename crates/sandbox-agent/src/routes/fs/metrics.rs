@@ -1,17 +1,17 @@
 //! What is counted of files.
 
-use measures::{Counter, Exposition};
+use metrics::{Counter, Exposition};
 
 /// Bytes by what was done with them.
 #[derive(Debug, Default)]
-pub(super) struct FileMeasures {
+pub(super) struct FileMetrics {
     pub(super) read: Counter,
     pub(super) written: Counter,
     pub(super) packed: Counter,
     pub(super) unpacked: Counter,
 }
 
-impl FileMeasures {
+impl FileMetrics {
     pub(super) fn expose(&self, text: &mut Exposition) {
         text.counter(
             "sandbox_agent_file_bytes_total",

@@ -1,6 +1,6 @@
 //! Everything that happens to every request, whatever its route: plain function calls around the router, no layers.
 //!
-//! The edge checks who may talk to the server, answers CORS preflights, names each request, counts it, measures its
+//! It checks who may talk to the server, answers CORS preflights, names each request, counts it, measures its
 //! time and logs it. No header, no query and no body is ever logged: those are where secrets are.
 
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 
 use crate::answer_body::AnswerBody;
 use crate::direct_route::{DirectRoute, RouterOnly};
-use crate::measures::EdgeMeasures;
+use crate::metrics::ServerMetrics;
 use crate::request_id::{self, NewId, REQUEST_ID};
 use crate::route_table::{RouteIndex, RouteTable};
 use crate::trace_context::TraceContext;
 use crate::{Code, Exposure, Problem};
 
 /// A router with everything around it.
-pub struct Edge<D: DirectRoute = RouterOnly> {
+pub struct HttpServer<D: DirectRoute = RouterOnly> {
     /// Asked before the router.
     pub(crate) direct_route: Option<D>,
     pub(crate) router: Router,
     pub(crate) exposure: Exposure,
-    pub(crate) measures: Arc<EdgeMeasures>,
+    pub(crate) metrics: Arc<ServerMetrics>,
     listener: Option<Box<dyn RequestListener>>,
 }
 
@@ -55,33 +55,33 @@ pub struct Answered<'a> {
     pub duration: Duration,
 }
 
-impl Edge {
-    /// An edge around a router. It counts requests, but does not tell routes apart; see [`Edge::measured`].
+impl HttpServer {
+    /// a server around a router. It counts requests, but does not tell routes apart; see [`HttpServer::with_metrics`].
     #[must_use]
     pub fn new(router: Router, exposure: Exposure) -> Self {
-        let measures = Arc::new(EdgeMeasures::new(RouteTable::default()));
-        Self { direct_route: None, router, exposure, measures, listener: None }
+        let metrics = Arc::new(ServerMetrics::new(RouteTable::default()));
+        Self { direct_route: None, router, exposure, metrics, listener: None }
     }
 
     /// Serves one route in front of the router.
     #[must_use]
-    pub fn with_direct_route<D: DirectRoute>(self, route: D) -> Edge<D> {
-        let Self { router, exposure, measures, listener, .. } = self;
-        Edge { direct_route: Some(route), router, exposure, measures, listener }
+    pub fn with_direct_route<D: DirectRoute>(self, route: D) -> HttpServer<D> {
+        let Self { router, exposure, metrics, listener, .. } = self;
+        HttpServer { direct_route: Some(route), router, exposure, metrics, listener }
     }
 }
 
-impl<D: DirectRoute> Edge<D> {
-    /// Counts requests in `measures`.
+impl<D: DirectRoute> HttpServer<D> {
+    /// Counts requests in `metrics`.
     #[must_use]
-    pub fn measured(mut self, measures: Arc<EdgeMeasures>) -> Self {
-        self.measures = measures;
+    pub fn with_metrics(mut self, metrics: Arc<ServerMetrics>) -> Self {
+        self.metrics = metrics;
         self
     }
 
     /// Calls `listener` for every request.
     #[must_use]
-    pub fn heard_by(mut self, listener: impl RequestListener) -> Self {
+    pub fn with_listener(mut self, listener: impl RequestListener) -> Self {
         self.listener = Some(Box::new(listener));
         self
     }
@@ -97,10 +97,10 @@ impl<D: DirectRoute> Edge<D> {
             name_request(&mut response, problem, &method, &request_id);
         }
         let (status, duration) = (response.status(), started.elapsed());
-        self.measures.answered(route, &method, status, duration);
+        self.metrics.answered(route, &method, status, duration);
         let answered = Answered {
             method: &method,
-            route: self.measures.routes.name(route),
+            route: self.metrics.routes.name(route),
             path: &path,
             status,
             problem: code,
@@ -117,18 +117,18 @@ impl<D: DirectRoute> Edge<D> {
     }
 }
 
-impl<D: DirectRoute> std::fmt::Debug for Edge<D> {
+impl<D: DirectRoute> std::fmt::Debug for HttpServer<D> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { direct_route, exposure, .. } = self;
         formatter
-            .debug_struct("Edge")
+            .debug_struct("HttpServer")
             .field("direct_route", direct_route)
             .field("exposure", exposure)
             .finish_non_exhaustive()
     }
 }
 
-/// What the edge needs of a request's head once the answer is ready. The path is a copy: a reference to the head would
+/// What the server needs of a request's head once the answer is ready. The path is a copy: a reference to the head would
 /// keep the connection's read buffer alive until then.
 #[derive(Debug)]
 struct RequestRecord {
@@ -145,30 +145,30 @@ struct RequestRecord {
 /// A request that is being answered. If it is dropped before [`InFlight::finish`], the client has left, and the request
 /// counts as abandoned.
 pub(crate) struct InFlight<D: DirectRoute> {
-    edge: Arc<Edge<D>>,
+    server: Arc<HttpServer<D>>,
     /// Taken by `finish`.
     request: Option<RequestRecord>,
 }
 
 impl<D: DirectRoute> InFlight<D> {
-    pub(crate) fn new(edge: &Arc<Edge<D>>, head: &Parts) -> Self {
+    pub(crate) fn new(server: &Arc<HttpServer<D>>, head: &Parts) -> Self {
         let path = head.uri.path();
         let request = RequestRecord {
             started: Instant::now(),
             method: head.method.clone(),
             path: path.into(),
-            route: edge.measures.routes.find(path),
+            route: server.metrics.routes.find(path),
             request_id: request_id::of(&head.headers),
             trace: TraceContext::of(&head.headers).map(Box::new),
             origin: head.headers.get(header::ORIGIN).cloned(),
         };
-        Self { edge: Arc::clone(edge), request: Some(request) }
+        Self { server: Arc::clone(server), request: Some(request) }
     }
 
     /// Completes an answer, counts it and reports it.
     pub(crate) fn finish(mut self, response: Response<AnswerBody>) -> Response<AnswerBody> {
         match self.request.take() {
-            Some(request) => self.edge.finish(request, response),
+            Some(request) => self.server.finish(request, response),
             None => response,
         }
     }
@@ -177,7 +177,7 @@ impl<D: DirectRoute> InFlight<D> {
 impl<D: DirectRoute> Drop for InFlight<D> {
     fn drop(&mut self) {
         if self.request.is_some() {
-            self.edge.measures.abandoned.increment();
+            self.server.metrics.abandoned.increment();
         }
     }
 }

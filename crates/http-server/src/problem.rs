@@ -103,7 +103,7 @@ impl IntoResponse for Problem {
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response.headers_mut().extend(self.0.headers.iter().cloned());
-        // For the edge, which tells the log which problem it is and the client which request it was.
+        // For the server, which tells the log which problem it is and the client which request it was.
         response.extensions_mut().insert(self);
         response
     }

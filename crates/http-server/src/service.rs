@@ -17,32 +17,32 @@ use tower::Service;
 
 use crate::answer_body::AnswerBody;
 use crate::direct_route::DirectRoute;
-use crate::edge::{Edge, InFlight};
+use crate::server::{HttpServer, InFlight};
 
-/// The edge as one connection sees it.
-pub(crate) struct EdgeService<D: DirectRoute> {
-    edge: Arc<Edge<D>>,
+/// The server as one connection sees it.
+pub(crate) struct ConnectionService<D: DirectRoute> {
+    server: Arc<HttpServer<D>>,
     /// Dropped when the first request is here, which wakes the receiver.
     first_request: Cell<Option<oneshot::Sender<()>>>,
 }
 
-impl<D: DirectRoute> EdgeService<D> {
+impl<D: DirectRoute> ConnectionService<D> {
     /// The service, and a receiver that is ready as soon as hyper has read the head of the first request.
-    pub(crate) fn new(edge: Arc<Edge<D>>) -> (Self, oneshot::Receiver<()>) {
+    pub(crate) fn new(server: Arc<HttpServer<D>>) -> (Self, oneshot::Receiver<()>) {
         let (sender, first_request) = oneshot::channel();
-        (Self { edge, first_request: Cell::new(Some(sender)) }, first_request)
+        (Self { server, first_request: Cell::new(Some(sender)) }, first_request)
     }
 
     /// The answer that needs no route: a refusal, or that to a CORS preflight.
     fn answer_without_route(&self, head: &Parts) -> Option<Response<Body>> {
-        match self.edge.exposure.admit(head) {
+        match self.server.exposure.admit(head) {
             Err(problem) => Some(problem.into_response()),
-            Ok(()) => self.edge.exposure.preflight(head),
+            Ok(()) => self.server.exposure.preflight(head),
         }
     }
 }
 
-impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for EdgeService<D> {
+impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for ConnectionService<D> {
     type Response = Response<AnswerBody>;
     type Error = Infallible;
     // Boxed, so that a connection holds the memory of this future only while a request is being answered.
@@ -51,12 +51,12 @@ impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for EdgeService<
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         drop(self.first_request.take());
         let (head, body) = request.into_parts();
-        let in_flight = InFlight::new(&self.edge, &head);
+        let in_flight = InFlight::new(&self.server, &head);
         if let Some(response) = self.answer_without_route(&head) {
             return Box::pin(ready(Ok(in_flight.finish(response.map(AnswerBody::Routed)))));
         }
         // `map` instead of an async block, which would hold the inner future twice: as captured and as awaited.
-        if let Some(route) = self.edge.direct_route.as_ref().filter(|route| route.serves(&head)) {
+        if let Some(route) = self.server.direct_route.as_ref().filter(|route| route.serves(&head)) {
             let answer = route.call(head, body);
             return Box::pin(answer.map(|answer| {
                 Ok(in_flight.finish(match answer {
@@ -65,7 +65,7 @@ impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for EdgeService<
                 }))
             }));
         }
-        let answer = self.edge.router.clone().call(Request::from_parts(head, Body::new(body)));
+        let answer = self.server.router.clone().call(Request::from_parts(head, Body::new(body)));
         Box::pin(answer.map(|answer| match answer {
             Ok(response) => Ok(in_flight.finish(response.map(AnswerBody::Routed))),
             Err(never) => match never {},
