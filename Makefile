@@ -2,7 +2,7 @@
 
 NPM = npm --prefix packages
 
-.PHONY: run build ui packages test test-tools test-rust test-otlp test-api test-ts test-builds builds-tools test-agents test-dist \
+.PHONY: run build ui packages test test-tools test-rust test-api test-ts test-builds builds-tools test-agents test-dist \
 	lint deny fmt bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
@@ -24,7 +24,7 @@ packages:
 
 # Every test that any user can run. Uses what apt, npm, pip and cargo install, and nothing else of the network. Only apt
 # wants root, and it is called only when a package is missing.
-test: test-tools test-rust test-otlp test-api test-ts
+test: test-tools test-rust test-api test-ts
 
 test-tools:
 	sh scripts/test-tools.sh
@@ -34,10 +34,6 @@ test-rust: test-tools packages
 	cargo build --workspace --all-targets
 	sh scripts/nextest.sh run --workspace
 	sh tests/remote-instances/contract.sh
-
-# A feature that is off in the shipped binary; this builds that one crate once more.
-test-otlp:
-	sh scripts/nextest.sh run --workspace --features sandbox-agent/otlp --test otlp
 
 # Tries the running server out against docs/openapi.json.
 test-api: test-tools
@@ -74,8 +70,8 @@ test-agents: packages
 # under systemd. Needs the same privileges as `make test-builds`.
 test-dist: builds-tools test-tools ui
 	sh scripts/musl.sh build
-	SANDBOX_AGENT_PACKAGED=$(CURDIR)/$(STATIC) sh scripts/nextest.sh run -p sandbox-agent
-	SANDBOX_AGENT_PACKAGED=$(CURDIR)/$(STATIC) sh scripts/nextest.sh run -p sandbox-agent --profile privileged
+	SANDBOX_AGENT_BIN=$(CURDIR)/$(STATIC)/sandbox-agent sh scripts/nextest.sh run -p sandbox-agent
+	SANDBOX_AGENT_BIN=$(CURDIR)/$(STATIC)/sandbox-agent sh scripts/nextest.sh run -p sandbox-agent --profile privileged
 	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
 
 lint: deny

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::rpc::{call, notification};
-use crate::harness::{Server, eventually};
 use crate::support::{Cutter, Place};
+use test_harness::rpc::{call, notification};
+use test_harness::{Server, eventually};
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
 

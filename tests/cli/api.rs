@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::{Server, eventually};
 use crate::support::{Place, Terminal};
+use test_harness::{Server, eventually};
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
 

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
 use crate::support::Place;
+use test_harness::Server;
 
 #[test]
 fn mcp_servers_are_set_listed_shown_and_removed() {

@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::harness::{Server, eventually};
 use crate::support::{Place, Terminal};
+use test_harness::{Server, eventually};
 
 #[test]
 fn a_file_is_put_printed_described_and_fetched_again() {

@@ -3,8 +3,8 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use crate::harness::Server;
 use crate::support::{Cutter, Place};
+use test_harness::Server;
 
 /// A directory with a bit of everything.
 fn furnish(folder: &Path) {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
 use crate::support::Place;
+use test_harness::Server;
 
 #[test]
 fn the_answer_is_the_output_and_everything_else_is_told_beside_it() {
@@ -20,7 +20,7 @@ fn the_answer_is_the_output_and_everything_else_is_told_beside_it() {
 fn a_server_that_is_started_for_the_call_is_gone_when_it_ends() {
     let place = Place::new();
     let running = place.begin(&["prompt", "mock", "slow 1"]);
-    crate::harness::eventually("the agent runs", || {
+    test_harness::eventually("the agent runs", || {
         place.leftovers().iter().any(|command| command.contains("mock-agent")).then_some(())
     });
     running.end().done();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::harness::Server;
 use crate::support::{Cutter, Place};
+use test_harness::Server;
 
 fn texts(lines: &[Value]) -> Vec<String> {
     let updates = lines.iter().filter(|line| line["type"] == "update").map(|line| &line["update"]);
@@ -35,7 +35,7 @@ fn a_server_that_stops_in_the_middle_ends_the_prompt() {
     let mut server = Server::start();
     let place = Place::of(&server);
     let running = place.begin(&["prompt", "mock", "forever"]);
-    crate::harness::eventually("it streams", || running.output().contains("tick").then_some(()));
+    test_harness::eventually("it streams", || running.output().contains("tick").then_some(()));
     server.process.signal("TERM");
     server.wait_for_end(std::time::Duration::from_secs(15));
     let ended = running.end();

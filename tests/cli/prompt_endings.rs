@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::harness::Server;
-use crate::harness::server::fault_agent;
 use crate::support::{Place, Terminal};
+use test_harness::Server;
+use test_harness::server::fault_agent;
 
 #[test]
 fn ctrl_c_cancels_the_turn_and_waits_for_its_end() {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::response;
-use crate::harness::{Server, eventually};
 use crate::support::{Place, Terminal};
+use test_harness::rpc::response;
+use test_harness::{Server, eventually};
 
 #[test]
 fn a_decision_is_given_to_the_agent_without_asking() {

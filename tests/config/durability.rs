@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::entries::{mcp, put};
-use crate::support::Server;
+use test_harness::files::Server;
 
 const WRITERS: usize = 200;
 

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Answer, Options, Server, query};
+use test_harness::files::{Answer, Options, Server, query};
 
 /// The address of an entry.
 pub(crate) fn mcp(directory: &str, name: &str) -> String {

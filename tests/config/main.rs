@@ -4,6 +4,4 @@
 
 mod durability;
 mod entries;
-#[path = "../files/support/mod.rs"]
-mod support;
 mod validation;

@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use crate::entries::{mcp, put, skills};
-use crate::support::{Answer, Server};
+use test_harness::files::{Answer, Server};
 
 #[tokio::test]
 async fn every_parameter_is_required_and_named_when_it_is_missing() {

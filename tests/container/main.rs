@@ -6,14 +6,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
-#[path = "../packaging/blocks.rs"]
-mod page;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
 use std::time::{Duration, Instant};
+use test_harness::deploying_page::blocks;
 
 use tempfile::TempDir;
 
@@ -93,11 +92,11 @@ fn succeed(script: &str, Output { status, stdout, stderr }: Output) -> String {
 
 #[test]
 fn the_page_leads_to_images_and_those_to_servers() {
-    let commands = page::blocks("sh");
+    let commands = blocks("sh");
     let token = commands.iter().find(|block| block.contains("sandbox-agent.env")).unwrap();
     let docker: Vec<_> = commands.iter().filter(|block| block.starts_with("docker")).collect();
     let [build, run] = docker.as_slice() else { panic!("the page has other commands: {docker:#?}") };
-    let files = page::blocks("dockerfile");
+    let files = blocks("dockerfile");
     let [copied, installed] = files.as_slice() else { panic!("the page has other files: {files:#?}") };
 
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
+use test_harness::Server;
 
 #[test]
 fn an_unknown_route_is_a_404_problem_whatever_the_method() {

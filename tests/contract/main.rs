@@ -5,8 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 #![allow(clippy::needless_pass_by_value, reason = "`json!({...})` reads best where it stands")]
 
-mod harness;
-
 mod acp_conformance;
 mod api_document;
 mod errors;

@@ -1,6 +1,6 @@
 //! What older designs had and this one has not: 410 with the way on.
 
-use crate::harness::Server;
+use test_harness::Server;
 
 const REMOVED: [(&str, &str); 8] = [
     ("/v1/rpc", "/v1/acp/{server_id}"),

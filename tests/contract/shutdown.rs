@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::rpc::{call, path};
-use crate::harness::{Request, Server, eventually};
+use test_harness::rpc::{call, path};
+use test_harness::{Request, Server, eventually};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -103,7 +103,7 @@ fn a_post_on_an_open_connection_is_503_while_the_server_stops() {
         std::net::TcpStream::connect(("127.0.0.1", server.port)).is_err().then_some(())
     });
     std::io::Write::write_all(&mut connection, body.as_bytes()).unwrap();
-    let answer = crate::harness::Response::read(&mut std::io::BufReader::new(connection));
+    let answer = test_harness::Response::read(&mut std::io::BufReader::new(connection));
     answer.problem(503, "server_stopping");
     assert!(answer.headers.get("retry-after").is_some());
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
@@ -141,7 +141,7 @@ fn the_end_of_standard_input_stops_a_server_that_was_told_to_heed_it() {
 
 #[test]
 fn sigterm_while_an_agent_is_being_installed_fails_who_waits_and_exits_0() {
-    let depot = crate::harness::installs::Depot::open();
+    let depot = test_harness::installs::Depot::open();
     let mut server = Server::with().registry(&depot.registry).start();
     let waiting = server.post("a", call(1, "echo", json!({}))).query("agent", "lazy").start();
     depot.wait_for_download();

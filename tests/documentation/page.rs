@@ -7,7 +7,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -114,7 +114,8 @@ impl Reader {
             text.replace(&format!(":{port}"), &format!(":{own}"))
                 .replace(&format!("--port {port}"), &format!("--port {own}"))
         });
-        let program = Path::new(env!("CARGO_BIN_EXE_sandbox-agent")).parent().expect("a folder");
+        let product = test_harness::server::product();
+        let program = product.parent().expect("a program is in a folder");
         let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("bash");
         shell

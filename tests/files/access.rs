@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use crate::support::{Answer, Options, Server};
+use test_harness::files::{Answer, Options, Server};
 
 /// Every endpoint, with a method that it has.
 const ENDPOINTS: [(Method, &str); 11] = [

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
-use crate::support::{Options, Server, Tar, gzip, names, snapshot, zstd};
+use test_harness::files::{Options, Server, Tar, gzip, names, snapshot, zstd};
 
 /// A server with something outside the target that must stay as it is.
 fn guarded() -> Server {

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Answer, Server, Tar, gzip, names, query, zstd};
+use test_harness::files::{Answer, Server, Tar, gzip, names, query, zstd};
 
 fn sample() -> Vec<u8> {
     Tar::default()
@@ -171,7 +171,7 @@ async fn what_was_sent_as_an_archive_comes_back_the_same() {
     server.unpack("to", "application/gzip", archive.body).await.json();
     let relative = |side: &str| {
         let base = server.at(side);
-        let all = crate::support::snapshot(&base).into_iter();
+        let all = test_harness::files::snapshot(&base).into_iter();
         all.map(|(path, content)| (path.strip_prefix(&base).unwrap().to_owned(), content)).collect::<Vec<_>>()
     };
     assert_eq!(relative("to"), relative("from"));

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Answer, Server, names, query};
+use test_harness::files::{Answer, Server, names, query};
 
 fn entry(path: &str, recursive: &str) -> String {
     format!("/v1/fs/entry{}", query(&[("path", path), ("recursive", recursive)]))

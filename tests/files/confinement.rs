@@ -8,7 +8,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Options, Server, Tar, query, snapshot};
+use test_harness::files::{Options, Server, Tar, query, snapshot};
 
 /// A confined server, and the outside that it must not touch.
 struct Confined {
@@ -141,7 +141,7 @@ async fn a_directory_that_is_swapped_for_a_link_all_the_time_never_lets_anything
 #[tokio::test]
 async fn a_workspace_outside_the_root_is_refused_at_the_start() {
     let folder = Server::folder();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_sandbox-agent"))
+    let output = std::process::Command::new(test_harness::server::product())
         .args(["server", "--port", "0", "--workspace", "/", "--fs-root"])
         .arg(folder.path().join("workspace"))
         .arg("--data-dir")

@@ -3,11 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
-use crate::support::{Server, Tar, eventually, names, snapshot};
+use test_harness::files::{Server, Tar, eventually, names, snapshot};
 
 fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(&server.address).unwrap();
-    stream.set_read_timeout(Some(crate::support::PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(test_harness::files::PATIENCE)).unwrap();
     stream
 }
 

@@ -8,7 +8,7 @@ use reqwest::Method;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Server, query};
+use test_harness::files::{Answer, Server, query};
 
 fn entries(pairs: &[(&str, &str)]) -> String {
     format!("/v1/fs/entries{}", query(pairs))

@@ -13,7 +13,6 @@ mod memory;
 mod preconditions;
 mod reading;
 mod settings;
-mod support;
 mod system_limits;
 mod watching;
 mod writing;

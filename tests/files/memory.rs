@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use reqwest::{Body, Method};
 
-use crate::support::{Server, file};
+use test_harness::files::{Server, file};
 
 const SIZE: u64 = 2 << 30;
 const PIECE: usize = 1 << 20;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 
-use crate::support::{Answer, Server, file};
+use test_harness::files::{Answer, Server, file};
 
 async fn put_if(server: &Server, path: &str, condition: (&str, &str), body: &'static str) -> Answer {
     let request = server.request(Method::PUT, &file(path)).header(condition.0, condition.1);
@@ -68,8 +68,8 @@ async fn the_condition_is_judged_again_when_the_body_has_come() {
     let slow = tokio::spawn(Answer::of(request));
     sender.send(Ok("from the slow one")).await.unwrap();
     // The upload is under way when its bytes wait beside the file.
-    crate::support::eventually("the upload", || {
-        (crate::support::names(&server.workspace()).len() > 1).then_some(())
+    test_harness::files::eventually("the upload", || {
+        (test_harness::files::names(&server.workspace()).len() > 1).then_some(())
     })
     .await;
     assert_eq!(server.put("a", "from the fast one").await.status, 200);
@@ -77,7 +77,7 @@ async fn the_condition_is_judged_again_when_the_body_has_come() {
     let slow = tokio::time::timeout(Duration::from_secs(10), slow).await.unwrap().unwrap();
     slow.problem(412, "precondition_failed");
     assert_eq!(server.read("a").await.text(), "from the fast one");
-    assert_eq!(crate::support::names(&server.workspace()), ["a"]);
+    assert_eq!(test_harness::files::names(&server.workspace()), ["a"]);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::Method;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::support::{Answer, Server, file};
+use test_harness::files::{Answer, Server, file};
 
 #[tokio::test]
 async fn a_file_is_sent_as_raw_bytes_with_its_version() {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::support::{Options, Server, Tar};
+use test_harness::files::{Options, Server, Tar};
 
 #[tokio::test]
 async fn a_config_file_says_what_is_served_and_how_much_is_taken() {

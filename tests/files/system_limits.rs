@@ -4,7 +4,8 @@ use std::os::unix::fs::{PermissionsExt, chown};
 
 use serde_json::json;
 
-use crate::support::{BUILT, Options, Server, Tar, names, query};
+use test_harness::files::{Options, Server, Tar, names, query};
+use test_harness::server::product;
 
 /// Nobody in particular, for a server that is not root.
 const NOBODY: u32 = 65534;
@@ -36,8 +37,8 @@ fn without_rights() -> Server {
         chown(folder.path().join("data"), Some(NOBODY), Some(NOBODY)).unwrap();
         // The project may be below a home of root's, where this user cannot reach the binary.
         let program = folder.path().join("sandbox-agent");
-        if std::fs::hard_link(BUILT, &program).is_err() {
-            std::fs::copy(BUILT, &program).unwrap();
+        if std::fs::hard_link(product(), &program).is_err() {
+            std::fs::copy(product(), &program).unwrap();
         }
         options.program = Some(program);
         let identity = NOBODY.to_string();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, PATIENCE, Server, query};
+use test_harness::files::{Answer, PATIENCE, Server, query};
 
 /// A stream of events under way.
 struct Watch {

@@ -6,7 +6,7 @@ use reqwest::Method;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
-use crate::support::{Answer, Options, Server, file, names};
+use test_harness::files::{Answer, Options, Server, file, names};
 
 #[tokio::test]
 async fn a_body_becomes_a_file_with_its_parents() {

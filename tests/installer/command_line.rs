@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::harness::eventually;
 use crate::support::depot::FAKE;
 use crate::support::npm::machine_with_gemini;
 use crate::support::{Depot, Machine, NOBODY, script};
+use test_harness::eventually;
 
 #[test]
 fn install_says_what_it_did_and_finds_it_done_the_second_time() {

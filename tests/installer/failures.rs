@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::harness::eventually;
 use crate::support::depot::{FAKE, archive};
 use crate::support::npm::{machine_with_gemini, pinned_gemini};
 use crate::support::{Depot, Machine, NOBODY, ask, hello, install, script, show};
+use test_harness::eventually;
 
 #[test]
 fn a_failed_install_is_502_with_its_step_and_exit_for_readers_and_the_next_post_tries_anew() {
@@ -154,7 +154,7 @@ fn no_step_of_an_install_and_no_agent_sees_the_servers_token() {
     std::fs::write(&token_file, "open-sesame").unwrap();
     let machine = machine.with("SANDBOX_AGENT_ACP_REGISTRY_URL", &depot.registry());
     let server = machine.server().env("SANDBOX_AGENT_TOKEN_FILE", token_file.to_str().unwrap()).start();
-    let allowed = |request: crate::harness::Request| request.header("Authorization", "Bearer open-sesame");
+    let allowed = |request: test_harness::Request| request.header("Authorization", "Bearer open-sesame");
     allowed(hello(&server, "a", "fake")).send().expect(200);
     allowed(server.request("GET", "/v1/agents/fake?config=true")).send().expect(200);
     // Once to verify the install, once as the instance, once to probe.

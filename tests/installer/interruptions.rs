@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::{Process, eventually};
 use crate::support::depot::FAKE;
 use crate::support::npm::{machine_with_gemini, pinned_gemini};
 use crate::support::{Depot, Machine, ask, hello, install, script, show};
+use test_harness::{Process, eventually};
 
 /// A server that has begun to download an agent for `a`, and will not get further.
 macro_rules! held_install {

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::call;
-use crate::harness::{Request, eventually};
 use crate::support::depot::FAKE;
 use crate::support::npm::{machine_with_gemini, pinned_gemini};
 use crate::support::{Depot, Machine, ask, hello, install, script, show};
+use test_harness::rpc::call;
+use test_harness::{Request, eventually};
 
 #[test]
 fn the_first_post_installs_the_agent_from_the_registry_and_gets_the_agents_answer() {

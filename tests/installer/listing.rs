@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::rpc::call;
-use crate::harness::{Server, eventually};
 use crate::support::npm::{machine_with, pinned};
 use crate::support::{Depot, Machine, NOBODY, hello, install, script, show};
+use test_harness::rpc::call;
+use test_harness::{Server, eventually};
 
 #[track_caller]
 fn list(server: &Server) -> Vec<Value> {
@@ -41,7 +41,7 @@ fn the_list_has_the_manifests_agents_the_registrys_and_those_built_in_each_in_fu
     }
     let mock = agents.iter().find(|agent| agent["id"] == "mock").unwrap();
     assert_eq!((&mock["installed"], &mock["source"]), (&json!(true), &json!("builtin")));
-    assert_eq!(mock["path"], crate::harness::server::product().display().to_string());
+    assert_eq!(mock["path"], test_harness::server::product().display().to_string());
     assert_eq!(
         (&mock["capabilities"]["questions"], &mock["install"]["state"]),
         (&json!(true), &json!("installed"))

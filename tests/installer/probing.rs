@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::harness::Server;
 use crate::support::agent::script_after;
 use crate::support::depot::FAKE;
 use crate::support::{Depot, Machine, NOBODY, install, script, show};
+use test_harness::Server;
 
 #[track_caller]
 fn probe(server: &Server, agent: &str) -> serde_json::Value {

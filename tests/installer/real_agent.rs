@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::Response;
 use crate::support::{Machine, NOBODY, hello, show};
+use test_harness::Response;
 
 /// How long npm may take.
 const PATIENCE: Duration = Duration::from_secs(180);

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
 use crate::support::npm::{machine_with_gemini, pinned_gemini};
 use crate::support::{Depot, Machine, NOBODY, script};
+use test_harness::Server;
 
 /// Another machine, which knows the server's address and token and nothing else.
 fn client_of(server: &Server, token: &str) -> Machine {

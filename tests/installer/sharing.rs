@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::harness::eventually;
 use crate::support::depot::FAKE;
 use crate::support::{Depot, Machine, ask, hello, install, script, show};
+use test_harness::eventually;
 
 #[test]
 fn twenty_first_posts_on_twenty_server_ids_make_one_download_and_twenty_instances() {

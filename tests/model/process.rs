@@ -3,22 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
-#[allow(
-    dead_code,
-    unused_imports,
-    clippy::all,
-    clippy::needless_pass_by_value,
-    reason = "shared with the contract suite, which uses more of it and is where it is judged"
-)]
-#[path = "../contract/harness/mod.rs"]
-mod harness;
-
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
-use harness::server::product;
-use harness::{Process, Request, eventually};
 use serde_json::{Value, json};
+use test_harness::server::product;
+use test_harness::{Process, Request, eventually};
 
 /// A running model; it is killed when it is dropped.
 struct Model {

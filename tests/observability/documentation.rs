@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::exposition::Family;
-use crate::harness::Server;
 use crate::metrics::scrape;
+use test_harness::Server;
 
 const BEGIN: &str = "<!-- metrics -->\n";
 const END: &str = "<!-- end of metrics -->\n";

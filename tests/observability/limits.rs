@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::harness::Server;
-use crate::harness::server::product;
+use test_harness::Server;
+use test_harness::server::product;
 
 fn limits(server: &Server) -> Value {
     server.request("GET", "/v1/health").send().expect(200).json()["limits"].clone()

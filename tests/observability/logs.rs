@@ -5,8 +5,8 @@ use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 
-use crate::harness::rpc::call;
-use crate::harness::{Request, Server, eventually};
+use test_harness::rpc::call;
+use test_harness::{Request, Server, eventually};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

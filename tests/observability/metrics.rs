@@ -6,9 +6,9 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::exposition::Scrape;
-use crate::harness::installs::{Depot, Download};
-use crate::harness::rpc::{call, notification};
-use crate::harness::{SOON, Server, eventually};
+use test_harness::installs::{Depot, Download};
+use test_harness::rpc::{call, notification};
+use test_harness::{SOON, Server, eventually};
 
 const TOKEN: &str = "scrapers-need-it-too";
 /// The user that owns nothing.

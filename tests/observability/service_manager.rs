@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{SOON, Server, eventually};
+use test_harness::{SOON, Server, eventually};
 
 /// A service manager, as far as it listens.
 struct Manager(UnixDatagram);

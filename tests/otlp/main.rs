@@ -1,15 +1,6 @@
-//! Spans reach a collector, in a binary that was built with the feature `otlp`. Run by `make test-otlp`.
+//! Spans reach a collector that the environment names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
-
-#[allow(
-    dead_code,
-    unused_imports,
-    clippy::needless_pass_by_value,
-    reason = "shared with the contract suite, which uses more of it and is where it is judged"
-)]
-#[path = "../contract/harness/mod.rs"]
-mod harness;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -17,8 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 
-use crate::harness::rpc::call;
-use crate::harness::{SOON, Server, ServerBuilder};
+use test_harness::rpc::call;
+use test_harness::{SOON, Server, ServerBuilder};
 
 const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const UNSAMPLED: &str = "00-aaaabbbbccccddddeeeeffff00001111-00f067aa0ba902b7-00";

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::mpsc;
 
-use crate::blocks::{PAGE, blocks};
-use crate::harness::server::product;
 use crate::page::Reader;
+use test_harness::deploying_page::{PAGE, blocks};
+use test_harness::server::product;
 
 /// As much of a cluster as `kubectl create` asks: which kinds of things there are, and to take one.
 struct Cluster {
@@ -93,7 +93,7 @@ fn the_secret_holds_what_the_pod_asks_for() {
     let said = reader.run(&format!("export KUBECONFIG=$PWD/cluster\n{create}"));
     assert!(said.contains("secret/sandbox-agent created"), "{said}");
 
-    let (path, secret) = cluster.created.recv_timeout(crate::harness::SOON).unwrap();
+    let (path, secret) = cluster.created.recv_timeout(test_harness::SOON).unwrap();
     assert_eq!(path, "/api/v1/namespaces/default/secrets");
     let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
     let (key, token) = variables.trim().split_once('=').unwrap();

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 use tempfile::TempDir;
 
-use crate::blocks::blocks;
-use crate::harness::{SOON, Server, eventually};
+use test_harness::deploying_page::blocks;
+use test_harness::{SOON, Server, eventually};
 
 /// nginx in front of a server, on a socket in a folder of its own: a port could be taken by another test.
 struct Nginx {

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use crate::blocks::{PAGE, blocks};
-use crate::harness::server::product;
+use test_harness::deploying_page::{PAGE, blocks};
+use test_harness::server::product;
 
 /// A folder with the archive in it, a home, and `sudo` and `systemctl` that change nothing outside.
 pub(crate) struct Reader {
@@ -125,8 +125,7 @@ fn the_page_leads_from_the_archive_to_a_healthy_server_and_to_the_next_version()
     // The program of the running server is replaced, and it goes on with the old one.
     reader.run(upgrade);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
-    let post =
-        crate::harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
+    let post = test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
     let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
     let token = variables.trim().strip_prefix("SANDBOX_AGENT_TOKEN=").unwrap();
     post.header("Authorization", &format!("Bearer {token}")).send().expect(200);

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use crate::harness::server::product;
+use test_harness::server::product;
 
 pub(crate) const UNIT: &str = include_str!("../../packaging/systemd/sandbox-agent.service");
 

@@ -9,7 +9,6 @@ mod engine;
 mod launcher;
 mod logs;
 mod notify;
-#[cfg(feature = "otlp")]
 mod otlp;
 mod process_metrics;
 mod routes;

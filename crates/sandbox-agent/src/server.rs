@@ -105,7 +105,6 @@ struct Running {
     instances: Arc<dyn Instances>,
     stop: CancellationToken,
     serving: JoinHandle<()>,
-    #[cfg(feature = "otlp")]
     exporting: crate::otlp::Exporting,
 }
 
@@ -127,20 +126,12 @@ impl Running {
         let services = Services { engine, door: door.clone(), files, configuration, limits: effective };
         let (router, metrics) = crate::routes::all(services);
         let server = HttpServer::new(router, settings.exposure).with_metrics(metrics);
-        #[cfg(feature = "otlp")]
         let (server, exporting) = crate::otlp::attach(server);
         let stopped = stop.clone();
         let serving = tokio::spawn(async move {
             door.serve(listener, server, stopped, SHUTDOWN_LIMIT + DRAIN).await;
         });
-        Ok(Self {
-            address,
-            instances,
-            stop,
-            serving,
-            #[cfg(feature = "otlp")]
-            exporting,
-        })
+        Ok(Self { address, instances, stop, serving, exporting })
     }
 
     /// Where it listens.
@@ -160,7 +151,6 @@ impl Running {
             }
         }
         let _ = tokio::time::timeout(DRAIN, self.serving).await;
-        #[cfg(feature = "otlp")]
         self.exporting.finish().await;
     }
 }

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::Place;
-use crate::harness::eventually;
+use test_harness::eventually;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

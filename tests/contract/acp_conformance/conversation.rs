@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::schema::{Part, check};
-use crate::harness::rpc::{call, response};
-use crate::harness::{Server, Stream};
+use test_harness::rpc::{call, response};
+use test_harness::{Server, Stream};
 
 /// One conversation over the bridge.
 pub(super) struct Conversation {

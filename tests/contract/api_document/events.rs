@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::document;
 use super::schema::{misfit, unnamed};
-use crate::harness::Server;
-use crate::harness::rpc::{call, response};
-use crate::harness::sse::Event;
+use test_harness::Server;
+use test_harness::rpc::{call, response};
+use test_harness::sse::Event;
 
 /// Checks events against the kinds of a schema; returns the names of the kinds seen.
 fn check(schema: &str, events: &[Event]) -> BTreeSet<String> {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::document;
-use crate::harness::Server;
-use crate::harness::http::Request;
+use test_harness::Server;
+use test_harness::http::Request;
 
 const METHODS: [&str; 8] = ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE"];
 

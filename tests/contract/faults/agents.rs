@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::rpc::{call, notification, response};
-use crate::harness::{Request, Server};
+use test_harness::rpc::{call, notification, response};
+use test_harness::{Request, Server};
 
 fn server() -> Server {
     let server = Server::start();

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::rpc::{call, path};
-use crate::harness::{Request, Server, eventually};
+use test_harness::rpc::{call, path};
+use test_harness::{Request, Server, eventually};
 
 #[test]
 fn a_client_that_disconnects_in_the_middle_of_a_request_keeps_its_id_taken_and_finds_the_answer_on_the_stream()

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::rpc::call;
-use crate::harness::{Event, Server, Stream};
+use test_harness::rpc::call;
+use test_harness::{Event, Server, Stream};
 
 /// Follows a stream from right after a number to the answer of `id`, and checks that every hole in the numbers is
 /// announced by a gap. Returns how many numbers came and how many were announced as gone.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::call;
+use test_harness::Server;
+use test_harness::rpc::call;
 
 fn server() -> Server {
     let server = Server::start();

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::harness::rpc::{call, notification, response};
-use crate::harness::{Process, Server};
+use test_harness::rpc::{call, notification, response};
+use test_harness::{Process, Server};
 
 fn exited(code: u64) -> Server {
     let server = Server::start();
@@ -162,7 +162,7 @@ fn a_restart_waits_until_what_the_old_process_left_behind_is_gone() {
 #[test]
 fn a_restart_that_fails_is_502_keeps_the_past_and_the_next_request_tries_anew() {
     let builder = Server::with();
-    let script = format!("#!/bin/sh\nexec '{}'\n", crate::harness::server::fault_agent().display());
+    let script = format!("#!/bin/sh\nexec '{}'\n", test_harness::server::fault_agent().display());
     let program = builder.file("agent.sh", &script);
     let allow = || {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -210,7 +210,7 @@ fn a_request_right_after_an_exit_is_never_lost() {
             std::thread::spawn(move || {
                 let target = format!("/v1/acp/i{client}?agent=fault");
                 let post = |message: String| {
-                    let request = crate::harness::Request::new(port, "POST", &target).body(message);
+                    let request = test_harness::Request::new(port, "POST", &target).body(message);
                     request.header("Prefer", "wait=10").send()
                 };
                 for round in 0..25 {

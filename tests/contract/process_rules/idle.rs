@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::rpc::{call, response};
-use crate::harness::{Server, eventually};
+use test_harness::rpc::{call, response};
+use test_harness::{Server, eventually};
 
 fn server() -> Server {
     let server = Server::with().flag("--instance-idle-timeout", "500ms").start();

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::call;
-use crate::harness::{Process, Server};
+use test_harness::rpc::call;
+use test_harness::{Process, Server};
 
 /// An agent with a child, a daemon that has left its session, environment and parent, and a zombie.
 fn family(server: &Server, server_id: &str) -> Vec<Process> {
@@ -46,7 +46,7 @@ fn nothing_survives_an_agent_that_crashes() {
     family[0].signal("KILL");
     all_gone(&family);
     server.wait_for("a", "it has exited", |summary| summary["status"] == "exited");
-    crate::harness::eventually("the supervisor is gone", || {
+    test_harness::eventually("the supervisor is gone", || {
         server.process.descendants().is_empty().then_some(())
     });
 }
@@ -93,7 +93,7 @@ fn the_agent_does_not_survive_kill_9_of_its_supervisor_and_its_clients_are_told(
     agent.parent().signal("KILL");
     waiting.join().unwrap().problem(502, "agent_exited");
     let ended =
-        |process: Process| crate::harness::eventually("it has ended", || (!process.is_alive()).then_some(()));
+        |process: Process| test_harness::eventually("it has ended", || (!process.is_alive()).then_some(()));
     ended(agent);
     ended(child);
 }
@@ -111,7 +111,7 @@ fn many_instances_that_come_and_go_leave_nothing() {
         let closing: Vec<_> = ids.iter().map(|id| server.delete(id).start()).collect();
         closing.into_iter().for_each(|delete| drop(delete.join().unwrap().expect(204)));
     }
-    crate::harness::eventually("nothing is left", || server.process.descendants().is_empty().then_some(()));
+    test_harness::eventually("nothing is left", || server.process.descendants().is_empty().then_some(()));
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn server_with_hydra() -> (Server, String) {
     let hydra =
         builder.file("hydra.sh", "trap '' TERM\nsleep 0.01\nsetsid sh \"$0\" >/dev/null 2>&1 </dev/null &\n");
     let hydra = hydra.to_str().unwrap().to_owned();
-    let agent = crate::harness::server::fault_agent();
+    let agent = test_harness::server::fault_agent();
     let script = format!("setsid sh {hydra} >/dev/null 2>&1 </dev/null & exec {}", agent.display());
     let server = builder.flag("--agent", &format!("hydra=sh -c '{script}'")).start();
     server.open("a", "hydra");
-    crate::harness::eventually("it runs", || (heads(&hydra) > 0).then_some(()));
+    test_harness::eventually("it runs", || (heads(&hydra) > 0).then_some(()));
     (server, hydra)
 }
 
@@ -172,5 +172,5 @@ fn a_process_that_forks_faster_than_it_can_be_found_does_not_survive_kill_9_of_t
     let (mut server, hydra) = server_with_hydra();
     server.process.signal("KILL");
     server.wait_for_end(std::time::Duration::from_secs(5));
-    crate::harness::eventually("nobody is left", || is_dead(&hydra).then_some(()));
+    test_harness::eventually("nobody is left", || is_dead(&hydra).then_some(()));
 }

@@ -1,6 +1,6 @@
 //! CORS: off, until origins are named.
 
-use crate::harness::{Request, Response, Server};
+use test_harness::{Request, Response, Server};
 
 const PAGE: &str = "https://app.example";
 

@@ -1,6 +1,6 @@
 //! Without a token: who is near enough to be trusted.
 
-use crate::harness::{Request, Server, ServerBuilder};
+use test_harness::{Request, Server, ServerBuilder};
 
 fn health(server: &Server) -> Request {
     server.request("GET", "/v1/health")

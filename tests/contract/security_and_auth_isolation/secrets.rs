@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::call;
-use crate::harness::{Request, Server};
+use test_harness::rpc::call;
+use test_harness::{Request, Server};
 
 const TOKEN: &str = "the-servers-own-secret";
 /// The user that owns nothing.
@@ -35,9 +35,9 @@ fn the_agent_inherits_the_environment_less_the_servers_own_secrets() {
     assert!(!String::from_utf8_lossy(&std::fs::read(supervisor).unwrap()).contains(TOKEN));
 }
 
-fn agent(server: &Server) -> crate::harness::Process {
+fn agent(server: &Server) -> test_harness::Process {
     let list = as_client(server.request("GET", "/v1/acp")).send().expect(200).json();
-    crate::harness::Process::of(u32::try_from(list["servers"][0]["pid"].as_u64().unwrap()).unwrap())
+    test_harness::Process::of(u32::try_from(list["servers"][0]["pid"].as_u64().unwrap()).unwrap())
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::call;
-use crate::harness::server::fault_agent;
-use crate::harness::{Server, ServerBuilder};
+use test_harness::rpc::call;
+use test_harness::server::fault_agent;
+use test_harness::{Server, ServerBuilder};
 
 /// How many instances fit, which is as good a setting to look at as any.
 fn room(server: &Server) -> usize {
@@ -108,7 +108,7 @@ fn a_setting_that_is_not_known_or_not_usable_is_refused_at_start() {
 #[test]
 fn the_default_is_loopback_on_port_2468() {
     let help =
-        std::process::Command::new(crate::harness::server::product()).args(["server", "--help"]).output();
+        std::process::Command::new(test_harness::server::product()).args(["server", "--help"]).output();
     let help = String::from_utf8(help.unwrap().stdout).unwrap();
     assert!(help.contains("[default: 127.0.0.1]") && help.contains("[default: 2468]"), "{help}");
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::call;
-use crate::harness::{Request, Server};
+use test_harness::rpc::call;
+use test_harness::{Request, Server};
 
 const TOKEN: &str = "correct-horse.battery_staple~9";
 
@@ -138,14 +138,14 @@ fn a_token_file_named_by_a_flag_wins_over_a_token_in_the_environment() {
 
 #[test]
 fn an_empty_token_is_no_protection_and_is_not_taken_for_one() {
-    let builder = crate::harness::ServerBuilder::new().flag("--host", "0.0.0.0");
+    let builder = test_harness::ServerBuilder::new().flag("--host", "0.0.0.0");
     let (status, _) = builder.env("SANDBOX_AGENT_TOKEN", "").refuse_to_start();
     assert!(!status.success());
-    let builder = crate::harness::ServerBuilder::new();
+    let builder = test_harness::ServerBuilder::new();
     let file = builder.file("token", "\n");
     let (status, said) = builder.flag("--token-file", file.to_str().unwrap()).refuse_to_start();
     assert!(!status.success() && said.contains("token"), "{said}");
     let (status, _) =
-        crate::harness::ServerBuilder::new().flag("--token-file", "/no/such/file").refuse_to_start();
+        test_harness::ServerBuilder::new().flag("--token-file", "/no/such/file").refuse_to_start();
     assert!(!status.success());
 }

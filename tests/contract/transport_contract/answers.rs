@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::{call, response};
+use test_harness::Server;
+use test_harness::rpc::{call, response};
 
 fn server_with_question(id: serde_json::Value) -> Server {
     let server = Server::start();

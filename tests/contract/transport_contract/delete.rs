@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::installs::{Depot, Download};
-use crate::harness::rpc::{call, notification};
-use crate::harness::{Server, eventually};
+use test_harness::installs::{Depot, Download};
+use test_harness::rpc::{call, notification};
+use test_harness::{Server, eventually};
 
 #[test]
 fn delete_is_204_also_for_an_unknown_id_and_a_second_time() {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::{call, response};
-use crate::harness::{Event, Server};
+use test_harness::rpc::{call, response};
+use test_harness::{Event, Server};
 
 /// An instance whose agent has said `count` numbered notifications.
 fn server_with_past(count: u64) -> Server {
@@ -18,7 +18,7 @@ fn index(event: &Event) -> Option<u64> {
 }
 
 /// The indexes seen up to the answer of a request that is made now.
-fn indexes(server: &Server, stream: &mut crate::harness::Stream) -> Vec<u64> {
+fn indexes(server: &Server, stream: &mut test_harness::Stream) -> Vec<u64> {
     let mark = format!("mark-{:?}", std::time::Instant::now());
     server.post("a", call(mark.clone(), "echo", json!({}))).send().expect(200);
     stream.up_to(|event| event.answers(&json!(mark))).iter().filter_map(index).collect()

@@ -7,8 +7,8 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::call;
+use test_harness::Server;
+use test_harness::rpc::call;
 
 async fn connect(server: &Server) -> http2::SendRequest<Full<Bytes>> {
     let connection = tokio::net::TcpStream::connect(("127.0.0.1", server.port)).await.unwrap();
@@ -46,7 +46,7 @@ async fn many_requests_and_a_stream_share_one_h2c_connection() {
     }
     let mut told = String::new();
     while told.matches("event: message").count() < 21 {
-        let frame = tokio::time::timeout(crate::harness::SOON, stream.frame()).await.expect("a frame comes");
+        let frame = tokio::time::timeout(test_harness::SOON, stream.frame()).await.expect("a frame comes");
         told.push_str(std::str::from_utf8(frame.unwrap().unwrap().data_ref().unwrap()).unwrap());
     }
 }
@@ -75,7 +75,7 @@ fn http_1_connections_are_kept_alive_and_take_one_request_after_another() {
             body.len()
         );
         std::io::Write::write_all(&mut connection, head.as_bytes()).unwrap();
-        let answer = crate::harness::Response::read(&mut answers).expect(200);
+        let answer = test_harness::Response::read(&mut answers).expect(200);
         assert_eq!(answer.json()["result"], id);
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::rpc::{call, notification, response};
-use crate::harness::{Request, Server, eventually};
+use test_harness::rpc::{call, notification, response};
+use test_harness::{Request, Server, eventually};
 
 fn keyed(server: &Server, key: &str, message: String) -> Request {
     server.post("a", message).header("Idempotency-Key", key)
@@ -141,7 +141,7 @@ fn a_key_is_still_known_after_4095_others() {
             body.len()
         );
         std::io::Write::write_all(&mut connection, head.as_bytes()).unwrap();
-        crate::harness::Response::read(&mut answers).expect(202);
+        test_harness::Response::read(&mut answers).expect(202);
     }
     keyed(&server, "first", notification("echo", json!({"n": "first"}))).send().expect_accepted();
     let first = sent(&server).iter().filter(|message| message["params"]["n"] == "first").count();

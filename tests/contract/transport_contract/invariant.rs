@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::response;
+use test_harness::Server;
+use test_harness::rpc::response;
 
 #[test]
 fn sandboxagent_methods_pass_through_untouched_in_both_directions() {
@@ -50,7 +50,7 @@ fn the_server_adds_no_message_to_the_conversation() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "echo", json!(1));
-    server.post("a", crate::harness::rpc::call("x", "exit", json!({}))).send().problem(502, "agent_exited");
+    server.post("a", test_harness::rpc::call("x", "exit", json!({}))).send().problem(502, "agent_exited");
     let mut journal = server.get("a").query("view", "journal").stream();
     let events = journal.rest();
     let sent = events.iter().filter(|event| event.name == "sent").count();

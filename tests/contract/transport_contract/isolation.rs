@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::{call, response};
+use test_harness::Server;
+use test_harness::rpc::{call, response};
 
 #[test]
 fn two_instances_of_one_agent_are_two_processes_with_their_own_ids_streams_and_requests() {

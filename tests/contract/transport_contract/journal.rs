@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::{call, notification, response};
-use crate::harness::{Event, Server, Stream};
+use test_harness::rpc::{call, notification, response};
+use test_harness::{Event, Server, Stream};
 
 fn journal(server: &Server, cursor: Option<&str>) -> Stream {
     let request = server.get("a").query("view", "journal");

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::call;
+use test_harness::Server;
+use test_harness::rpc::call;
 
 #[test]
 fn the_list_has_every_field_of_the_contract() {

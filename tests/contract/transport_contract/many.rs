@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::rpc::call;
-use crate::harness::{Event, Request, Server};
+use test_harness::rpc::call;
+use test_harness::{Event, Request, Server};
 
 fn many(server: &Server) -> Request {
     server.request("GET", "/v1/acp").header("Accept", "text/event-stream")

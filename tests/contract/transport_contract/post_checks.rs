@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::{call, path};
+use test_harness::Server;
+use test_harness::rpc::{call, path};
 
 const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":{}}"#;
 
@@ -76,7 +76,7 @@ fn a_chunked_body_over_the_limit_is_413_too() {
     let request = request.header("Content-Type", "application/json").header("Transfer-Encoding", "chunked");
     let mut connection = request.write();
     let _ = std::io::Write::write_all(&mut connection, &body);
-    let response = crate::harness::Response::read(&mut std::io::BufReader::new(connection));
+    let response = test_harness::Response::read(&mut std::io::BufReader::new(connection));
     response.problem(413, "payload_too_large");
 }
 
@@ -207,7 +207,7 @@ fn every_spelling_of_an_address_leads_to_the_same_instance_and_the_same_answers(
             let post = server.post(id, body).header("X-Request-Id", "the-same");
             headers.iter().fold(post, |post, (name, value)| post.header(name, value)).send()
         });
-        let shown = |response: &crate::harness::Response| {
+        let shown = |response: &test_harness::Response| {
             let mut head: Vec<_> =
                 response.headers.all().filter(|(name, _)| name != "date").cloned().collect();
             head.sort();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::rpc::{call, notification};
-use crate::harness::{Response, Server, eventually};
+use test_harness::rpc::{call, notification};
+use test_harness::{Response, Server, eventually};
 
 #[test]
 fn a_stdin_queue_that_is_full_for_10_seconds_is_503_agent_not_reading() {
@@ -209,9 +209,8 @@ fn what_is_refused_cut_off_repeated_or_closed_gives_its_memory_back() {
             server.post(&id, message(3, "echo")).header("Idempotency-Key", "k").send().expect(200);
         }
         let body = message(4, "echo");
-        let head = server
-            .request("POST", &crate::harness::rpc::path(&id))
-            .header("Content-Type", "application/json");
+        let head =
+            server.request("POST", &test_harness::rpc::path(&id)).header("Content-Type", "application/json");
         let mut cut = head.header("Content-Length", &body.len().to_string()).write();
         let _ = std::io::Write::write_all(&mut cut, &body.as_bytes()[..body.len() / 2]);
         drop(cut);

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::{call, notification, response};
+use test_harness::Server;
+use test_harness::rpc::{call, notification, response};
 
 #[test]
 fn a_request_is_answered_with_200_and_the_agents_bytes() {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::harness::installs::{Depot, Download};
-use crate::harness::rpc::{call, notification};
-use crate::harness::{Server, eventually};
+use test_harness::installs::{Depot, Download};
+use test_harness::rpc::{call, notification};
+use test_harness::{Server, eventually};
 
 fn lazy_server() -> (Depot, Server) {
     let depot = Depot::open();

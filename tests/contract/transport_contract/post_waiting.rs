@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::Server;
-use crate::harness::rpc::call;
+use test_harness::Server;
+use test_harness::rpc::call;
 
 #[test]
 fn prefer_respond_async_is_202_at_once_and_the_response_comes_on_the_stream() {

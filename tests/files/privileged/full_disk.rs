@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use serde_json::json;
 
-use crate::support::{Options, Server, Tar};
+use test_harness::files::{Options, Server, Tar};
 
 /// Mounts a small file system over the first argument, seen by what it starts and by nobody else.
 const ON_A_SMALL_DISK: &str = r#"mount -t tmpfs -o size=4m,mode=777 none "$1" && shift && exec "$@""#;

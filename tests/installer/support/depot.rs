@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::eventually;
+use test_harness::eventually;
 
 /// A held answer goes on by itself after this, so that no thread outlives a failed test for long.
 const LONGEST_HOLD: Duration = Duration::from_secs(60);

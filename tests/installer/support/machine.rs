@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::harness::server::product;
-use crate::harness::{Process, Server, ServerBuilder};
+use test_harness::server::product;
+use test_harness::{Process, Server, ServerBuilder};
 
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -7,8 +7,8 @@ pub(crate) mod npm;
 
 use serde_json::{Value, json};
 
-use crate::harness::rpc::call;
-use crate::harness::{Request, Server};
+use test_harness::rpc::call;
+use test_harness::{Request, Server};
 
 pub(crate) use agent::script;
 pub(crate) use depot::Depot;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::harness::server::product;
+use test_harness::server::product;
 
 #[test]
 fn a_server_in_ordinary_use_reaches_for_nothing_beyond_the_machine() {

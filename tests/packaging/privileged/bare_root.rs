@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use serde_json::json;
 
 use super::root::{Root, Start};
-use crate::harness::rpc::call;
+use test_harness::rpc::call;
 
 /// What a root holds, libraries left out.
 fn entries(root: &Root) -> Vec<String> {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::root::{Inside, Root, Start};
-use crate::harness::{Process, eventually};
+use test_harness::{Process, eventually};
 
 /// Process 1, as it is seen from outside: the child of the program that made its namespace.
 fn first_process(server: &Inside) -> Process {

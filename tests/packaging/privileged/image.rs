@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::json;
 
 use super::root::{Inside, Root};
-use crate::harness::Process;
+use test_harness::Process;
 
 const DOCKERFILE: &str = include_str!("../../../packaging/docker/Dockerfile");
 const TOKEN: &str = "a-token-of-this-test";
@@ -100,7 +100,7 @@ fn with_a_token_it_is_healthy_works_in_its_home_and_stops_when_told() {
     assert!(!health(&[]).success(), "without the token it cannot tell");
 
     let post = server.request("POST", "/v1/acp/a").query("agent", "mock");
-    let hello = crate::harness::rpc::call(1, "initialize", json!({"protocolVersion": 1}));
+    let hello = test_harness::rpc::call(1, "initialize", json!({"protocolVersion": 1}));
     post.body(hello).send().expect(200);
     server.request("PUT", "/v1/fs/file?path=note").body("kept").send().expect(200);
     let note = image.root.path().join("home/agent/workspace/note");

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::rpc::call;
-use crate::harness::server::fault_agent;
-use crate::harness::server::product;
-use crate::harness::{Process, Request, eventually};
+use test_harness::rpc::call;
+use test_harness::server::fault_agent;
+use test_harness::server::product;
+use test_harness::{Process, Request, eventually};
 
 /// How the server is started in a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Request spans for an OpenTelemetry collector. Only in a binary built with the feature `otlp`, and there only when
-//! a collector is named in the environment: nothing else makes this server send anything of its own accord.
+//! Request spans for an OpenTelemetry collector, if the environment names one. Without that variable the server never
+//! opens a connection to report anything.
 //!
 //! The exporter is our own, OTLP over HTTP as JSON: the client for HTTP and the writer of JSON are in the binary
 //! anyway, and one kind of span needs no more. A span has the method, the route, the path without its query, the

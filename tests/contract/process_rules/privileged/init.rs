@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Process, Server, eventually};
+use test_harness::{Process, Server, eventually};
 
 /// Starts the server as process 1 of a process namespace of its own.
 fn start_as_first_process() -> Server {
@@ -27,7 +27,7 @@ fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
     let server = start_as_first_process();
     let first = first_process(&server);
     server.open("a", "fault");
-    server.spawn_inside("a");
+    spawn_inside(&server, "a");
     // Whoever is the supervisor, its death leaves its children to process 1.
     let agent = *first
         .descendants()
@@ -71,9 +71,7 @@ fn as_process_1_the_server_passes_sigterm_on_and_leaves_with_0() {
     assert!(family.iter().all(|process| process.is_gone()));
 }
 
-impl Server {
-    /// Tells the agent to start a daemon, whose number here is not the one it has inside.
-    fn spawn_inside(&self, server_id: &str) {
-        assert!(self.tell(server_id, "spawn_daemon", json!({}))["pid"].is_u64());
-    }
+/// Makes the agent start a daemon, whose process id here is not the one it has inside the namespace.
+fn spawn_inside(server: &Server, server_id: &str) {
+    assert!(server.tell(server_id, "spawn_daemon", json!({}))["pid"].is_u64());
 }

@@ -4,15 +4,15 @@ use std::fs;
 
 /// A process, told from a later one with the same number by its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Process {
-    pub(crate) pid: u32,
+pub struct Process {
+    pub pid: u32,
     started: u64,
 }
 
 impl Process {
     /// The process that has this number now.
     #[track_caller]
-    pub(crate) fn of(pid: u32) -> Self {
+    pub fn of(pid: u32) -> Self {
         Self::find(pid).unwrap_or_else(|| panic!("there is no process {pid}"))
     }
 
@@ -21,50 +21,50 @@ impl Process {
     }
 
     /// Whether nothing of it is left, not even a zombie.
-    pub(crate) fn is_gone(self) -> bool {
+    pub fn is_gone(self) -> bool {
         stat(self.pid).is_none_or(|stat| stat.started != self.started)
     }
 
     /// Whether it has ended but nobody has reaped it.
-    pub(crate) fn is_zombie(self) -> bool {
+    pub fn is_zombie(self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.started == self.started && stat.state == 'Z')
     }
 
     /// Whether it runs.
-    pub(crate) fn is_alive(self) -> bool {
+    pub fn is_alive(self) -> bool {
         !self.is_gone() && !self.is_zombie()
     }
 
     /// Waits until nothing of it is left.
     #[track_caller]
-    pub(crate) fn wait_until_gone(self) {
+    pub fn wait_until_gone(self) {
         super::eventually(&format!("process {} is gone", self.pid), || self.is_gone().then_some(()));
     }
 
     /// Sends it a signal by name, such as `KILL`.
     #[track_caller]
-    pub(crate) fn signal(self, name: &str) {
+    pub fn signal(self, name: &str) {
         let sent = std::process::Command::new("kill").args(["-s", name, &self.pid.to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "cannot send {name} to {}", self.pid);
     }
 
     /// Kills it, unless it has ended by itself.
-    pub(crate) fn kill_if_there(self) {
+    pub fn kill_if_there(self) {
         let mut kill = std::process::Command::new("kill");
         let _ = kill.args(["-s", "KILL", &self.pid.to_string()]).stderr(std::process::Stdio::null()).status();
     }
 
-    pub(crate) fn parent(self) -> Self {
+    pub fn parent(self) -> Self {
         Self::of(stat(self.pid).expect("the process is there").parent)
     }
 
     /// Whether it is the parent of a process that is still there.
-    pub(crate) fn is_parent_of(self, child: Self) -> bool {
+    pub fn is_parent_of(self, child: Self) -> bool {
         !child.is_gone() && stat(child.pid).is_some_and(|stat| stat.parent == self.pid)
     }
 
     /// All that descend from it, zombies included.
-    pub(crate) fn descendants(self) -> Vec<Self> {
+    pub fn descendants(self) -> Vec<Self> {
         let everybody: Vec<(u32, Stat)> = fs::read_dir("/proc")
             .expect("there is a /proc")
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -82,7 +82,7 @@ impl Process {
     }
 
     /// Its largest resident size so far, in bytes.
-    pub(crate) fn peak_memory(self) -> u64 {
+    pub fn peak_memory(self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).expect("the process is there");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a size is told");
         let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a size is a number");

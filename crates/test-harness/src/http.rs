@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A request to be sent on a connection of its own.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub struct Request {
     method: String,
     target: String,
     port: u16,
@@ -25,30 +25,30 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(port: u16, method: &str, target: &str) -> Self {
+    pub fn new(port: u16, method: &str, target: &str) -> Self {
         Self { method: method.into(), target: target.into(), port, headers: Vec::new(), body: None }
     }
 
     /// Adds a header. `Host` and `Content-Type` given here take the place of the usual ones.
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+    pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = Some(body.into());
         self
     }
 
     /// Adds a query parameter.
-    pub(crate) fn query(mut self, name: &str, value: &str) -> Self {
+    pub fn query(mut self, name: &str, value: &str) -> Self {
         let separator = if self.target.contains('?') { '&' } else { '?' };
         self.target = format!("{}{separator}{name}={value}", self.target);
         self
     }
 
     /// Sends it and leaves the connection to the caller.
-    pub(crate) fn write(&self) -> TcpStream {
+    pub fn write(&self) -> TcpStream {
         let connection = TcpStream::connect(("127.0.0.1", self.port)).expect("the server takes connections");
         connection.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
         connection.set_nodelay(true).expect("the option exists");
@@ -76,41 +76,41 @@ impl Request {
 
     /// Sends it and waits for the answer.
     #[track_caller]
-    pub(crate) fn send(&self) -> Response {
+    pub fn send(&self) -> Response {
         Response::read(&mut BufReader::new(self.write()))
     }
 
     /// Sends it in a thread of its own.
-    pub(crate) fn start(&self) -> JoinHandle<Response> {
+    pub fn start(&self) -> JoinHandle<Response> {
         let request = self.clone();
         std::thread::spawn(move || request.send())
     }
 
     /// Sends it and reads what comes as a stream of events.
     #[track_caller]
-    pub(crate) fn stream(&self) -> Stream {
+    pub fn stream(&self) -> Stream {
         Stream::open(self.write())
     }
 }
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    pub(crate) headers: Headers,
-    pub(crate) body: Vec<u8>,
+pub struct Response {
+    pub status: u16,
+    pub headers: Headers,
+    pub body: Vec<u8>,
 }
 
 /// Header lines in the order in which they came.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Headers(Vec<(String, String)>);
+pub struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    pub(crate) fn all(&self) -> impl Iterator<Item = &(String, String)> {
+    pub fn all(&self) -> impl Iterator<Item = &(String, String)> {
         self.0.iter()
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 }
@@ -118,7 +118,7 @@ impl Headers {
 impl Response {
     /// Reads a whole answer.
     #[track_caller]
-    pub(crate) fn read(connection: &mut impl BufRead) -> Self {
+    pub fn read(connection: &mut impl BufRead) -> Self {
         let (status, headers) = read_head(connection);
         let mut body = Vec::new();
         if headers.get("transfer-encoding") == Some("chunked") {
@@ -134,26 +134,26 @@ impl Response {
         response
     }
 
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("a body is UTF-8")
     }
 
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error} in the body of a {}: {}", self.status, self.text()))
     }
 
     /// Demands a status.
     #[track_caller]
-    pub(crate) fn expect(self, status: u16) -> Self {
+    pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
         self
     }
 
     /// Demands 202 without a body.
     #[track_caller]
-    pub(crate) fn expect_accepted(self) -> Self {
+    pub fn expect_accepted(self) -> Self {
         let accepted = self.expect(202);
         assert_eq!(accepted.body, b"", "an accepted message is answered without a body");
         accepted
@@ -161,7 +161,7 @@ impl Response {
 
     /// Demands this error and returns its problem document.
     #[track_caller]
-    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
+    pub fn problem(&self, status: u16, code: &str) -> Value {
         let text = String::from_utf8_lossy(&self.body);
         assert_eq!(self.status, status, "{text}");
         let problem = self.check_problem();

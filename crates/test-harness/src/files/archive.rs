@@ -4,27 +4,27 @@ use std::io::Write;
 
 /// A tar archive in the making.
 #[derive(Debug, Default)]
-pub(crate) struct Tar(Vec<u8>);
+pub struct Tar(Vec<u8>);
 
 impl Tar {
-    pub(crate) fn file(self, name: &str, content: &[u8]) -> Self {
+    pub fn file(self, name: &str, content: &[u8]) -> Self {
         self.entry(name, b'0', "", content)
     }
 
-    pub(crate) fn directory(self, name: &str) -> Self {
+    pub fn directory(self, name: &str) -> Self {
         self.entry(name, b'5', "", b"")
     }
 
-    pub(crate) fn symlink(self, name: &str, target: &str) -> Self {
+    pub fn symlink(self, name: &str, target: &str) -> Self {
         self.entry(name, b'2', target, b"")
     }
 
-    pub(crate) fn hard_link(self, name: &str, target: &str) -> Self {
+    pub fn hard_link(self, name: &str, target: &str) -> Self {
         self.entry(name, b'1', target, b"")
     }
 
     /// Any entry at all, in the ustar format.
-    pub(crate) fn entry(mut self, name: &str, kind: u8, link: &str, content: &[u8]) -> Self {
+    pub fn entry(mut self, name: &str, kind: u8, link: &str, content: &[u8]) -> Self {
         let mut header = [0; 512];
         let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, name.as_bytes());
@@ -47,18 +47,18 @@ impl Tar {
     }
 
     /// The archive with its end.
-    pub(crate) fn bytes(mut self) -> Vec<u8> {
+    pub fn bytes(mut self) -> Vec<u8> {
         self.0.resize(self.0.len() + 1024, 0);
         self.0
     }
 }
 
-pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }

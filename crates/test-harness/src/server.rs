@@ -10,28 +10,34 @@ use tempfile::TempDir;
 
 use super::{Process, Request, SOON};
 
-/// The product that is tested: as it was built, or the one in the folder that `SANDBOX_AGENT_PACKAGED` names.
-pub(crate) fn product() -> PathBuf {
-    let packaged = std::env::var_os("SANDBOX_AGENT_PACKAGED").map(PathBuf::from);
-    packaged.map_or_else(|| env!("CARGO_BIN_EXE_sandbox-agent").into(), |folder| folder.join("sandbox-agent"))
+/// The product under test: the binary that `SANDBOX_AGENT_BIN` names, or else the one that was built with the tests.
+pub fn product() -> PathBuf {
+    std::env::var_os("SANDBOX_AGENT_BIN").map_or_else(|| built("sandbox-agent"), PathBuf::from)
 }
 
-/// The agent that misbehaves on request; it is built beside the product.
-pub(crate) fn fault_agent() -> PathBuf {
+/// The agent that misbehaves on request. It lies beside the product.
+pub fn fault_agent() -> PathBuf {
     let path = product().with_file_name("fault-agent");
     assert!(path.exists(), "{} is missing: run cargo build --workspace first", path.display());
     path
 }
 
+/// A program of the workspace. Cargo puts programs into the folder above that of the tests.
+fn built(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let folder = test.parent().and_then(Path::parent).expect("a test lies in the folder `deps` of a profile");
+    folder.join(name)
+}
+
 /// A server to be.
-pub(crate) struct ServerBuilder {
+pub struct ServerBuilder {
     command: Command,
     scratch: TempDir,
     registry: String,
 }
 
 impl ServerBuilder {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let scratch = tempfile::Builder::new().prefix("contract-").tempdir().expect("a folder can be made");
         let mut command = Command::new(product());
         command.arg("server");
@@ -41,7 +47,7 @@ impl ServerBuilder {
     }
 
     /// The server started through another program, which gets it as its arguments.
-    pub(crate) fn under(mut self, program: &str, arguments: &[&str]) -> Self {
+    pub fn under(mut self, program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.args(arguments).arg(product()).args(self.command.get_args());
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -49,34 +55,34 @@ impl ServerBuilder {
         self
     }
 
-    pub(crate) fn flag(mut self, name: &str, value: &str) -> Self {
+    pub fn flag(mut self, name: &str, value: &str) -> Self {
         self.command.args([name, value]);
         self
     }
 
-    pub(crate) fn switch(mut self, name: &str) -> Self {
+    pub fn switch(mut self, name: &str) -> Self {
         self.command.arg(name);
         self
     }
 
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+    pub fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
     }
 
     /// Another name for the agent that misbehaves, with flags of its own.
-    pub(crate) fn agent(self, name: &str, flags: &str) -> Self {
+    pub fn agent(self, name: &str, flags: &str) -> Self {
         self.flag("--agent", &format!("{name}='{}' {flags}", fault_agent().display()))
     }
 
     /// What the ACP registry says; empty unless told.
-    pub(crate) fn registry(mut self, document: &str) -> Self {
+    pub fn registry(mut self, document: &str) -> Self {
         self.registry = document.to_owned();
         self
     }
 
     /// Runs the server and everything under it as another user.
-    pub(crate) fn user(mut self, id: u32) -> Self {
+    pub fn user(mut self, id: u32) -> Self {
         // The programs are put where that user can reach them: the project may be below a home of root's.
         let product = product();
         let built = product.parent().expect("a program is in a folder").to_string_lossy().into_owned();
@@ -101,7 +107,7 @@ impl ServerBuilder {
     }
 
     /// A file in the server's scratch folder.
-    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
+    pub fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.scratch.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folders can be made");
         std::fs::write(&path, content).expect("files can be written");
@@ -136,7 +142,7 @@ impl ServerBuilder {
 
     /// Starts it and waits until it listens.
     #[track_caller]
-    pub(crate) fn start(mut self) -> Server {
+    pub fn start(mut self) -> Server {
         self.prepare();
         let log = self.scratch.path().join("server.log");
         let errors = std::fs::File::create(&log).expect("a log can be written");
@@ -156,7 +162,7 @@ impl ServerBuilder {
 
     /// Starts it where it must refuse to: its exit status and what it says.
     #[track_caller]
-    pub(crate) fn refuse_to_start(mut self) -> (ExitStatus, String) {
+    pub fn refuse_to_start(mut self) -> (ExitStatus, String) {
         self.prepare();
         let mut child = self.command.stderr(Stdio::piped()).spawn().expect("the server can be executed");
         let status = wait_for(&mut child, SOON);
@@ -174,9 +180,9 @@ impl ServerBuilder {
 
 /// A server that runs.
 #[derive(Debug)]
-pub(crate) struct Server {
-    pub(crate) process: Process,
-    pub(crate) port: u16,
+pub struct Server {
+    pub process: Process,
+    pub port: u16,
     child: Child,
     /// Kept open, so that the server can always write to it.
     _output: BufReader<std::process::ChildStdout>,
@@ -186,26 +192,25 @@ pub(crate) struct Server {
 impl Server {
     /// A server with every default and the `fault` agent.
     #[track_caller]
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         ServerBuilder::new().start()
     }
 
-    pub(crate) fn with() -> ServerBuilder {
+    pub fn with() -> ServerBuilder {
         ServerBuilder::new()
     }
 
-    pub(crate) fn request(&self, method: &str, target: &str) -> Request {
+    pub fn request(&self, method: &str, target: &str) -> Request {
         Request::new(self.port, method, target)
     }
 
     /// What the server has logged so far.
-    pub(crate) fn log(&self) -> String {
+    pub fn log(&self) -> String {
         std::fs::read_to_string(self.scratch.path().join("server.log")).unwrap_or_default()
     }
 
     /// Whether it has taken every byte that clients have sent, by the kernel's table of connections.
-    #[allow(dead_code, reason = "a suite that shares this harness may not need it")]
-    pub(crate) fn has_read_everything(&self) -> bool {
+    pub fn has_read_everything(&self) -> bool {
         let table = std::fs::read_to_string("/proc/net/tcp").expect("there is a table of connections");
         let port = format!(":{:04X}", self.port);
         let established = table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
@@ -217,14 +222,13 @@ impl Server {
     }
 
     /// Its home, where its data and its configuration are.
-    #[allow(dead_code, reason = "the installer suite, which shares this harness, looks into it")]
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
     /// Waits for it to end by itself.
     #[track_caller]
-    pub(crate) fn wait_for_end(&mut self, within: Duration) -> ExitStatus {
+    pub fn wait_for_end(&mut self, within: Duration) -> ExitStatus {
         wait_for(&mut self.child, within)
             .unwrap_or_else(|| panic!("the server still runs after {within:?}\n{}", self.log()))
     }

@@ -11,7 +11,7 @@ use super::server::fault_agent;
 
 /// What the download ends as.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Download {
+pub enum Download {
     /// The agent.
     Works,
     /// A 404.
@@ -19,15 +19,15 @@ pub(crate) enum Download {
 }
 
 /// A place that agents are installed from. Each download waits for a word of the test.
-pub(crate) struct Depot {
-    pub(crate) registry: String,
+pub struct Depot {
+    pub registry: String,
     release: Sender<Download>,
     asked: Receiver<()>,
 }
 
 impl Depot {
     /// Serves one agent, `lazy`, which is the agent that misbehaves.
-    pub(crate) fn open() -> Self {
+    pub fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let archive = format!("http://{}/agent", listener.local_addr().expect("it has an address"));
         let targets = ["linux-x86_64", "linux-aarch64", "darwin-x86_64", "darwin-aarch64"];
@@ -46,17 +46,17 @@ impl Depot {
 
     /// Waits until somebody downloads.
     #[track_caller]
-    pub(crate) fn wait_for_download(&self) {
+    pub fn wait_for_download(&self) {
         self.asked.recv_timeout(Duration::from_secs(20)).expect("somebody downloads the agent");
     }
 
     /// How many downloads have begun that nobody has waited for.
-    pub(crate) fn further_downloads(&self) -> usize {
+    pub fn further_downloads(&self) -> usize {
         self.asked.try_iter().count()
     }
 
     /// Lets one download go on.
-    pub(crate) fn release(&self, download: Download) {
+    pub fn release(&self, download: Download) {
         self.release.send(download).expect("the depot is open");
     }
 }

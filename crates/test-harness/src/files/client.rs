@@ -10,30 +10,30 @@ use super::Server;
 
 /// A whole answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
 }
 
 impl Answer {
-    pub(crate) async fn of(request: RequestBuilder) -> Self {
+    pub async fn of(request: RequestBuilder) -> Self {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Self { status, headers, body: response.bytes().await.unwrap().to_vec() }
     }
 
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    pub(crate) fn header(&self, name: &str) -> &str {
+    pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", self.headers)).to_str().unwrap()
     }
 
     /// The JSON of a success.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK.as_u16(), "{}", self.text());
         assert_eq!(self.header("content-type"), "application/json");
         serde_json::from_slice(&self.body).unwrap()
@@ -41,7 +41,7 @@ impl Answer {
 
     /// The problem document, which must be whole and of this kind.
     #[track_caller]
-    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
+    pub fn problem(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
         assert_eq!(self.header("content-type"), "application/problem+json");
         let problem: Value = serde_json::from_slice(&self.body).unwrap();
@@ -55,7 +55,7 @@ impl Answer {
 }
 
 /// A query string, with its question mark.
-pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
+pub fn query(pairs: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (index, (name, value)) in pairs.iter().enumerate() {
         let joint = if index == 0 { '?' } else { '&' };
@@ -67,50 +67,50 @@ pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
 
 impl Server {
     /// A request to a path with its query string.
-    pub(crate) fn request(&self, method: Method, target: &str) -> RequestBuilder {
+    pub fn request(&self, method: Method, target: &str) -> RequestBuilder {
         self.client.request(method, format!("http://{}{target}", self.address))
     }
 
-    pub(crate) async fn get(&self, target: &str) -> Answer {
+    pub async fn get(&self, target: &str) -> Answer {
         Answer::of(self.request(Method::GET, target)).await
     }
 
-    pub(crate) async fn delete(&self, target: &str) -> Answer {
+    pub async fn delete(&self, target: &str) -> Answer {
         Answer::of(self.request(Method::DELETE, target)).await
     }
 
-    pub(crate) async fn post(&self, target: &str) -> Answer {
+    pub async fn post(&self, target: &str) -> Answer {
         Answer::of(self.request(Method::POST, target)).await
     }
 
     /// Writes a file.
-    pub(crate) async fn put(&self, path: &str, body: impl Into<Body>) -> Answer {
+    pub async fn put(&self, path: &str, body: impl Into<Body>) -> Answer {
         Answer::of(self.request(Method::PUT, &file(path)).body(body)).await
     }
 
     /// Reads a file.
-    pub(crate) async fn read(&self, path: &str) -> Answer {
+    pub async fn read(&self, path: &str) -> Answer {
         self.get(&file(path)).await
     }
 
     /// Reads a file with one more header.
-    pub(crate) async fn read_with(&self, path: &str, name: &str, value: &str) -> Answer {
+    pub async fn read_with(&self, path: &str, name: &str, value: &str) -> Answer {
         Answer::of(self.request(Method::GET, &file(path)).header(name, value)).await
     }
 
     /// Moves an entry.
-    pub(crate) async fn move_entry(&self, body: &Value) -> Answer {
+    pub async fn move_entry(&self, body: &Value) -> Answer {
         Answer::of(self.request(Method::POST, "/v1/fs/move").json(body)).await
     }
 
     /// Unpacks an archive.
-    pub(crate) async fn unpack(&self, path: &str, media_type: &str, archive: impl Into<Body>) -> Answer {
+    pub async fn unpack(&self, path: &str, media_type: &str, archive: impl Into<Body>) -> Answer {
         let target = format!("/v1/fs/upload-batch{}", query(&[("path", path)]));
         Answer::of(self.request(Method::POST, &target).header("content-type", media_type).body(archive)).await
     }
 }
 
 /// The address of a file.
-pub(crate) fn file(path: &str) -> String {
+pub fn file(path: &str) -> String {
     format!("/v1/fs/file{}", query(&[("path", path)]))
 }

@@ -12,34 +12,34 @@ use super::http::{Headers, Response, read_chunk, read_head};
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
-    pub(crate) name: String,
-    pub(crate) id: Option<String>,
-    pub(crate) data: String,
+pub struct Event {
+    pub name: String,
+    pub id: Option<String>,
+    pub data: String,
     /// The comment lines before its fields.
-    pub(crate) comments: Vec<String>,
+    pub comments: Vec<String>,
 }
 
 impl Event {
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.data).unwrap_or_else(|error| panic!("{error}: {}", self.data))
     }
 
     /// The sequence number.
     #[track_caller]
-    pub(crate) fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         let id = self.id.as_deref().unwrap_or_else(|| panic!("{self:?} has no id"));
         id.parse().unwrap_or_else(|_| panic!("`{id}` is not a number"))
     }
 
     /// Whether it is a message with this method.
-    pub(crate) fn is_call_of(&self, method: &str) -> bool {
+    pub fn is_call_of(&self, method: &str) -> bool {
         self.name == "message" && self.json()["method"] == method
     }
 
     /// Whether it is a message that answers this id.
-    pub(crate) fn answers(&self, id: &Value) -> bool {
+    pub fn answers(&self, id: &Value) -> bool {
         self.name == "message" && {
             let message = self.json();
             message["method"].is_null() && message["id"] == *id
@@ -49,9 +49,9 @@ impl Event {
 
 /// A connection on which events come.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub struct Stream {
     connection: BufReader<TcpStream>,
-    pub(crate) headers: Headers,
+    pub headers: Headers,
     unread: Vec<u8>,
     /// How much of that is known to hold no blank line.
     searched: usize,
@@ -63,7 +63,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Reads the head, which must be that of a stream.
     #[track_caller]
-    pub(crate) fn open(connection: TcpStream) -> Self {
+    pub fn open(connection: TcpStream) -> Self {
         let mut connection = BufReader::new(connection);
         let (status, headers) = read_head(&mut connection);
         if status != 200 {
@@ -81,13 +81,13 @@ impl Stream {
 
     /// The next event; fails the test when none comes.
     #[track_caller]
-    pub(crate) fn next(&mut self) -> Event {
+    pub fn next(&mut self) -> Event {
         self.next_or_end().expect("another event was expected, but the stream ended")
     }
 
     /// The next event, or none when the stream has ended.
     #[track_caller]
-    pub(crate) fn next_or_end(&mut self) -> Option<Event> {
+    pub fn next_or_end(&mut self) -> Option<Event> {
         let deadline = Instant::now() + SOON;
         while self.ready.is_empty() && !self.ended {
             assert!(self.pull(deadline), "no event came within {SOON:?}");
@@ -97,7 +97,7 @@ impl Stream {
 
     /// Skips to the first event that is wanted.
     #[track_caller]
-    pub(crate) fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
+    pub fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
         loop {
             let event = self.next();
             if wanted(&event) {
@@ -108,7 +108,7 @@ impl Stream {
 
     /// Everything up to and with the first event that is wanted.
     #[track_caller]
-    pub(crate) fn up_to(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
+    pub fn up_to(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
             events.push(self.next());
@@ -120,13 +120,13 @@ impl Stream {
 
     /// Everything until the server ends the stream.
     #[track_caller]
-    pub(crate) fn rest(&mut self) -> Vec<Event> {
+    pub fn rest(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.next_or_end()).collect()
     }
 
     /// Waits for a comment that stands alone, such as a heartbeat.
     #[track_caller]
-    pub(crate) fn comment(&mut self) -> String {
+    pub fn comment(&mut self) -> String {
         let deadline = Instant::now() + SOON;
         while self.comments.is_empty() {
             assert!(self.pull(deadline) && !self.ended, "no comment came within {SOON:?}");
@@ -135,7 +135,7 @@ impl Stream {
     }
 
     /// Cuts the connection.
-    pub(crate) fn cut(self) {
+    pub fn cut(self) {
         let _ = self.connection.get_ref().shutdown(Shutdown::Both);
     }
 

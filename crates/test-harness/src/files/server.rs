@@ -12,24 +12,21 @@ use super::PATIENCE;
 
 /// How to start a server.
 #[derive(Debug, Default)]
-pub(crate) struct Options {
+pub struct Options {
     /// Flags beside those that every test needs.
-    pub(crate) flags: Vec<OsString>,
+    pub flags: Vec<OsString>,
     /// A command that the server's command line is handed to, such as `setpriv`.
-    pub(crate) wrapper: Vec<OsString>,
-    /// Another place of the binary than where it was built.
-    pub(crate) program: Option<PathBuf>,
+    pub wrapper: Vec<OsString>,
+    /// Another binary than the product under test.
+    pub program: Option<PathBuf>,
 }
 
-/// The binary as it was built.
-pub(crate) const BUILT: &str = env!("CARGO_BIN_EXE_sandbox-agent");
-
 impl Options {
-    pub(crate) fn flags<S: Into<OsString>>(flags: impl IntoIterator<Item = S>) -> Self {
+    pub fn flags<S: Into<OsString>>(flags: impl IntoIterator<Item = S>) -> Self {
         Self { flags: flags.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    pub(crate) fn wrapped<S: Into<OsString>>(mut self, wrapper: impl IntoIterator<Item = S>) -> Self {
+    pub fn wrapped<S: Into<OsString>>(mut self, wrapper: impl IntoIterator<Item = S>) -> Self {
         self.wrapper = wrapper.into_iter().map(Into::into).collect();
         self
     }
@@ -37,31 +34,31 @@ impl Options {
 
 /// A running server, with a workspace and a data directory of its own.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     child: Child,
-    pub(crate) address: String,
-    pub(crate) client: reqwest::Client,
+    pub address: String,
+    pub client: reqwest::Client,
     folder: TempDir,
 }
 
 impl Server {
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self::start_with(&Options::default())
     }
 
-    pub(crate) fn start_with(options: &Options) -> Self {
+    pub fn start_with(options: &Options) -> Self {
         Self::start_in(Self::folder(), options)
     }
 
     /// A folder with a workspace and a data directory, for tests that prepare something before the start.
-    pub(crate) fn folder() -> TempDir {
+    pub fn folder() -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("workspace")).unwrap();
         std::fs::create_dir(folder.path().join("data")).unwrap();
         folder
     }
 
-    pub(crate) fn start_in(folder: TempDir, options: &Options) -> Self {
+    pub fn start_in(folder: TempDir, options: &Options) -> Self {
         let (child, address) = spawn(folder.path(), options);
         // Only plain HTTP is spoken here, but the client wants to know how it would speak TLS.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -70,38 +67,38 @@ impl Server {
     }
 
     /// Kills the server as hard as can be and starts it anew on the same folder.
-    pub(crate) fn kill_and_restart(&mut self) {
+    pub fn kill_and_restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         (self.child, self.address) = spawn(self.folder.path(), &Options::default());
     }
 
     /// Asks the server to stop.
-    pub(crate) fn terminate(&self) {
+    pub fn terminate(&self) {
         let process = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
     }
 
-    pub(crate) fn workspace(&self) -> PathBuf {
+    pub fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
 
-    pub(crate) fn data(&self) -> PathBuf {
+    pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// A path in the workspace, on the disk.
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    pub fn at(&self, path: &str) -> PathBuf {
         self.workspace().join(path)
     }
 
     /// A path in the workspace, as answers show it.
-    pub(crate) fn shown(&self, path: &str) -> String {
+    pub fn shown(&self, path: &str) -> String {
         self.at(path).to_str().unwrap().to_owned()
     }
 
     /// A line of the kernel's report about the server's memory, in bytes.
-    pub(crate) fn memory(&self, line: &str) -> u64 {
+    pub fn memory(&self, line: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let value = status.lines().find_map(|text| text.strip_prefix(line)).unwrap();
         value.trim_matches([':', ' ', '\t']).trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
@@ -117,7 +114,7 @@ impl Drop for Server {
 
 fn spawn(folder: &Path, options: &Options) -> (Child, String) {
     let mut words = options.wrapper.clone();
-    words.push(options.program.clone().unwrap_or_else(|| BUILT.into()).into());
+    words.push(options.program.clone().unwrap_or_else(crate::server::product).into());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["server", "--port", "0", "--log", "error"]);
     command.arg("--data-dir").arg(folder.join("data"));

@@ -1,7 +1,5 @@
 //! A server of one's own for each test, and a client that keeps everything of an answer.
 
-#![allow(dead_code, unused_imports, reason = "shared by suites that each use a part of it")]
-
 mod archive;
 mod client;
 mod server;
@@ -9,15 +7,15 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(crate) use self::archive::{Tar, gzip, zstd};
-pub(crate) use self::client::{Answer, file, query};
-pub(crate) use self::server::{BUILT, Options, Server};
+pub use self::archive::{Tar, gzip, zstd};
+pub use self::client::{Answer, file, query};
+pub use self::server::{Options, Server};
 
 /// How long anything may take that is waited for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Looks again and again until there is something to see.
-pub(crate) async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look() {
@@ -29,7 +27,7 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T
 }
 
 /// The names in a directory, sorted.
-pub(crate) fn names(directory: &Path) -> Vec<String> {
+pub fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
@@ -40,7 +38,7 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
 
 /// Everything below a directory with its contents, links as what they point to: for before and after. What vanishes
 /// while it is looked at is not there.
-pub(crate) fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut waiting = vec![directory.to_owned()];
     while let Some(directory) = waiting.pop() {

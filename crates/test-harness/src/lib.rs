@@ -1,0 +1,45 @@
+//! What the suites share: a server for each test, a plain HTTP client, a stream reader, and a view of processes.
+//!
+//! Everything blocks and everything has a deadline: a test that waits for something that never comes fails, it does not
+//! hang.
+//!
+//! - [`server`], [`http`], [`sse`], [`rpc`]: the product over raw sockets, for tests that care about every byte.
+//! - [`files`]: the product through an ordinary HTTP client, for the suites about files and configuration.
+//! - [`process`]: processes as `/proc` shows them.
+//! - [`installs`]: an agent whose download a test controls.
+//! - [`deploying_page`]: the code blocks of `docs/deploying.md`.
+
+#![allow(missing_docs, reason = "test code: names and the tests that use them say enough")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
+
+pub mod deploying_page;
+pub mod files;
+pub mod http;
+pub mod installs;
+pub mod process;
+pub mod rpc;
+pub mod server;
+pub mod sse;
+
+use std::time::{Duration, Instant};
+
+pub use http::{Request, Response};
+pub use process::Process;
+pub use server::{Server, ServerBuilder};
+pub use sse::{Event, Stream};
+
+/// How long anything may take that should happen at once. Generous: it costs time only when a test fails.
+pub const SOON: Duration = Duration::from_secs(20);
+
+/// Calls `ask` until it returns something.
+#[track_caller]
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + SOON;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "did not happen within {SOON:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
