@@ -1,6 +1,8 @@
 # Thin on purpose: each target is what a person would type.
 
 NPM = npm --prefix packages
+# Always everything: a build of one package resolves other features and compiles most of it again.
+BUILD = cargo build --workspace --all-targets
 
 .PHONY: run build ui packages test test-tools test-rust test-api test-ts test-builds builds-tools test-agents test-dist \
 	lint deny fmt bench dist clean
@@ -29,19 +31,19 @@ test: test-tools test-rust test-api test-ts
 test-tools:
 	sh scripts/test-tools.sh
 
-# The tests drive the built binaries, so those are built first. They look into the npm packages of the inspector, too.
-test-rust: test-tools packages
-	cargo build --workspace --all-targets
+# The tests drive the built binaries, so those are built first, and the inspector before them, which they embed.
+test-rust: test-tools ui
+	$(BUILD)
 	sh scripts/nextest.sh run --workspace
 	sh tests/remote-instances/contract.sh
 
 # Tries the running server out against docs/openapi.json.
-test-api: test-tools
-	cargo build -p sandbox-agent
+test-api: test-tools ui
+	$(BUILD)
 	sh scripts/schemathesis.sh
 
 test-ts: test-tools ui
-	cargo build -p sandbox-agent
+	$(BUILD)
 	$(NPM) run typecheck
 	$(NPM) run lint
 	$(NPM) test
@@ -51,8 +53,8 @@ test-ts: test-tools ui
 # What needs root or sudo, and what builds the product the way its users do: the tests in namespaces, the container images
 # with an engine that is started for them, `make run`, and the unit under a systemd that is booted for it. Where it cannot
 # run it says so and fails; it installs everything it uses before it starts.
-test-builds: builds-tools packages
-	cargo build --workspace --all-targets
+test-builds: builds-tools ui
+	$(BUILD)
 	sh scripts/nextest.sh run --workspace --profile privileged
 	sh tests/container/with-engine.sh sh scripts/nextest.sh run --workspace --profile container
 	sh scripts/nextest.sh run --workspace --profile make-run
@@ -62,8 +64,8 @@ builds-tools:
 	sh scripts/builds-tools.sh
 
 # Real agents against the scripted model, all of them unless ARGS names some; a run of all writes the page.
-test-agents: packages
-	cargo build -p sandbox-agent
+test-agents: ui
+	$(BUILD)
 	$(NPM) run test:agents -- $(if $(ARGS),$(ARGS),--page $(CURDIR)/docs/agent-matrix.md)
 
 # The same against the static binary: the tests of the server and of the packaging, those in namespaces, and the unit

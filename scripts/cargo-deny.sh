@@ -1,5 +1,6 @@
 #!/bin/sh
 # Runs cargo-deny, installing it first on a machine that does not have it.
 set -eu
-cargo deny --version >/dev/null 2>&1 || cargo install --locked cargo-deny
+# Not optimized: it runs for a second, and optimizing it takes minutes.
+cargo deny --version >/dev/null 2>&1 || cargo install --locked --debug cargo-deny
 exec cargo deny "$@"

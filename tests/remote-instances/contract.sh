@@ -3,11 +3,12 @@
 set -eu
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-$PWD/target}
-cargo build -p remote-instances -p fault-agent
+# All of the workspace, as everywhere: a build of some packages would resolve other features and compile much of it again.
+cargo build --workspace --all-targets
 # The suite expects the agent that misbehaves beside the product.
 folder=$target/remote-instances
 mkdir -p "$folder"
-ln -sf "$target/debug/remote-server" "$folder/sandbox-agent"
-ln -sf "$target/debug/fault-agent" "$folder/fault-agent"
+ln -f "$target/debug/remote-server" "$folder/sandbox-agent"
+ln -f "$target/debug/fault-agent" "$folder/fault-agent"
 export SANDBOX_AGENT_BIN="$folder/sandbox-agent"
-exec sh scripts/nextest.sh run -p sandbox-agent --test contract "$@"
+exec sh scripts/nextest.sh run --workspace --test contract "$@"

@@ -6,9 +6,10 @@
 
 use std::ops::RangeInclusive;
 
-use nix::errno::Errno;
-use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
-use nix::unistd::{ForkResult, Pid, fork};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
+
+use crate::signals::fork_and_exit;
 
 /// No kernel gives a process a higher number.
 const HIGHEST: i32 = 1 << 22;
@@ -18,37 +19,31 @@ const HIGHEST: i32 = 1 << 22;
 /// Trying all numbers takes a second or more. They are given out in ascending order, so what this process started is
 /// mostly between its own number and the next one; only when nobody is there are all of them tried.
 pub(crate) fn own_children() -> Vec<Pid> {
-    if waitid(Id::All, looking()) == Err(Errno::ECHILD) {
+    if matches!(waitid(WaitId::All, looking()), Err(Errno::CHILD)) {
         return Vec::new();
     }
-    let own = Pid::this().as_raw();
+    let own = rustix::process::getpid().as_raw_nonzero().get();
     let next = next_number().unwrap_or(own);
     let near = if next > own { children_in(own..=next) } else { children_in(1..=next) };
     if near.is_empty() { children_in(1..=HIGHEST) } else { near }
 }
 
 /// Takes nothing: whoever has ended is still there for the one who reaps.
-fn looking() -> WaitPidFlag {
-    WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT
+fn looking() -> WaitIdOptions {
+    WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT
 }
 
 fn children_in(numbers: RangeInclusive<i32>) -> Vec<Pid> {
-    let is_child = |pid: &Pid| waitid(Id::Pid(*pid), looking()) != Err(Errno::ECHILD);
-    numbers.map(Pid::from_raw).filter(is_child).collect()
+    let is_child = |pid: &Pid| !matches!(waitid(WaitId::Pid(*pid), looking()), Err(Errno::CHILD));
+    numbers.filter_map(Pid::from_raw).filter(is_child).collect()
 }
 
 /// The number that a process gets that starts now, seen by starting one that ends at once.
 fn next_number() -> Option<i32> {
-    // SAFETY: the child makes one system call, which is safe there, and is gone.
-    #[allow(unsafe_code)]
-    let forked = unsafe {
-        match fork().ok()? {
-            ForkResult::Child => nix::libc::_exit(0),
-            ForkResult::Parent { child } => child,
-        }
-    };
-    while waitpid(forked, None) == Err(Errno::EINTR) {}
-    Some(forked.as_raw())
+    let number = fork_and_exit().ok()?;
+    let child = Pid::from_raw(number)?;
+    while matches!(waitpid(Some(child), WaitOptions::empty()), Err(Errno::INTR)) {}
+    Some(number)
 }
 
 #[cfg(test)]
@@ -59,7 +54,7 @@ mod tests {
     #[test]
     fn a_child_is_found_also_when_it_has_ended_and_is_still_there_to_be_reaped() {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
-        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        let pid = Pid::from_child(&child);
         assert!(own_children().contains(&pid));
         child.kill().unwrap();
         assert!(own_children().contains(&pid));

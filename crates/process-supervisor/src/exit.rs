@@ -1,6 +1,11 @@
 //! How a process ended.
 
-use nix::sys::signal::Signal;
+/// The names of signals 1 to 31 on Linux, without their common prefix.
+const NAMES: [&str; 31] = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+    "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+    "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+];
 
 /// How the agent's main process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -18,7 +23,8 @@ impl Exit {
     /// The conventional name of a signal (`SIGKILL`), or its number where it has none.
     #[must_use]
     pub fn signal_name(number: i32) -> String {
-        Signal::try_from(number).map_or_else(|_| format!("SIG{number}"), |signal| signal.as_str().to_owned())
+        let name = usize::try_from(number).ok().and_then(|index| NAMES.get(index.checked_sub(1)?));
+        name.map_or_else(|| format!("SIG{number}"), |name| format!("SIG{name}"))
     }
 }
 
@@ -40,6 +46,11 @@ mod tests {
     fn signals_have_their_conventional_names() {
         assert_eq!(Exit::Signal(9).to_string(), "SIGKILL");
         assert_eq!(Exit::signal_name(15), "SIGTERM");
-        assert_eq!(Exit::signal_name(40), "SIG40");
+        assert_eq!(Exit::signal_name(libc::SIGHUP), "SIGHUP");
+        assert_eq!(Exit::signal_name(libc::SIGSYS), "SIGSYS");
+        assert_eq!(Exit::signal_name(libc::SIGWINCH), "SIGWINCH");
+        for unnamed in [0, -1, 40] {
+            assert_eq!(Exit::signal_name(unnamed), format!("SIG{unnamed}"));
+        }
     }
 }

@@ -7,10 +7,13 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use nix::errno::Errno;
-use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+
+use crate::signals::SignalSet;
+
+/// How many processes are reaped before signals are looked at again.
+const REAP_BATCH: usize = 64;
 
 /// Splits this process into an init and the program when it is process 1; returns at once otherwise, and in the
 /// child. Must be called before any thread is started.
@@ -21,17 +24,16 @@ pub fn become_init_if_first_process() {
 }
 
 fn run() -> i32 {
-    let signals = [
-        Signal::SIGCHLD,
-        Signal::SIGTERM,
-        Signal::SIGINT,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-        Signal::SIGUSR1,
-        Signal::SIGUSR2,
-    ];
-    let signals: SigSet = signals.into_iter().collect();
-    if signals.thread_block().is_err() {
+    let signals = SignalSet::of(&[
+        Signal::CHILD,
+        Signal::TERM,
+        Signal::INT,
+        Signal::HUP,
+        Signal::QUIT,
+        Signal::USR1,
+        Signal::USR2,
+    ]);
+    if signals.block().is_err() {
         return 1;
     }
     let mut arguments = std::env::args_os();
@@ -42,10 +44,10 @@ fn run() -> i32 {
     // are blocked here, to be waited for, are the program's own business again.
     #[allow(unsafe_code)]
     unsafe {
-        command.pre_exec(|| Ok(SigSet::all().thread_unblock()?));
+        command.pre_exec(SignalSet::unblock_all);
     }
     let child = match command.spawn() {
-        Ok(child) => Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)),
+        Ok(child) => Pid::from_child(&child),
         Err(error) => {
             eprintln!("cannot start as process 1: {error}");
             return 1;
@@ -53,30 +55,36 @@ fn run() -> i32 {
     };
     loop {
         match signals.wait() {
-            Ok(Signal::SIGCHLD) => {
+            Some(Signal::CHILD) => {
                 if let Some(code) = reap(child) {
                     return code;
                 }
             }
-            Ok(signal) => {
+            Some(signal) => {
                 // It may be ending already; then its exit is what comes next.
-                let _ = kill(child, signal);
+                let _ = kill_process(child, signal);
             }
-            Err(_) => {}
+            None => {}
         }
     }
 }
 
-/// Reaps whatever has ended; the exit code once that is the child.
+/// Reaps what has ended, in one batch, and returns the child's exit code if the child is among it.
+///
+/// One SIGCHLD stands for all children that ended before it was taken. When the batch is full, this process sends itself
+/// another one, so that the rest is reaped after the signals that came in the meantime.
 fn reap(child: Pid) -> Option<i32> {
     let mut code = None;
-    loop {
-        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(pid, status)) if pid == child => code = Some(status),
-            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => code = Some(128 + signal as i32),
-            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return code,
-            Ok(_) | Err(Errno::EINTR | Errno::EINVAL) => {}
-            Err(_) => return code,
+    for _ in 0..REAP_BATCH {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == child => {
+                code =
+                    status.exit_status().or_else(|| status.terminating_signal().map(|number| 128 + number));
+            }
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) | Err(_) => return code,
         }
     }
+    let _ = kill_process(rustix::process::getpid(), Signal::CHILD);
+    code
 }

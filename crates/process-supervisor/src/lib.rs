@@ -20,6 +20,7 @@ mod init;
 mod launch;
 mod pipe_size;
 mod program;
+mod signals;
 mod supervise;
 mod tree;
 mod wire;

@@ -25,7 +25,7 @@ fn executed_path() -> PathBuf {
 }
 
 fn kernels_word() -> Option<OsString> {
-    use nix::libc::{AT_EXECFN, getauxval};
+    use libc::{AT_EXECFN, getauxval};
     // SAFETY: the kernel leaves a terminated string on this process's stack for as long as it lives, or no pointer.
     #[allow(unsafe_code)]
     let path = unsafe {

@@ -7,17 +7,18 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
 use crate::Exit;
+use crate::signals::{SignalReader, SignalSet, close_from};
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
 
+/// How many processes are reaped before commands and deadlines are looked at again. Processes that fork and exit without
+/// end would otherwise keep the supervisor from everything else.
+const REAP_BATCH: usize = 64;
 /// How long a tree has after SIGTERM when the server has vanished and nobody is left to say when to kill.
 const GRACE_WITHOUT_SERVER: Duration = Duration::from_secs(1);
 /// How long what an ended agent left behind may live on when the server says nothing about it.
@@ -54,10 +55,9 @@ fn supervise() -> io::Result<()> {
     let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let _ = rustix::thread::set_name(c"agent-supervisor");
-    let signals: SigSet =
-        [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect();
-    signals.thread_block()?;
-    let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+    let signals = SignalSet::of(&[Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP]);
+    signals.block()?;
+    let signals = SignalReader::new(&signals)?;
 
     let [stdin, stdout, stderr] = receive_stdio()?;
     let spec = LaunchSpec::read(&mut Socket)?;
@@ -68,16 +68,17 @@ fn supervise() -> io::Result<()> {
             return Ok(());
         }
     };
-    send(&Report::Started(agent.as_raw().unsigned_abs()));
+    send(&Report::Started(agent.as_raw_nonzero().get().unsigned_abs()));
     let mut supervisor =
         Supervisor { agent, agent_ended: false, server_present: true, kill_at: None, killing_since: None };
     supervisor.watch(&signals)
 }
 
 impl Supervisor {
-    fn watch(&mut self, signals: &SignalFd) -> io::Result<()> {
+    fn watch(&mut self, signals: &SignalReader) -> io::Result<()> {
         loop {
-            if self.reap()? == Remaining::Nothing {
+            let remaining = self.reap()?;
+            if remaining == Remaining::Nothing {
                 send(&Report::Gone);
                 return Ok(());
             }
@@ -89,33 +90,32 @@ impl Supervisor {
                     return Ok(());
                 }
             }
-            self.wait_for_something(signals)?;
+            self.wait_for_something(signals, remaining)?;
         }
     }
 
-    fn wait_for_something(&mut self, signals: &SignalFd) -> io::Result<()> {
-        let timeout = match (self.killing_since, self.kill_at) {
-            (Some(_), _) => Some(KILL_AGAIN),
-            (None, Some(at)) => Some(at.saturating_duration_since(Instant::now())),
-            (None, None) => None,
+    /// Waits for a signal, a command or a deadline, and takes what there is. Does not wait while children remain to be
+    /// reaped.
+    fn wait_for_something(&mut self, signals: &SignalReader, remaining: Remaining) -> io::Result<()> {
+        let timeout = match (remaining, self.killing_since, self.kill_at) {
+            (Remaining::Unreaped, _, _) => Some(Duration::ZERO),
+            (_, Some(_), _) => Some(KILL_AGAIN),
+            (_, None, Some(at)) => Some(at.saturating_duration_since(Instant::now())),
+            (_, None, None) => None,
         };
-        let timeout = timeout.map_or(PollTimeout::NONE, |wait| {
-            // Rounded up: waking a little early would turn the rest of the wait into a busy loop.
-            PollTimeout::try_from(wait.as_millis().saturating_add(1)).unwrap_or(PollTimeout::MAX)
-        });
+        let timeout =
+            timeout.map(|wait| Timespec::try_from(wait).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
         let control = io::stdin();
-        let mut sources = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        let mut sources = vec![PollFd::new(signals, PollFlags::IN)];
         if self.server_present {
-            sources.push(PollFd::new(control.as_fd(), PollFlags::POLLIN));
+            sources.push(PollFd::new(&control, PollFlags::IN));
         }
-        match poll(&mut sources, timeout) {
-            Ok(_) | Err(Errno::EINTR) => {}
+        match poll(&mut sources, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let heard = |index: usize| {
-            sources.get(index).and_then(PollFd::revents).is_some_and(|events| !events.is_empty())
-        };
-        let (signalled, commanded) = (heard(0), heard(1));
+        let is_ready = |index: usize| sources.get(index).is_some_and(|source| !source.revents().is_empty());
+        let (signalled, commanded) = (is_ready(0), is_ready(1));
         if signalled {
             self.take_signals(signals);
         }
@@ -125,11 +125,11 @@ impl Supervisor {
         Ok(())
     }
 
-    fn take_signals(&mut self, signals: &SignalFd) {
-        while let Ok(Some(info)) = signals.read_signal() {
-            // SIGCHLD needs nothing here: reaping happens at the top of the loop. The others are somebody asking
-            // this very process to end, and its way to end is to end the tree.
-            if info.ssi_signo != Signal::SIGCHLD as u32 {
+    fn take_signals(&mut self, signals: &SignalReader) {
+        while let Some(signal) = signals.next() {
+            // SIGCHLD needs nothing here: reaping happens at the top of the loop. The others ask this very process to
+            // end, and its way to end is to end the tree.
+            if signal != Signal::CHILD.as_raw() {
                 self.end_without_server();
             }
         }
@@ -143,11 +143,11 @@ impl Supervisor {
                 self.end_without_server();
             }
             Ok(count) => commands[..count].iter().for_each(|command| match *command {
-                TERMINATE => crate::tree::signal_all(Signal::SIGTERM),
+                TERMINATE => crate::tree::signal_all(Signal::TERM),
                 KILL => self.kill_at = Some(Instant::now()),
                 _ => {}
             }),
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(Errno::INTR | Errno::AGAIN) => {}
             Err(_) => {
                 self.server_present = false;
                 self.end_without_server();
@@ -156,7 +156,7 @@ impl Supervisor {
     }
 
     fn end_without_server(&mut self) {
-        crate::tree::signal_all(Signal::SIGTERM);
+        crate::tree::signal_all(Signal::TERM);
         self.kill_no_later_than(GRACE_WITHOUT_SERVER);
     }
 
@@ -165,30 +165,42 @@ impl Supervisor {
         self.kill_at = Some(self.kill_at.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// Reaps every child that has ended, the agent's re-parented ones included.
+    /// Reaps children that have ended, those that lost their parents included, in one batch.
     fn reap(&mut self) -> io::Result<Remaining> {
-        loop {
-            let exit = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::Exited(pid, code)) if pid == self.agent => Exit::Code(code),
-                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.agent => Exit::Signal(signal as i32),
-                Ok(WaitStatus::StillAlive) => return Ok(Remaining::Something),
-                Ok(_) | Err(Errno::EINTR) => continue,
-                Err(Errno::ECHILD) => return Ok(Remaining::Nothing),
-                // A real-time signal has no name to decode; whoever died of it has been reaped all the same.
-                Err(Errno::EINVAL) => continue,
+        for _ in 0..REAP_BATCH {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.agent => {
+                    self.agent_ended = true;
+                    send(&Report::Exited(exit_of(status)));
+                    self.kill_no_later_than(GRACE_AFTER_EXIT);
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return Ok(Remaining::Running),
+                Err(Errno::CHILD) => return Ok(Remaining::Nothing),
                 Err(error) => return Err(error.into()),
-            };
-            self.agent_ended = true;
-            send(&Report::Exited(exit));
-            self.kill_no_later_than(GRACE_AFTER_EXIT);
+            }
         }
+        Ok(Remaining::Unreaped)
     }
 }
 
-#[derive(PartialEq, Eq)]
+/// What is left of the tree after a batch of reaping.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Remaining {
+    /// No process.
     Nothing,
-    Something,
+    /// Processes that have not ended.
+    Running,
+    /// The batch was full: more children may have ended.
+    Unreaped,
+}
+
+fn exit_of(status: WaitStatus) -> Exit {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(number)) => Exit::Signal(number),
+        (None, None) => Exit::Unknown,
+    }
 }
 
 fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> Result<Pid, String> {
@@ -207,13 +219,13 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(|| {
-            SigSet::all().thread_unblock()?;
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            SignalSet::unblock_all()?;
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             Ok(())
         });
     }
     match command.spawn() {
-        Ok(child) => Ok(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX))),
+        Ok(child) => Ok(Pid::from_child(&child)),
         Err(error) => Err(format!("cannot execute {}: {error}", spec.program.to_string_lossy())),
     }
 }
@@ -221,7 +233,9 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
 /// Closes what the server itself inherited from whoever started it (a shell's lock file, a terminal's pipe): an
 /// agent that outlives nothing must not hold it open either.
 fn close_inherited_descriptors() {
-    if close_all_at_once().is_ok() {
+    // SAFETY: this is the first thing the process does; nothing in it owns a descriptor above standard error.
+    #[allow(unsafe_code)]
+    if unsafe { close_from(3) }.is_ok() {
         return;
     }
     let Ok(listing) = std::fs::read_dir("/proc/self/fd") else { return };
@@ -230,21 +244,12 @@ fn close_inherited_descriptors() {
     // The listing's own descriptor is among them, and closed by now.
     let is_open = |number: &i32| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
     for number in numbers.into_iter().filter(|number| *number > 2).filter(is_open) {
-        // SAFETY: this is the first thing the process does; nothing in it owns a descriptor above standard error.
+        // SAFETY: as above.
         #[allow(unsafe_code)]
         unsafe {
             rustix::io::close(number);
         }
     }
-}
-
-/// One call for all of them, which needs no `/proc`; older kernels and some sandboxes refuse it.
-fn close_all_at_once() -> Result<(), Errno> {
-    let (first, last, flags) = (3_u32, u32::MAX, 0_u32);
-    // SAFETY: the call takes numbers only; and as above, nothing in this process owns a descriptor above standard error.
-    #[allow(unsafe_code)]
-    let closed = unsafe { nix::libc::syscall(nix::libc::SYS_close_range, first, last, flags) };
-    Errno::result(closed).map(drop)
 }
 
 fn receive_stdio() -> io::Result<[OwnedFd; 3]> {

@@ -7,14 +7,13 @@
 use std::collections::HashSet;
 use std::fs;
 
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::{Pid, getpgid, getpgrp};
+use rustix::process::{Pid, Signal, getpgid, getpgrp, getpid, kill_process, kill_process_group};
 
 use crate::children::own_children;
 
 /// All descendants of this process; without `/proc`, its children.
 pub(crate) fn descendants() -> Vec<Pid> {
-    if fs::metadata("/proc/self").is_ok() { read_descendants(Pid::this()) } else { own_children() }
+    if fs::metadata("/proc/self").is_ok() { read_descendants(getpid()) } else { own_children() }
 }
 
 fn read_descendants(root: Pid) -> Vec<Pid> {
@@ -44,7 +43,7 @@ pub(crate) fn signal_all(signal: Signal) {
     }
     for pid in descendants() {
         // It may have ended since it was found, or belong to another user: neither is ours to mend here.
-        let _ = kill(pid, signal);
+        let _ = kill_process(pid, signal);
     }
 }
 
@@ -55,10 +54,10 @@ fn signal_groups(children: &[Pid], signal: Signal) {
     let group_of = |child: &Pid| getpgid(Some(*child)).ok().filter(|group| *group != own);
     let groups: HashSet<Pid> = children.iter().filter_map(group_of).collect();
     for group in groups {
-        let _ = killpg(group, signal);
+        let _ = kill_process_group(group, signal);
     }
     for child in children.iter().filter(|child| group_of(child).is_none()) {
-        let _ = kill(*child, signal);
+        let _ = kill_process(*child, signal);
     }
 }
 
@@ -66,29 +65,35 @@ fn signal_groups(children: &[Pid], signal: Signal) {
 pub(crate) fn kill_all() {
     if fs::metadata("/proc/self").is_err() {
         // Trying every number takes long enough as it is, and whoever slips through is found by the next call.
-        return signal_groups(&own_children(), Signal::SIGKILL);
+        return signal_groups(&own_children(), Signal::KILL);
     }
     let mut stopped = HashSet::new();
-    // Each pass finds what was forked before its parent stopped; a handful of passes reaches the end of any
-    // chain, and whoever slips through is a child of the supervisor by the next call.
+    // Each pass finds what was forked before its parent stopped. What still slips through is a child of the supervisor
+    // by the next call.
     for _ in 0..16 {
         let fresh: Vec<Pid> = descendants().into_iter().filter(|pid| stopped.insert(*pid)).collect();
         if fresh.is_empty() {
             break;
         }
         for pid in fresh {
-            let _ = kill(pid, Signal::SIGSTOP);
+            let _ = kill_process(pid, Signal::STOP);
         }
     }
-    signal_all(Signal::SIGKILL);
+    // By group first: a signal to a group reaches also a child that is being forked, which a list of processes misses.
+    // Without that, processes that fork and exit at once would outrun the scan.
+    let found = descendants();
+    signal_groups(&found, Signal::KILL);
+    for pid in found {
+        let _ = kill_process(pid, Signal::KILL);
+    }
 }
 
 fn has_children_files(pid: Pid) -> bool {
-    fs::metadata(format!("/proc/{pid}/task/{pid}/children")).is_ok()
+    fs::metadata(format!("/proc/{0}/task/{0}/children", pid.as_raw_nonzero())).is_ok()
 }
 
 fn children_of(pid: Pid) -> Vec<Pid> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let Ok(threads) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())) else { return Vec::new() };
     threads
         .flatten()
         .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
@@ -116,7 +121,7 @@ fn parent_in_stat(stat: &str) -> Option<Pid> {
 }
 
 fn parse_pid(text: &str) -> Option<Pid> {
-    text.parse().ok().map(Pid::from_raw)
+    text.parse().ok().and_then(Pid::from_raw)
 }
 
 #[cfg(test)]
@@ -125,16 +130,16 @@ mod tests {
 
     #[test]
     fn a_command_name_with_parentheses_does_not_confuse_the_parent() {
-        assert_eq!(parent_in_stat("12 (a) b (c) S 7 12 12 0"), Some(Pid::from_raw(7)));
+        assert_eq!(parent_in_stat("12 (a) b (c) S 7 12 12 0"), Pid::from_raw(7));
         assert_eq!(parent_in_stat("12 (sh"), None);
     }
 
     #[test]
     fn both_ways_of_looking_find_the_same_child() {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
-        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        let pid = Pid::from_child(&child);
         assert!(descendants().contains(&pid));
-        assert!(parent_table().contains(&(pid, Pid::this())));
+        assert!(parent_table().contains(&(pid, getpid())));
         child.kill().unwrap();
         child.wait().unwrap();
     }
