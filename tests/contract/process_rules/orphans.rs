@@ -168,6 +168,15 @@ fn a_process_that_forks_faster_than_it_can_be_found_does_not_survive_delete() {
 }
 
 #[test]
+fn processes_that_fork_and_exit_without_end_do_not_keep_delete_waiting() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.tell("a", "spawn_chains", json!({"count": 100, "seconds": 120}));
+    server.delete("a").send().expect(204);
+    assert!(server.process.descendants().is_empty(), "something outlived its instance");
+}
+
+#[test]
 fn a_process_that_forks_faster_than_it_can_be_found_does_not_survive_kill_9_of_the_server() {
     let (mut server, hydra) = server_with_hydra();
     server.process.signal("KILL");

@@ -14,6 +14,7 @@
 //! | `exit_after_answer` | `code` | answers and ends in the same breath |
 //! | `stderr` | `bytes` or `text` | writes to standard error, then answers |
 //! | `spawn_daemon`, `spawn_child` | see [`processes`] | answers with the new process's `pid` |
+//! | `spawn_chains` | `count`, `seconds` | starts chains of processes that each start the next one and exit |
 //! | `close_stdout`, `close_stdin` | | answers, then closes it and stays |
 //! | `env`, `read`, `pid` | `name`, `path` | answers with a variable, a file or why not, its own id |
 //!
@@ -104,6 +105,10 @@ fn run(method: &str, id: Option<&str>, params: &Value, line: &str) {
             output::answer(id, &nothing);
         }
         "spawn_daemon" => output::answer(id, &json!({"pid": processes::daemon(params)})),
+        "spawn_chains" => {
+            processes::chains(params);
+            output::answer(id, &nothing);
+        }
         "spawn_child" => output::answer(id, &json!({"pid": processes::child(params)})),
         "close_stdout" => {
             output::answer(id, &nothing);

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::processes::{BE_DAEMON, START_DAEMON, start_daemon};
+use crate::processes::{BE_DAEMON, CHAIN, START_DAEMON, chain, start_daemon};
 use crate::{give_up, output, stay};
 
 /// What the command line asks for.
@@ -47,6 +47,7 @@ impl Flags {
                 "--slow-start" => flags.slow_start = Some(Duration::from_millis(number())),
                 "--exit-at-start" => flags.exit_at_start = Some(i32::try_from(number()).unwrap_or(1)),
                 DEAF => deaf = true,
+                CHAIN => chain(number()),
                 START_DAEMON => start_daemon(),
                 BE_DAEMON => {
                     let _ = rustix::process::setsid();

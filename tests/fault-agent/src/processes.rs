@@ -66,6 +66,40 @@ pub(crate) fn start_daemon() -> ! {
     }
 }
 
+/// The flag of a process that starts a copy of itself and exits, until the time that follows, in milliseconds since 1970.
+pub(crate) const CHAIN: &str = "--chain";
+
+/// Starts processes that each start the next one and exit at once: `count` chains that end by themselves after
+/// `seconds`.
+pub(crate) fn chains(params: &Value) {
+    let end = now() + 1000 * params["seconds"].as_u64().unwrap_or(60);
+    for _ in 0..params["count"].as_u64().unwrap_or(1) {
+        next_in_chain(end);
+    }
+}
+
+/// One process of a chain.
+pub(crate) fn chain(end: u64) -> ! {
+    if now() < end {
+        next_in_chain(end);
+    }
+    std::process::exit(0)
+}
+
+#[expect(clippy::zombie_processes, reason = "a process that leaves its child behind is the point")]
+fn next_in_chain(end: u64) {
+    let mut command = Command::new(std::env::args_os().next().unwrap_or_default());
+    command.args([CHAIN, &end.to_string()]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        give_up(&format!("cannot start a process of a chain: {error}"));
+    }
+}
+
+fn now() -> u64 {
+    let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// This program with another flag. Pipes to nobody, since there may be no `/dev/null`.
 fn itself(flag: &str) -> Command {
     let mut command = Command::new(std::env::args_os().next().unwrap_or_default());
