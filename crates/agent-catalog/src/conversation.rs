@@ -1,23 +1,23 @@
 //! A short talk with an agent over its stdio: enough ACP to say hello and open a session.
 //!
 //! For verification and probing only; the product's real traffic never comes through here. Bounded in time
-//! and memory; the agent's process group is killed at the end, whatever happened.
+//! and memory. The agent runs under a supervisor and is killed at the end, whatever happened.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use process_supervisor::{LaunchError, LaunchSpec};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::net::unix::pipe;
 use tokio::time::Instant;
 
 use crate::launch::LaunchCommand;
 use crate::tail::Tail;
-use crate::tool::{GroupChild, collect, describe, spawn_group};
+use crate::tool::{Pipes, Tree, collect};
 
 /// Agents send more than a megabyte in one line; nothing sane sends this much.
 const MAX_LINE: u64 = 64 << 20;
@@ -56,11 +56,11 @@ impl std::fmt::Display for TalkError {
 /// An agent being talked to.
 #[derive(Debug)]
 pub(crate) struct Conversation {
-    process: GroupChild,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+    tree: Tree,
+    stdin: pipe::Sender,
+    stdout: BufReader<pipe::Receiver>,
     stderr: Arc<Mutex<Tail>>,
-    stderr_reader: Option<tokio::task::JoinHandle<Vec<u8>>>,
+    stderr_reader: tokio::task::JoinHandle<Vec<u8>>,
     deadline: Instant,
     next_id: u64,
 }
@@ -72,27 +72,21 @@ impl Conversation {
         variables: &BTreeMap<OsString, OsString>,
         directory: &Path,
         patience: Duration,
-    ) -> std::io::Result<Self> {
-        let mut prepared = Command::new(&command.program);
-        prepared
-            .args(&command.args)
-            .env_clear()
-            .envs(variables)
-            .envs(&command.env)
-            .current_dir(directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut process = spawn_group(&mut prepared).await?;
-        let missing = || std::io::Error::other("a pipe is missing");
-        let stdin = process.child.stdin.take().ok_or_else(missing)?;
-        let stdout = process.child.stdout.take().ok_or_else(missing)?;
-        let stderr = Arc::new(Mutex::new(Tail::default()));
-        let pipe = process.child.stderr.take();
-        let stderr_reader = pipe.map(|pipe| tokio::spawn(collect(pipe, stderr.clone(), 0)));
+    ) -> Result<Self, LaunchError> {
+        let mut environment = variables.clone();
+        environment.extend(command.env.iter().map(|(name, value)| (name.into(), value.into())));
+        let spec = LaunchSpec {
+            program: command.program.clone().into(),
+            arguments: command.args.iter().map(Into::into).collect(),
+            environment: environment.into_iter().collect(),
+            directory: Some(directory.to_owned()),
+        };
+        let (tree, Pipes { stdin, stdout, stderr }) = Tree::launch(&spec).await?;
+        let tail = Arc::new(Mutex::new(Tail::default()));
+        let stderr_reader = tokio::spawn(collect(stderr, tail.clone(), 0));
         let deadline = Instant::now() + patience;
         let stdout = BufReader::new(stdout);
-        Ok(Self { process, stdin, stdout, stderr, stderr_reader, deadline, next_id: 1 })
+        Ok(Self { tree, stdin, stdout, stderr: tail, stderr_reader, deadline, next_id: 1 })
     }
 
     /// Says hello. Nothing is offered to the agent: no files, no terminal.
@@ -135,12 +129,10 @@ impl Conversation {
 
     /// Ends the agent and gives its last words on stderr.
     pub(crate) async fn finish(mut self) -> String {
-        self.process.kill_group();
-        if let Some(mut reader) = self.stderr_reader.take() {
-            // Everybody who could write is dead, so the end comes at once, unless something escaped.
-            if tokio::time::timeout(Duration::from_secs(1), &mut reader).await.is_err() {
-                reader.abort();
-            }
+        self.tree.kill().await;
+        // Every process that could write has ended, so this ends too, unless one could not be killed.
+        if tokio::time::timeout(Duration::from_secs(1), &mut self.stderr_reader).await.is_err() {
+            self.stderr_reader.abort();
         }
         self.stderr.lock().map(|mut tail| tail.text()).unwrap_or_default()
     }
@@ -174,10 +166,10 @@ impl Conversation {
     }
 
     async fn gone(&mut self) -> TalkError {
-        let status = tokio::time::timeout(Duration::from_secs(2), self.process.child.wait()).await;
-        let detail = match status {
-            Ok(Ok(status)) => format!("the agent ended with {} before it answered", describe(status)),
-            _ => "the agent closed its output before it answered".to_owned(),
+        let exit = tokio::time::timeout(Duration::from_secs(2), self.tree.exit()).await;
+        let detail = match exit {
+            Ok(exit) => format!("the agent ended with {exit} before it answered"),
+            Err(_) => "the agent closed its output before it answered".to_owned(),
         };
         TalkError::Gone { detail }
     }

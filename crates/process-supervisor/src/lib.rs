@@ -15,6 +15,7 @@
 //! What this crate refuses to do: look at a byte of what the agent says, or decide when an agent should end.
 
 mod children;
+mod exec;
 mod exit;
 mod init;
 mod launch;
@@ -29,7 +30,7 @@ pub use exit::Exit;
 pub use init::become_init_if_first_process;
 pub use launch::{Control, Events, LaunchError, Launched, TreeEvent, launch};
 pub use pipe_size::PipeSize;
-pub use program::own_program;
+pub use program::{own_program, set_supervisor_program};
 pub use wire::LaunchSpec;
 
 /// The argument that turns the binary into a supervisor. Not for people; it is not in the help.

@@ -10,11 +10,18 @@ use std::sync::OnceLock;
 
 const LINK: &str = "/proc/self/exe";
 
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Makes [`crate::launch`] execute `program` as its supervisor instead of this binary. For tests, whose `main` is not
+/// their own. Must be called before the first launch.
+pub fn set_supervisor_program(program: impl Into<PathBuf>) {
+    let _ = PROGRAM.set(program.into());
+}
+
 /// The path to execute this binary by. In another process only the path without `/proc` means the same; a supervisor
 /// is this binary too, so what it executes by this path is this binary as well.
 #[must_use]
 pub fn own_program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| if Path::new(LINK).exists() { LINK.into() } else { executed_path() })
 }
 

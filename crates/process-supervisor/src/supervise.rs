@@ -4,7 +4,7 @@ use std::io::{self, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,6 +13,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
 use crate::Exit;
+use crate::exec::Executable;
 use crate::signals::{SignalReader, SignalSet, close_from};
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
 
@@ -23,6 +24,9 @@ const REAP_BATCH: usize = 64;
 const GRACE_WITHOUT_SERVER: Duration = Duration::from_secs(1);
 /// How long what an ended agent left behind may live on when the server says nothing about it.
 const GRACE_AFTER_EXIT: Duration = Duration::from_secs(2);
+/// How long a program may be open for writing before its start fails, and how often it is tried.
+const BUSY_LIMIT: Duration = Duration::from_millis(400);
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// How often the kill is repeated while something still lives.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
 /// When to give up on processes that survive SIGKILL (another user's, or stuck in the kernel).
@@ -204,6 +208,7 @@ fn exit_of(status: WaitStatus) -> Exit {
 }
 
 fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> Result<Pid, String> {
+    let executable = Executable::of(&spec);
     let mut command = Command::new(&spec.program);
     command.args(&spec.arguments).env_clear().envs(spec.environment);
     command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
@@ -213,20 +218,34 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
             .map_err(|error| format!("cannot use the working directory {}: {error}", directory.display()))?;
         command.current_dir(directory);
     }
-    // SAFETY: the closure runs in the forked child and makes two system calls that are safe there. It gives back
-    // the signals that this supervisor blocks for itself, and arms the agent's own death for the case that this
-    // supervisor is killed with SIGKILL.
+    // SAFETY: the closure runs in the forked child and makes system calls that are safe there. It gives back the
+    // signals that this supervisor blocks for itself, and arms the agent's own death for the case that this supervisor
+    // is killed with SIGKILL.
     #[allow(unsafe_code)]
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             SignalSet::unblock_all()?;
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            Ok(())
+            executable.as_ref().map_or(Ok(()), |executable| Err(executable.execute()))
         });
     }
-    match command.spawn() {
+    match spawn(&mut command) {
         Ok(child) => Ok(Pid::from_child(&child)),
         Err(error) => Err(format!("cannot execute {}: {error}", spec.program.to_string_lossy())),
+    }
+}
+
+/// Starts the command. A program that was just written may still be open for writing in a process that the server forked
+/// at that moment, and closes it when it executes; so a busy program is tried again.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let deadline = Instant::now() + BUSY_LIMIT;
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < deadline => {
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            result => return result,
+        }
     }
 }
 

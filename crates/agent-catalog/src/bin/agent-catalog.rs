@@ -14,8 +14,13 @@ use serde_json::{Value, json};
 const USAGE: &str =
     "usage: agent-catalog DIR install AGENT... | bundle FILE AGENT... | unbundle FILE | lock FILE";
 
+fn main() -> Result<(), Box<dyn Error>> {
+    process_supervisor::become_supervisor_if_asked();
+    run()
+}
+
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn run() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [directory, command, rest @ ..] = arguments.as_slice() else { return Err(USAGE.into()) };
     let mut options = CatalogOptions::new(directory);

@@ -58,6 +58,8 @@ impl World {
 }
 
 pub fn catalog_in(folder: &Path, registry_url: &str, change: impl FnOnce(&mut CatalogOptions)) -> Catalog {
+    // Tools and agents run under a supervisor, which is the binary itself; a test binary cannot be one.
+    process_supervisor::set_supervisor_program(env!("CARGO_BIN_EXE_agent-catalog"));
     let home = folder.join("home");
     std::fs::create_dir_all(&home).unwrap();
     let mut options = CatalogOptions::new(folder.join("data"));
