@@ -12,14 +12,14 @@ const INTRODUCTION: &str = "\
 <!-- Generated from crates/agent-catalog/manifest/agents.toml; change that file, then run
      BLESS=1 cargo test -p agent-catalog --test documentation -->
 
-Every agent below can be named in `?agent=` and is installed on first use, or beforehand with
-`sandbox-agent install <agent>`. What is installed comes from the ACP registry where it can be reached, else
-from the pinned version in the last column. Any other id of the registry works too; so does any command given
-with `--agent NAME=COMMAND`. `mock` is built in and needs nothing.
+`?agent=` accepts the name of every agent below. The server installs an agent on first use;
+`sandbox-agent install <agent>` installs it beforehand. The version comes from the ACP registry, or, if the registry cannot be reached, it is the pinned
+version in the last column. Any other id in the registry works too, and so does any command set with
+`--agent NAME=COMMAND`. `mock` is built in and needs no installation.
 
-Installs go to a directory of their own below the data directory. A package that wants a newer Node.js than the
-machine has gets a private one; Python packages are installed with `uv`, which is fetched through pip when it is
-not there. npm's and pip's own configuration (registry, proxy, certificates) is used.
+Each version is installed into its own directory below the data directory. If a package needs a newer Node.js than the
+machine has, the server installs a private one for it. Python packages are installed with `uv`, which the server fetches
+with pip if it is missing. The configuration of npm and pip (registry, proxy, certificates) applies.
 
 ";
 
@@ -56,7 +56,7 @@ fn section(page: &mut String, agent: &ManifestAgent) {
     }
     match pinned(agent) {
         Some((kind, package)) => drop(writeln!(page, "- Fallback: {kind} `{package}`{}", only_on(agent))),
-        None => page.push_str("- Fallback: none; without the registry it cannot be installed\n"),
+        None => page.push_str("- Fallback: none; it can be installed from the registry only\n"),
     }
     let distribution = agent.fallback.as_ref().map(|fallback| &fallback.distribution);
     if let Some(offer) = distribution.and_then(|d| d.npx.as_ref().or(d.uvx.as_ref())) {
@@ -64,8 +64,8 @@ fn section(page: &mut String, agent: &ManifestAgent) {
     }
     if let Some(native) = &agent.native {
         let how = match native.mode {
-            NativeMode::Beside => "installed beside it",
-            NativeMode::Override => "comes with the adapter; `agentVersion` replaces its version",
+            NativeMode::Beside => "installed alongside",
+            NativeMode::Override => "included in the ACP package; `agentVersion` selects another version",
             NativeMode::User => "not installed by this product",
         };
         let version = native.version.as_deref().map_or(String::new(), |version| format!("@{version}"));

@@ -7,13 +7,13 @@ use http_server::Code;
 fn page() -> String {
     let mut page = String::from(
         "# Errors\n\n\
-         Every 4xx and 5xx answer is an RFC 9457 problem document, `application/problem+json`:\n\n\
+         Every 4xx and 5xx response is an RFC 9457 problem document, `application/problem+json`:\n\n\
          ```json\n\
          {\"type\":\"urn:sandbox-agent:error:agent_exited\",\"title\":\"Agent exited\",\"status\":502,\"detail\":\"...\",\"exitCode\":3,\"stderrTail\":\"...\",\"requestId\":\"5f3c9a17-2b\"}\n\
          ```\n\n\
-         Match on the code behind `urn:sandbox-agent:error:`. `detail` is for people and says what to do about it; the\n\
-         other fields depend on the code. `requestId` is the answer's `X-Request-Id`; the server's log has it too.\n\
-         JSON-RPC errors of an agent are no HTTP errors: they come inside a 200.\n\n\
+         Programs should match the code after `urn:sandbox-agent:error:`. `detail` is for people and says what to do.\n\
+         The other fields depend on the code. `requestId` is the `X-Request-Id` of the response, which is also in the\n\
+         server's log. A JSON-RPC error from an agent is not an HTTP error: it arrives in a 200 response.\n\n\
          This page is generated from the list of codes in the source.\n\n\
          | code | status | meaning |\n|---|---|---|\n",
     );

@@ -25,13 +25,14 @@ export function pageOf(reports: readonly Report[], { day, machine }: Circumstanc
 
 <!-- Written by \`make test-agents\`; change tests/agents instead. -->
 
-Real agents, each installed by the product on the first POST, started behind the server and driven over HTTP by the
-TypeScript SDK against the [scripted model](scripted-model.md) with the settings that \`sandbox-agent model\` prints:
-no account, no key, and nothing faked but the model. Every message on the wire is checked against the protocol's schema.
+Each agent below is a real one. The first POST installs it; the server runs it; the TypeScript SDK drives it over HTTP. The
+model is the [scripted model](scripted-model.md), with the settings that \`sandbox-agent model\` prints, so a run needs no
+account and no key, and fakes nothing but the model. Every message is checked against the protocol's schema.
 
-\`make test-agents\` runs it all, one agent after another, and writes this page; \`make test-agents ARGS="codex goose"\`
-runs some and prints only. It fails when a step fails that is not known to, or when the SDK itself leaves the
-protocol. \`make test\` runs two of the agents. What is installed are the versions that the [catalog](agents.md) pins.
+\`make test-agents\` runs all agents, one after another, and writes this page. \`make test-agents ARGS="codex goose"\` runs
+some of them and only prints the results. A run fails if a step fails that is not a known failure, or if the SDK itself
+deviates from the protocol. \`make test\` runs two of the agents. The versions are those pinned in the
+[catalog](agents.md).
 
 This run: ${day}, ${machine}. ${green.length} of ${reports.length} agents pass every step that they offer.${
     missing.length > 0 ? `\nNot in this run: ${missing.join(", ")}.` : ""
@@ -39,7 +40,7 @@ This run: ${day}, ${machine}. ${green.length} of ${reports.length} agents pass e
 
 ## Results
 
-✓ ok · – not offered by the agent · ✗ failed · empty: not run, since a step before it failed
+✓ passed · – not offered by the agent · ✗ failed · empty: not run, because an earlier step failed
 
 | agent | ${STEPS.map(({ name }) => name).join(" | ")} |
 |---|${STEPS.map(() => ":-:|").join("")}
@@ -49,8 +50,8 @@ ${STEPS.map(({ name, shows }) => `- **${name}**: ${shows}`).join("\n")}
 
 ## Sizes and times
 
-Install: from the first POST to its answer with nothing fetched before, private runtimes included. Start: the same with
-the agent installed. Memory: of the agent's whole process tree with one session open, shared pages counted once.
+Install: the time from the first POST to its response, with nothing cached, including private runtimes. Start: the same for
+an installed agent. Memory: the agent's whole process tree with one open session, counting shared pages once.
 
 | agent | version | install MB | install s | start s | memory MB |
 |---|---|--:|--:|--:|--:|
@@ -65,7 +66,7 @@ ${reports.map(section).join("\n\n")}
 `;
 }
 
-/** True if an agent passes every step that it supports. */
+/** True if an agent passes every step that it offers. */
 export function isGreen({ outcomes }: Report): boolean {
   return STEPS.every(({ name }) => {
     const outcome = outcomes.get(name);

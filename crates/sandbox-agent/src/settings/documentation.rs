@@ -10,10 +10,11 @@ use super::arguments::ServerArguments;
 use super::file::ConfigFile;
 
 const HEAD: &str = "# Configuration\n\n\
-    Every setting of `sandbox-agent server` is a flag; most have an environment variable and a key of the config file\n\
-    too. A flag wins over a variable, a variable over the file, the file over the default. The file is TOML: the one that\n\
-    `--config` or `SANDBOX_AGENT_CONFIG` names, else `$XDG_CONFIG_HOME/sandbox-agent/config.toml` if it is there. A key\n\
-    that is not known is refused. Sizes take units (`64MiB`), times too (`90s`, `1h`).\n\n\
+    Every setting of `sandbox-agent server` is a flag. Most settings are also an environment variable and a key in the\n\
+    config file. Flags take precedence over variables, variables over the file, and the file over the defaults. The\n\
+    file is TOML. Its path is `--config` or `SANDBOX_AGENT_CONFIG`; the default is\n\
+    `$XDG_CONFIG_HOME/sandbox-agent/config.toml`, if that file exists. Unknown keys are rejected. Sizes and times have\n\
+    units: `64MiB`, `90s`, `1h`.\n\n\
     ```toml\n\
     port = 9000\n\
     token_file = \"/etc/sandbox-agent/token\"\n\n\
