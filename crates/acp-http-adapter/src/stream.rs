@@ -13,7 +13,7 @@ use bytes::Bytes;
 use event_log::Run;
 use futures_util::stream;
 use http_server::sse::{self, GREETING, HEARTBEAT};
-use metrics::Held;
+use metrics::GaugeGuard;
 
 use crate::door::DoorState;
 use crate::frame::Frames;
@@ -58,7 +58,7 @@ struct Streaming {
     shown: Shown,
     /// Frames that the connection has not taken yet.
     pieces: VecDeque<Bytes>,
-    _open: Held,
+    _open: GaugeGuard,
 }
 
 impl Streaming {

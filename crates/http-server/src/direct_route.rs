@@ -1,7 +1,7 @@
-//! A route that is served in front of the router, for the one kind of request that comes thousands of times a second.
+//! A route that is served in front of the router, for the one kind of request that arrives thousands of times a second.
 //!
-//! Hyper reads the request either way, and [`HttpServer`](crate::HttpServer) does for it what it does for every request. Only the
-//! router's path lookup, extension map and boxed services are left out.
+//! Hyper reads the request as usual, and [`HttpServer`](crate::HttpServer) treats it like every other request. Only
+//! the router's path lookup, extension map and boxed services are skipped.
 
 use bytes::Bytes;
 use http::Response;
@@ -10,14 +10,15 @@ use hyper::body::Incoming;
 
 use crate::Problem;
 
-/// Serves one hot route without the router's maps and boxes. The router has the same route and calls the same functions.
+/// Serves one hot route without the router's maps and boxes. The router also has this route and calls the same
+/// functions.
 pub trait DirectRoute: std::fmt::Debug + Send + Sync + 'static {
     /// True when this route serves the request.
     fn serves(&self, head: &Parts) -> bool;
 
-    /// Answers a request that it serves.
+    /// Answers a request for which [`serves`](Self::serves) is true.
     ///
-    /// An answer may take an hour. The head keeps the connection's read buffer alive, so drop it before the first long
+    /// An answer may take an hour. `head` keeps the connection's read buffer alive, so drop it before the first long
     /// wait.
     fn call(
         &self,
@@ -26,7 +27,7 @@ pub trait DirectRoute: std::fmt::Debug + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static;
 }
 
-/// The direct route of a server that has none. It has no values, so it can never be called.
+/// The type of the direct route of a server that has none. It has no values, so it can never be called.
 #[derive(Debug, Clone, Copy)]
 pub enum RouterOnly {}
 

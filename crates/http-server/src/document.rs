@@ -1,7 +1,7 @@
-//! Problems as the API document describes them.
+//! How the API document describes problems.
 //!
-//! Nothing in here runs in a server. The document is made from the code by a test, the server sends the file that the
-//! test checks, and so the linker finds no use for this and leaves it out of the binary.
+//! Nothing in here runs in a server. A test generates the document from the code and compares it with the file that the
+//! server sends, so the linker leaves this module out of the binary.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +14,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::{Code, Problem};
 
-/// What every path can answer before its handler is asked.
-const AT_THE_DOOR: [Code; 2] = [Code::ForbiddenHost, Code::ForbiddenOrigin];
+/// Problems that any path can answer before its handler is called.
+const BEFORE_ROUTING: [Code; 2] = [Code::ForbiddenHost, Code::ForbiddenOrigin];
 
-/// Names a set of problems for the `responses(...)` of an operation that needs the token. What the door says (401, 403)
-/// is part of every set.
+/// Names a set of problems for the `responses(...)` of an operation that needs the token. The problems of the access
+/// checks (401, 403) are part of every set.
 #[macro_export]
 macro_rules! problems {
     ($visibility:vis $name:ident: $($code:ident),* $(,)?) => {
@@ -33,19 +33,19 @@ macro_rules! problems {
     };
 }
 
-/// Responses by their status.
+/// Responses by status.
 pub type ResponseMap = BTreeMap<String, RefOr<Response>>;
 
 /// The problems of an operation that needs the token.
 #[must_use]
 pub fn protected(codes: &[Code]) -> ResponseMap {
-    by_status(codes.iter().copied().chain([Code::Unauthorized]).chain(AT_THE_DOOR))
+    by_status(codes.iter().copied().chain([Code::Unauthorized]).chain(BEFORE_ROUTING))
 }
 
-/// The problems of an operation that does not.
+/// The problems of an operation that does not need the token.
 #[must_use]
 pub fn open(codes: &[Code]) -> ResponseMap {
-    by_status(codes.iter().copied().chain(AT_THE_DOOR))
+    by_status(codes.iter().copied().chain(BEFORE_ROUTING))
 }
 
 fn by_status(codes: impl Iterator<Item = Code>) -> ResponseMap {
@@ -63,14 +63,14 @@ fn by_status(codes: impl Iterator<Item = Code>) -> ResponseMap {
     grouped.into_iter().map(|(status, codes)| (status.to_string(), described(status, &codes))).collect()
 }
 
-/// Up to so many codes a response is shared under a name; a longer list belongs to one operation alone.
+/// A response with at most this many codes is shared under a name. A longer list is written into its operation.
 const SHARED_CODES: usize = 4;
 
 fn name_of(codes: &[Code]) -> String {
     codes.iter().map(|code| format!("{code:?}")).collect::<Vec<_>>().join("_")
 }
 
-/// Adds the responses that operations refer to. To be called on the whole document.
+/// Adds the shared responses that operations refer to. Call it on the complete document.
 pub fn add_shared(document: &mut OpenApi) {
     let items = document.paths.paths.values();
     let operations = items
@@ -112,14 +112,14 @@ fn response(status: u16, codes: &[Code]) -> Response {
         }
         429 | 503 => builder.header(
             "Retry-After",
-            header(Type::Integer, "In how many seconds to try again, where that is known."),
+            header(Type::Integer, "The number of seconds after which to retry, if known."),
         ),
         _ => builder,
     }
     .build()
 }
 
-/// The schema of one server-sent event: `event` tells the kinds apart, and `data` is JSON of the named schema.
+/// The schema of one server-sent event: `event` is its kind, and `data` is JSON of the named schema.
 #[must_use]
 pub fn event_of(kinds: &[(&str, &str)]) -> RefOr<Schema> {
     let one = |(name, payload): &(&str, &str)| {
@@ -129,7 +129,7 @@ pub fn event_of(kinds: &[(&str, &str)]) -> RefOr<Schema> {
             .content_schema(Some(Ref::from_schema_name(*payload)));
         ObjectBuilder::new()
             .property("event", text().enum_values(Some([*name])))
-            .property("id", text().description(Some("The cursor behind this event, where it has one.")))
+            .property("id", text().description(Some("The cursor after this event, if it has one.")))
             .property("data", data)
             .required("event")
             .required("data")
@@ -149,26 +149,26 @@ fn types(codes: &[Code]) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names))
 }
 
-/// What problems carry beside the four members that all have: name, type, meaning.
+/// The members that problems may have besides the four that all problems have: name, type, meaning.
 const EXTRAS: [(&str, Type, &str); 18] = [
     ("agent", Type::String, "The agent that the problem is about."),
-    ("entry", Type::String, "The entry of the archive that was refused."),
+    ("entry", Type::String, "The archive entry that was rejected."),
     ("exitCode", Type::Integer, "The exit code of the agent's process."),
     ("field", Type::String, "The field of the body that is wrong."),
-    ("from", Type::String, "The entry that was to be moved."),
+    ("from", Type::String, "The source of the move."),
     ("header", Type::String, "The header that is wrong."),
-    ("limit", Type::Integer, "The most that is taken: bytes or entries."),
-    ("outputTail", Type::String, "The end of what the failed step wrote."),
+    ("limit", Type::Integer, "The maximum, in bytes or entries."),
+    ("outputTail", Type::String, "The end of the failed step's output."),
     ("parameter", Type::String, "The query parameter that is wrong."),
     ("path", Type::String, "The path that the problem is about."),
-    ("replacement", Type::String, "What to use instead of what was removed."),
-    ("requestId", Type::String, "The `X-Request-Id` of the answer; the log has it too."),
+    ("replacement", Type::String, "The replacement for the removed endpoint."),
+    ("requestId", Type::String, "The `X-Request-Id` of the response; the server's log has it too."),
     ("runtime", Type::String, "The runtime that is missing."),
     ("signal", Type::String, "The signal that ended the agent's process."),
     ("size", Type::Integer, "The size of the file in bytes."),
-    ("stderrTail", Type::String, "The end of what the agent wrote to its standard error."),
-    ("step", Type::String, "The step of the install that failed."),
-    ("to", Type::String, "Where it was to be moved."),
+    ("stderrTail", Type::String, "The end of the agent's standard error output."),
+    ("step", Type::String, "The install step that failed."),
+    ("to", Type::String, "The target of the move."),
 ];
 
 impl PartialSchema for Problem {
@@ -177,14 +177,14 @@ impl PartialSchema for Problem {
             ObjectBuilder::new().schema_type(Type::String).description(Some(description.to_owned()))
         };
         let fixed = ObjectBuilder::new()
-            .description(Some("An RFC 9457 problem document: the shape of every 4xx and 5xx answer."))
-            .property("type", types(Code::ALL).description(Some("Which error it is. Match on this.")))
-            .property("title", text("The same words for every problem of this type."))
+            .description(Some("An RFC 9457 problem document: the format of every 4xx and 5xx response."))
+            .property("type", types(Code::ALL).description(Some("The error code. Match on this.")))
+            .property("title", text("A short title, the same for every problem of this type."))
             .property(
                 "status",
                 ObjectBuilder::new().schema_type(Type::Integer).description(Some("The HTTP status.")),
             )
-            .property("detail", text("What happened this time and what to do about it."))
+            .property("detail", text("What happened and what to do about it."))
             .required("type")
             .required("title")
             .required("status")

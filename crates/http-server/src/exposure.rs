@@ -1,9 +1,8 @@
-//! Who may talk to the server.
+//! Which clients may use the server.
 //!
-//! With a token, the token decides. Without one, two things a browser cannot fake decide instead: the `Host` that
-//! it thinks it talks to (DNS rebinding) and the `Origin` that it comes from (cross-site requests, also from a
-//! page that an agent serves on another port). This file refuses to know any route beyond which prefixes are
-//! protected.
+//! With a token, the token decides. Without one, two headers that a web page cannot forge decide: `Host` (against DNS
+//! rebinding) and `Origin` (against cross-site requests, including those of a page that an agent serves on another
+//! port). This module knows no routes except the prefixes that need the token.
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
@@ -26,16 +25,16 @@ impl Token {
     /// A token of visible ASCII characters.
     ///
     /// # Errors
-    /// [`ExposureError::UnusableToken`] when it is empty or could not stand in a header.
+    /// [`ExposureError::InvalidToken`] when the text is empty or not allowed in a header.
     pub fn new(text: &str) -> Result<Self, ExposureError> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(ExposureError::UnusableToken);
+            return Err(ExposureError::InvalidToken);
         }
         Ok(Self(text.into()))
     }
 
     fn matches(&self, given: &str) -> bool {
-        is_same(self.0.as_bytes(), given.as_bytes())
+        constant_time_eq(self.0.as_bytes(), given.as_bytes())
     }
 }
 
@@ -48,7 +47,7 @@ impl std::fmt::Debug for Token {
 /// An origin that may use the server from a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Any page at all. Only sensible with a token.
+    /// Any page. Only allowed with a token.
     Any,
     /// `scheme://host[:port]`, lower case.
     Exact(String),
@@ -66,44 +65,44 @@ impl std::str::FromStr for Origin {
             Some((scheme, host)) if !scheme.is_empty() && !host.is_empty() && !host.contains('/') => {
                 Ok(Self::Exact(text))
             }
-            _ => Err(ExposureError::UnusableOrigin(text)),
+            _ => Err(ExposureError::InvalidOrigin(text)),
         }
     }
 }
 
-/// Why a server with these settings would not be safe, or not work.
+/// Why these settings are unsafe or invalid.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ExposureError {
-    /// Anybody on the network could drive the agents.
+    /// Anyone on the network could use the agents.
     #[error(
-        "refusing to listen on {0} without a token: anybody who reaches it could run commands here. \
-         Set one with --token-file or SANDBOX_AGENT_TOKEN, listen on 127.0.0.1, or say --no-token if you mean it"
+        "refusing to listen on {0} without a token: anyone who can reach it could run commands on this machine. \
+         Set a token with --token-file or SANDBOX_AGENT_TOKEN, listen on 127.0.0.1, or pass --no-token to allow it"
     )]
     OpenToTheNetwork(String),
-    /// The token has characters that cannot travel in a header.
+    /// The token is empty or has characters that are not allowed in a header.
     #[error("the token must be one or more visible ASCII characters without spaces")]
-    UnusableToken,
-    /// Not an origin.
+    InvalidToken,
+    /// The text is not an origin.
     #[error("`{0}` is not an origin; write it as https://example.com or http://localhost:3000")]
-    UnusableOrigin(String),
-    /// Any page could drive the agents of whoever opens it.
-    #[error("--cors-allow-origin '*' needs a token: without one any web page could drive the agents")]
+    InvalidOrigin(String),
+    /// Any web page that a user opens could use the agents.
+    #[error("--cors-allow-origin '*' needs a token: without one, any web page could use the agents")]
     AnyOriginWithoutToken,
 }
 
-/// The rules in force.
+/// The access rules of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Exposure {
-    /// The bearer token, when there is one.
+    /// The bearer token, if one is set.
     pub token: Option<Token>,
-    /// Whether the server listens on a loopback address only.
+    /// True when the server listens only on a loopback address.
     pub loopback_only: bool,
-    /// Origins that may use the server from a browser, beside its own.
+    /// Origins that may use the server from a browser, in addition to its own.
     pub origins: Vec<Origin>,
 }
 
 impl Exposure {
-    /// Whether a request may come in at all. Called before routing, so that nobody without the token learns
+    /// Checks whether a request is allowed. Called before routing, so that clients without the token cannot find out
     /// which paths exist.
     ///
     /// # Errors
@@ -119,7 +118,7 @@ impl Exposure {
         if self.loopback_only && !host.is_none_or(is_loopback_host) {
             return Err(Problem::new(
                 Code::ForbiddenHost,
-                "without a token this server answers to localhost only; use that name, or set a token",
+                "without a token this server only answers requests to localhost; use that name, or set a token",
             ));
         }
         self.check_origin(&request.headers, host)
@@ -136,12 +135,12 @@ impl Exposure {
         }
         Err(Problem::new(
             Code::ForbiddenOrigin,
-            "without a token this server answers to its own pages only; name the page's origin with \
+            "without a token this server only answers its own pages; allow the page's origin with \
              --cors-allow-origin, or set a token",
         ))
     }
 
-    /// The answer to a CORS preflight, when the request is one.
+    /// The response to a CORS preflight; `None` for other requests.
     #[must_use]
     pub fn preflight(&self, request: &Parts) -> Option<http::Response<axum::body::Body>> {
         if !is_preflight(request) {
@@ -158,8 +157,8 @@ impl Exposure {
         Some(response)
     }
 
-    /// Adds the CORS headers that let an allowed page read the response, errors included.
-    pub fn decorate(&self, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
+    /// Adds the CORS headers with which an allowed page may read the response, including errors.
+    pub fn add_cors_headers(&self, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
         if self.origins.is_empty() {
             return;
         }
@@ -195,17 +194,17 @@ impl Exposure {
     }
 }
 
-/// Whether the operator said that a server without a token may listen to the network.
+/// Whether a server without a token may listen on the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenNetwork {
     /// `--no-token` was given.
-    Wanted,
-    /// Nothing was said.
+    Allowed,
+    /// `--no-token` was not given.
     Refused,
 }
 
-/// Looks at every byte, whatever it holds: only whether the length is right can be told from the time.
-pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+/// Compares every byte even after a difference, so that the time reveals at most the length.
+pub(crate) fn constant_time_eq(one: &[u8], other: &[u8]) -> bool {
     let difference = one.iter().zip(other).fold(0, |difference, (one, other)| difference | (one ^ other));
     difference == 0 && one.len() == other.len()
 }
@@ -243,7 +242,7 @@ fn host_of(request: &Parts) -> Option<&str> {
         .or_else(|| request.headers.get(header::HOST).map(|value| value.to_str().unwrap_or("?")))
 }
 
-/// Whether a `Host` (with or without a port) names this very machine.
+/// True when a `Host` (with or without a port) names this machine.
 fn is_loopback_host(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(rest),
@@ -255,7 +254,7 @@ fn is_loopback_host(host: &str) -> bool {
         || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether an origin is this server itself as the client addressed it. The server speaks plain HTTP.
+/// True when an origin is this server, under the name that the client used. The server speaks plain HTTP.
 fn is_own_origin(origin: &HeaderValue, host: Option<&str>) -> bool {
     let (Ok(origin), Some(host)) = (origin.to_str(), host) else { return false };
     let Some(rest) = origin.strip_prefix("http://") else { return false };

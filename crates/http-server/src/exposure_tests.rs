@@ -21,7 +21,7 @@ fn code(result: Result<(), Problem>) -> Option<Code> {
 }
 
 #[test]
-fn the_token_is_needed_for_v1_and_metrics_only() {
+fn only_v1_and_metrics_need_the_token() {
     let exposure = with_token();
     for path in ["/v1/acp", "/v1/nothing", "/v1", "/metrics"] {
         assert_eq!(code(exposure.admit(&request(path, &[]))), Some(Code::Unauthorized), "{path}");
@@ -32,7 +32,7 @@ fn the_token_is_needed_for_v1_and_metrics_only() {
 }
 
 #[test]
-fn the_scheme_is_case_insensitive_and_the_token_exact() {
+fn the_scheme_is_case_insensitive_and_the_token_must_match_exactly() {
     let exposure = with_token();
     let admit = |value| code(exposure.admit(&request("/v1/acp", &[("authorization", value)])));
     assert_eq!(admit("Bearer secret"), None);
@@ -59,7 +59,7 @@ fn without_a_token_only_loopback_names_are_answered() {
 }
 
 #[test]
-fn without_a_token_only_the_own_origin_is_answered() {
+fn without_a_token_only_the_servers_own_origin_is_answered() {
     let mut exposure = without_token();
     let admit = |exposure: &Exposure, headers: &[(&str, &str)]| {
         let mut all = vec![("host", "localhost:2468")];
@@ -83,13 +83,13 @@ fn without_a_token_only_the_own_origin_is_answered() {
 }
 
 #[test]
-fn unsafe_settings_are_refused_with_the_way_out() {
+fn unsafe_settings_are_refused_and_the_error_says_what_to_change() {
     let mut open = Exposure { token: None, loopback_only: false, origins: Vec::new() };
     let refused = open.check("0.0.0.0", OpenNetwork::Refused).unwrap_err();
     assert!(refused.to_string().contains("--no-token"));
-    assert_eq!(open.check("0.0.0.0", OpenNetwork::Wanted), Ok(()));
+    assert_eq!(open.check("0.0.0.0", OpenNetwork::Allowed), Ok(()));
     open.origins.push(Origin::Any);
-    assert_eq!(open.check("0.0.0.0", OpenNetwork::Wanted), Err(ExposureError::AnyOriginWithoutToken));
+    assert_eq!(open.check("0.0.0.0", OpenNetwork::Allowed), Err(ExposureError::AnyOriginWithoutToken));
     open.token = Some(Token::new("secret").unwrap());
     assert_eq!(open.check("0.0.0.0", OpenNetwork::Refused), Ok(()));
     assert!(Token::new("two words").is_err());
@@ -97,7 +97,7 @@ fn unsafe_settings_are_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_preflight_needs_no_token_and_tells_the_headers() {
+fn a_preflight_needs_no_token_and_lists_the_allowed_headers() {
     let mut exposure = with_token();
     exposure.origins.push("https://app.example".parse().unwrap());
     let mut preflight =

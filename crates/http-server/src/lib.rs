@@ -1,24 +1,23 @@
-//! What every HTTP surface here needs, and nothing about agents, files or configuration.
+//! What every HTTP endpoint here shares. It knows nothing about agents, files or configuration.
 //!
-//! - [`codes`]: the closed list of error codes. Documentation is made from it.
-//! - [`problem`]: RFC 9457 problem documents, the only shape in which an error leaves the server.
-//! - [`document`]: problems as the API document describes them; runs in tests only.
-//! - [`exposure`]: who may talk to the server: bearer token, host names, origins, CORS.
+//! - [`codes`]: the closed list of error codes. `docs/errors.md` is generated from it.
+//! - [`problem`]: RFC 9457 problem documents, the format of every error that the server sends.
+//! - [`document`]: how the API document describes problems; runs only in tests.
+//! - [`exposure`]: which clients may use the server: bearer token, host names, origins, CORS.
 //! - [`negotiate`]: `Accept` and `Content-Type`.
 //! - [`query`]: query strings, with errors that name the parameter.
-//! - [`routes`]: a router that remembers what it was given.
+//! - [`routes`]: a router that keeps a list of its routes.
 //! - [`server`]: what happens to every request, whatever its route.
 //! - [`direct_route`]: one hot route that is served in front of the router.
-//! - `service`: the server as hyper calls it; `answer_body` is the body of its answers.
-//! - [`metrics`]: what is counted of connections and requests.
+//! - `service`: the service that hyper calls; `response_body` is the body of its responses.
+//! - [`metrics`]: counters of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
-//! - [`trace_context`]: the caller's place in a distributed trace.
+//! - [`trace_context`]: the client's position in a distributed trace.
 //! - [`serve`]: accepting connections, and closing them when the server stops.
-//! - [`sse`]: the frame around a stream of server-sent events.
+//! - [`sse`]: the headers of a stream of server-sent events.
 
-mod answer_body;
 pub mod codes;
-mod counted;
+mod counted_stream;
 pub mod direct_route;
 pub mod document;
 pub mod exposure;
@@ -27,6 +26,7 @@ pub mod negotiate;
 pub mod problem;
 pub mod query;
 mod request_id;
+mod response_body;
 pub mod route_table;
 pub mod routes;
 pub mod serve;

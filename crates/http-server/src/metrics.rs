@@ -1,25 +1,25 @@
-//! What the server counts: connections, bytes, and requests by route, method and kind of status.
+//! The server's counters: connections, bytes, and requests by route, method and status class.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use metrics::{Counter, Exposition, Gauge, Held, Histogram};
+use metrics::{Counter, Exposition, Gauge, GaugeGuard, Histogram};
 
 use crate::route_table::{RouteIndex, RouteTable};
 
-/// The methods that are told apart; whatever else a client makes up is the last one.
+/// The methods that are counted separately; any other method counts as the last one.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"];
-/// The kinds of status that are told apart.
+/// The status classes that are counted separately.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-/// The least and the most a status can be.
+/// The statuses that are possible.
 const STATUSES: std::ops::Range<u16> = 100..1000;
 
 /// The counters of one server.
 #[derive(Debug)]
 pub struct ServerMetrics {
     pub(crate) routes: RouteTable,
-    /// A place for each route, method and class; filled when it first occurs, which most never do.
+    /// One slot per route, method and class. A slot is filled when its combination first occurs; most never do.
     times: Box<[OnceLock<Box<Histogram>>]>,
     statuses: Box<[Counter]>,
     pub(crate) abandoned: Counter,
@@ -30,13 +30,13 @@ pub struct ServerMetrics {
 }
 
 impl ServerMetrics {
-    /// Counters that tell these routes apart.
+    /// Counters that count each of these routes separately.
     #[must_use]
     pub fn new(routes: RouteTable) -> Self {
-        let places = routes.len() * METHODS.len() * CLASSES.len();
+        let slots = routes.len() * METHODS.len() * CLASSES.len();
         Self {
             routes,
-            times: (0..places).map(|_| OnceLock::new()).collect(),
+            times: (0..slots).map(|_| OnceLock::new()).collect(),
             statuses: STATUSES.map(|_| Counter::default()).collect(),
             abandoned: Counter::default(),
             connections: Counter::default(),
@@ -46,59 +46,61 @@ impl ServerMetrics {
         }
     }
 
-    /// Counts a connection, as open until the guard is dropped.
-    pub(crate) fn connected(&self) -> Held {
+    /// Counts a connection. It counts as open until the guard is dropped.
+    pub(crate) fn connected(&self) -> GaugeGuard {
         self.connections.increment();
         self.open.hold()
     }
 
-    /// Counts a request whose answer is ready to be sent.
+    /// Counts a request whose response is ready to be sent.
     pub(crate) fn answered(&self, route: RouteIndex, method: &Method, status: StatusCode, time: Duration) {
         let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES.len()) - 1;
-        let place = (route.get() * METHODS.len() + place_of(method)) * CLASSES.len() + class;
-        self.times[place].get_or_init(Box::default).observe(time);
+        let slot = (route.get() * METHODS.len() + method_index(method)) * CLASSES.len() + class;
+        self.times[slot].get_or_init(Box::default).observe(time);
         if let Some(counter) = self.statuses.get(usize::from(status.as_u16() - STATUSES.start)) {
             counter.increment();
         }
     }
 
-    /// Writes everything down.
+    /// Writes all counters in the text format.
     pub fn expose(&self, text: &mut Exposition) {
-        let mut family = text.counter("sandbox_agent_http_responses_total", "Answers, by HTTP status.");
+        let mut family = text.counter("sandbox_agent_http_responses_total", "Responses, by HTTP status.");
         for (status, counter) in STATUSES.zip(&self.statuses).filter(|(_, counter)| counter.get() > 0) {
             family.value(&[("status", &status.to_string())], counter.get());
         }
         let mut family = text.histogram(
             "sandbox_agent_http_request_duration_seconds",
-            "Time from a request's head to the head of its answer: all of it but for streams and downloads.",
+            "Time from the head of a request to the head of its response. The bodies of streams and downloads are sent after that.",
         );
-        let mut places = self.times.iter();
+        let mut slots = self.times.iter();
         for route in self.routes.names() {
             for method in METHODS {
                 for class in CLASSES {
-                    if let Some(times) = places.next().and_then(OnceLock::get) {
+                    if let Some(times) = slots.next().and_then(OnceLock::get) {
                         let labels = [("route", route), ("method", method), ("class", class)];
-                        family.times(&labels, times);
+                        family.histogram(&labels, times);
                     }
                 }
             }
         }
         text.counter(
             "sandbox_agent_http_requests_abandoned_total",
-            "Requests whose client left before the answer was ready.",
+            "Requests whose client disconnected before the response was ready.",
         )
         .value(&[], self.abandoned.get());
-        text.counter("sandbox_agent_http_connections_total", "Connections taken.")
+        text.counter("sandbox_agent_http_connections_total", "Accepted connections.")
             .value(&[], self.connections.get());
-        text.gauge("sandbox_agent_http_connections", "Connections that are open.")
-            .value(&[], self.open.get());
-        text.counter("sandbox_agent_http_bytes_total", "Bytes of connections, heads and framing included.")
-            .value(&[("direction", "in")], self.bytes_in.get())
-            .value(&[("direction", "out")], self.bytes_out.get());
+        text.gauge("sandbox_agent_http_connections", "Open connections.").value(&[], self.open.get());
+        text.counter(
+            "sandbox_agent_http_bytes_total",
+            "Bytes sent and received on connections, including heads and framing.",
+        )
+        .value(&[("direction", "in")], self.bytes_in.get())
+        .value(&[("direction", "out")], self.bytes_out.get());
     }
 }
 
-fn place_of(method: &Method) -> usize {
+fn method_index(method: &Method) -> usize {
     match *method {
         Method::GET => 0,
         Method::HEAD => 1,
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_counted_under_its_route_its_method_and_its_kind_of_status() {
+    fn a_request_is_counted_by_route_method_and_status_class() {
         let server = ServerMetrics::new(RouteTable::new(["/a/{x}"]));
         let count = |path: &str, method: &Method, status: StatusCode| {
             server.answered(server.routes.find(path), method, status, Duration::from_millis(3));

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, header};
 
 use crate::{Code, Problem};
 
-/// Whether the `Accept` headers, if there are any, allow `wanted` (a full `type/subtype`).
+/// True when the `Accept` headers allow `wanted` (a full `type/subtype`), or when there are none.
 #[must_use]
 pub fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let mut ranges =
@@ -12,7 +12,7 @@ pub fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     if ranges.peek().is_none() {
         return true;
     }
-    // The most specific range that matches decides, so that `*/*, text/html;q=0` means what it says.
+    // The most specific range that matches decides, so that `*/*, text/html;q=0` excludes `text/html`.
     ranges
         .flat_map(|value| value.split(','))
         .filter_map(|range| {
@@ -25,7 +25,7 @@ pub fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
         .is_some_and(|(_, allowed)| allowed)
 }
 
-/// Demands that the client takes `wanted`.
+/// Checks that the client accepts `wanted`.
 ///
 /// # Errors
 /// 406 `not_acceptable`.
@@ -44,12 +44,12 @@ pub fn media_type(headers: &HeaderMap) -> Option<String> {
     (!essence.is_empty()).then(|| essence.to_ascii_lowercase())
 }
 
-/// Demands a JSON body.
+/// Checks that the body is declared as JSON.
 ///
 /// # Errors
 /// 415 `unsupported_media_type`.
 pub fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
-    // The usual spelling costs no allocation.
+    // The usual spelling needs no allocation.
     if headers.get(header::CONTENT_TYPE).is_some_and(|value| value == "application/json") {
         return Ok(());
     }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_body_may_have_parameters_but_must_say_so() {
+    fn a_json_body_needs_a_json_content_type_with_or_without_parameters() {
         let with = |value| HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(value))]);
         assert!(require_json(&with("application/json")).is_ok());
         assert!(require_json(&with("Application/JSON; charset=utf-8")).is_ok());

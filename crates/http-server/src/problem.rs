@@ -1,6 +1,6 @@
-//! RFC 9457 problem documents: the only shape in which an error leaves the server.
+//! RFC 9457 problem documents: the format of every error that the server sends.
 //!
-//! What the client sees is the problem's `detail`; what only the log should see never goes in here.
+//! Everything in a problem is sent to the client. Details that belong only in the log must not be put into one.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::Code;
 
-/// An error on its way to a client.
+/// An error that is sent to a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem(Box<Parts>);
 
@@ -33,7 +33,7 @@ impl Problem {
         Self(Box::new(Parts { code, detail, extras: Vec::new(), headers: Vec::new() }))
     }
 
-    /// Adds a typed extra, such as `exitCode`.
+    /// Adds an extra member, such as `exitCode`.
     #[must_use]
     pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
         self.0.extras.push((name.into(), value.into()));
@@ -53,19 +53,19 @@ impl Problem {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// Which error it is.
+    /// The error code.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// What the client reads.
+    /// What happened and what to do about it.
     #[must_use]
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// The status it is sent with.
+    /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.0.code.status()
@@ -74,7 +74,7 @@ impl Problem {
     /// The document as JSON text.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Text, numbers and maps with text keys: nothing here can fail to serialise.
+        // Strings, numbers and maps with string keys always serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -103,7 +103,7 @@ impl IntoResponse for Problem {
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response.headers_mut().extend(self.0.headers.iter().cloned());
-        // For the server, which tells the log which problem it is and the client which request it was.
+        // The server takes it out again: it logs the code and adds the request's id to the body.
         response.extensions_mut().insert(self);
         response
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_is_type_title_status_detail_and_its_extras_in_that_order() {
+    fn a_problem_has_type_title_status_detail_and_its_extras_in_this_order() {
         let problem = Problem::new(Code::AgentExited, "The agent ended. Start it again.").with("exitCode", 3);
         assert_eq!(
             problem.to_json(),

@@ -11,16 +11,16 @@ use crate::{Code, Problem};
 pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Query<'a> {
-    /// The parameters of a request's address.
+    /// The parameters of a request's URI.
     #[must_use]
     pub fn of(uri: &'a Uri) -> Self {
         Self(uri.query().map_or_else(Vec::new, |text| form_urlencoded::parse(text.as_bytes()).collect()))
     }
 
-    /// The parameter's value. Given twice, it is nobody's guess which one was meant.
+    /// The value of a parameter. A parameter that is given twice is ambiguous and rejected.
     ///
     /// # Errors
-    /// 400 `invalid_parameter` when it is there more than once.
+    /// 400 `invalid_parameter` when the parameter is given more than once.
     pub fn one(&self, name: &'static str) -> Result<Option<&str>, Problem> {
         let mut values = self.all(name);
         match (values.next(), values.next()) {
@@ -29,17 +29,17 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The parameter's value, which must be there and not empty.
+    /// The value of a parameter that must be present and not empty.
     ///
     /// # Errors
-    /// 400 `invalid_parameter` when it is missing, empty, or there more than once.
+    /// 400 `invalid_parameter` when the parameter is missing, empty, or given more than once.
     pub fn required(&self, name: &'static str) -> Result<&str, Problem> {
         self.one(name)?
             .filter(|value| !value.is_empty())
-            .ok_or_else(|| invalid(name, format!("add `?{name}=` to the address")))
+            .ok_or_else(|| invalid(name, format!("add `?{name}=` to the URL")))
     }
 
-    /// A switch: absent, `true` or `false` (`1` and `0` are read too).
+    /// A switch: absent, `true` or `false` (`1` and `0` are accepted too).
     ///
     /// # Errors
     /// 400 `invalid_parameter` for anything else.
@@ -54,7 +54,7 @@ impl<'a> Query<'a> {
     /// A whole number.
     ///
     /// # Errors
-    /// 400 `invalid_parameter` when it is not one.
+    /// 400 `invalid_parameter` when the value is not a whole number.
     pub fn number(&self, name: &'static str) -> Result<Option<u64>, Problem> {
         self.one(name)?
             .map(|text| {
@@ -70,7 +70,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// The problem of a bad parameter.
+/// The problem for an invalid parameter.
 #[must_use]
 pub fn invalid(name: &'static str, detail: impl Into<String>) -> Problem {
     Problem::new(Code::InvalidParameter, detail).with("parameter", name)
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_given_twice_is_refused_by_name() {
+    fn a_parameter_given_twice_is_rejected_by_name() {
         let parsed = query("agent=a&agent=b");
         let problem = parsed.one("agent").unwrap_err();
         assert_eq!(problem.code(), Code::InvalidParameter);

@@ -1,4 +1,4 @@
-//! A name for each request, so that a client's complaint can be found in the log.
+//! An id for each request, so that a request that a user reports can be found in the log.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The header it travels in, both ways.
+/// The header with the id, in requests and responses.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id taken over from a client.
+/// The longest id that is accepted from a client.
 const MAX_CLIENT_ID: usize = 128;
 
-/// The client's own id when it sent a sensible one.
+/// The client's own id, if it sent a usable one.
 pub(crate) fn of(headers: &HeaderMap) -> Option<HeaderValue> {
     headers
         .get(REQUEST_ID)
@@ -21,7 +21,7 @@ pub(crate) fn of(headers: &HeaderMap) -> Option<HeaderValue> {
         .cloned()
 }
 
-/// An id that no other request has.
+/// A newly generated id that no other request has.
 #[derive(Debug)]
 pub(crate) struct NewId {
     text: [u8; 25],
@@ -29,7 +29,7 @@ pub(crate) struct NewId {
 }
 
 impl NewId {
-    pub(crate) fn draw() -> Self {
+    pub(crate) fn generate() -> Self {
         static PROCESS: LazyLock<u32> =
             LazyLock::new(|| (RandomState::new().hash_one(0) & 0xffff_ffff) as u32);
         static COUNT: AtomicU64 = AtomicU64::new(1);
@@ -49,12 +49,12 @@ impl NewId {
 
 impl From<NewId> for HeaderValue {
     fn from(id: NewId) -> Self {
-        // And always a valid header value.
+        // Hexadecimal digits and a dash are always a valid header value.
         Self::from_str(id.as_str()).unwrap_or_else(|_| Self::from_static("unknown"))
     }
 }
 
-/// By hand, since every request needs one and formatting is made for more than that.
+/// Written by hand because every request needs an id, and the general formatting machinery is slower.
 fn write_hexadecimal(digits: &mut [u8], number: u64) {
     for (place, digit) in digits.iter_mut().rev().enumerate() {
         *digit = b"0123456789abcdef"[(number >> (4 * place) & 0xf) as usize];
@@ -66,12 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clients_id_is_kept_and_nonsense_is_not() {
+    fn a_clients_id_is_kept_if_it_is_usable() {
         let with = |value: &str| HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_str(value).unwrap())]);
         assert_eq!(of(&with("abc-1")).unwrap(), "abc-1");
         assert_eq!(of(&with("has space")), None);
         assert_eq!(of(&HeaderMap::new()), None);
-        assert_ne!(NewId::draw().as_str(), NewId::draw().as_str());
+        assert_ne!(NewId::generate().as_str(), NewId::generate().as_str());
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
         let mut text = *b"....";
         write_hexadecimal(&mut text[1..], 0x12f_e90);
         assert_eq!(&text, b".e90");
-        let id = HeaderValue::from(NewId::draw());
+        let id = HeaderValue::from(NewId::generate());
         let (process, count) = id.to_str().unwrap().split_once('-').unwrap();
         assert_eq!(process.len(), 8);
         assert!(u32::from_str_radix(process, 16).is_ok() && u64::from_str_radix(count, 16).unwrap() > 0);

@@ -1,40 +1,41 @@
-//! Which of the known routes a path belongs to, for counting and for the log.
+//! Which of the known routes a path belongs to, for metrics and for the log.
 //!
-//! The router knows too, but tells only its handlers. Asking it from outside would cost every request an entry in a
-//! map of extensions; comparing a few prefixes costs nothing that can be measured. What is unknown is all one.
+//! The router knows this too, but reports it only to its handlers, through the request's extension map. An entry in
+//! that map for every request would cost more than comparing a few prefixes here. All unknown paths count as one
+//! route.
 
-/// The routes that are told apart.
+/// The known routes.
 #[derive(Debug, Default)]
 pub struct RouteTable(Vec<Template>);
 
-/// A route's place in its table.
+/// The index of a route in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RouteIndex(usize);
 
 #[derive(Debug)]
 struct Template {
     text: &'static str,
-    /// What stands before the first part that varies.
+    /// The text before the first parameter.
     prefix: &'static str,
-    rest: Rest,
+    tail: Tail,
 }
 
 #[derive(Debug)]
-enum Rest {
-    /// Nothing varies.
-    Nothing,
-    /// One part varies; this follows it.
-    Part { then: &'static str },
-    /// Everything that follows varies.
-    Anything,
+enum Tail {
+    /// The route has no parameter.
+    Empty,
+    /// One segment is a parameter, followed by this text.
+    Segment { suffix: &'static str },
+    /// Everything after the prefix is a parameter.
+    Wildcard,
 }
 
 impl RouteTable {
-    /// The name of all paths that no route has.
+    /// The name for all paths that match no route.
     pub const UNKNOWN: &'static str = "unknown";
 
-    /// A table of routes as the router writes them: `{name}` is one part, `{*name}` all that follows. The first that
-    /// fits is taken, so what is asked for most should come first.
+    /// A table of routes in the router's notation: `{name}` is one segment, `{*name}` everything that follows. The
+    /// first match is taken, so the most frequent routes should come first.
     #[must_use]
     pub fn new(templates: impl IntoIterator<Item = &'static str>) -> Self {
         let mut routes: Vec<Template> = Vec::new();
@@ -43,43 +44,43 @@ impl RouteTable {
                 routes.push(Template::parse(text));
             }
         }
-        // `/v1/agents/{agent}` fits no path that a literal route has, but a wildcard may: the longer prefix wins.
-        routes.sort_by_key(|route| matches!(route.rest, Rest::Anything));
+        // A wildcard may match paths of other routes, so wildcards are tried last.
+        routes.sort_by_key(|route| matches!(route.tail, Tail::Wildcard));
         Self(routes)
     }
 
     /// The route of a path.
     #[must_use]
     pub fn find(&self, path: &str) -> RouteIndex {
-        RouteIndex(self.0.iter().position(|route| route.fits(path)).unwrap_or(self.0.len()))
+        RouteIndex(self.0.iter().position(|route| route.matches(path)).unwrap_or(self.0.len()))
     }
 
-    /// How a route is written.
+    /// The route in the router's notation.
     #[must_use]
     pub fn name(&self, index: RouteIndex) -> &'static str {
         self.0.get(index.0).map_or(Self::UNKNOWN, |route| route.text)
     }
 
-    /// How many routes are told apart, the unknown ones as one of them.
+    /// The number of routes, including the one for unknown paths.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len() + 1
     }
 
-    /// Never: there is always the unknown.
+    /// Always false: there is always the route for unknown paths.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Every route's name, in order of their places.
+    /// The name of every route, in the order of their indices.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|route| route.text).chain([Self::UNKNOWN])
     }
 }
 
 impl RouteIndex {
-    /// The place as a number below [`RouteTable::len`].
+    /// The index as a number below [`RouteTable::len`].
     #[must_use]
     pub const fn get(self) -> usize {
         self.0
@@ -88,25 +89,25 @@ impl RouteIndex {
 
 impl Template {
     fn parse(text: &'static str) -> Self {
-        let Some((prefix, varying)) = text.split_once('{') else {
-            return Self { text, prefix: text, rest: Rest::Nothing };
+        let Some((prefix, parameter)) = text.split_once('{') else {
+            return Self { text, prefix: text, tail: Tail::Empty };
         };
-        let rest = match varying.split_once('}') {
-            Some((name, then)) if !name.starts_with('*') => Rest::Part { then },
-            _ => Rest::Anything,
+        let tail = match parameter.split_once('}') {
+            Some((name, suffix)) if !name.starts_with('*') => Tail::Segment { suffix },
+            _ => Tail::Wildcard,
         };
-        Self { text, prefix, rest }
+        Self { text, prefix, tail }
     }
 
-    fn fits(&self, path: &str) -> bool {
-        let Some(behind) = path.strip_prefix(self.prefix) else { return false };
-        match self.rest {
-            Rest::Nothing => behind.is_empty(),
-            Rest::Part { then } => {
-                let part = behind.find('/').unwrap_or(behind.len());
-                part > 0 && &behind[part..] == then
+    fn matches(&self, path: &str) -> bool {
+        let Some(rest) = path.strip_prefix(self.prefix) else { return false };
+        match self.tail {
+            Tail::Empty => rest.is_empty(),
+            Tail::Segment { suffix } => {
+                let end = rest.find('/').unwrap_or(rest.len());
+                end > 0 && &rest[end..] == suffix
             }
-            Rest::Anything => !behind.is_empty(),
+            Tail::Wildcard => !rest.is_empty(),
         }
     }
 }

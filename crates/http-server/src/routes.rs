@@ -1,20 +1,20 @@
-//! A router that remembers what it was given, so that a test can compare every route with the API document.
+//! A router that keeps a list of its routes, so that a test can compare them with the API document.
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, any, delete, get, head, post, put};
 use http::Method;
 
-/// One path with one way to call it.
+/// One path with one method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The method; `None` where every method gets the same answer.
+    /// The method; `None` if one handler answers all methods.
     pub method: Option<Method>,
-    /// The path, with `{name}` for a part and `{*name}` for all the rest.
+    /// The path, with `{name}` for one segment and `{*name}` for the rest of the path.
     pub path: &'static str,
 }
 
-/// Routes on their way into a server.
+/// Routes to be served, with a list of them.
 #[derive(Debug, Clone)]
 pub struct Routes<S = ()> {
     router: Router<S>,
@@ -22,43 +22,43 @@ pub struct Routes<S = ()> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    /// None yet.
+    /// No routes.
     #[must_use]
     pub fn new() -> Self {
         Self { router: Router::new(), listed: Vec::new() }
     }
 
-    /// Adds a GET, which answers HEAD as well unless [`Routes::head`] says otherwise.
+    /// Adds a GET handler. It also answers HEAD, unless [`Routes::head`] adds a handler for that.
     #[must_use]
     pub fn get<H: Handler<T, S>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.add(Some(Method::GET), path, get(handler))
     }
 
-    /// Adds a HEAD of its own.
+    /// Adds a HEAD handler.
     #[must_use]
     pub fn head<H: Handler<T, S>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.add(Some(Method::HEAD), path, head(handler))
     }
 
-    /// Adds a POST.
+    /// Adds a POST handler.
     #[must_use]
     pub fn post<H: Handler<T, S>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.add(Some(Method::POST), path, post(handler))
     }
 
-    /// Adds a PUT.
+    /// Adds a PUT handler.
     #[must_use]
     pub fn put<H: Handler<T, S>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.add(Some(Method::PUT), path, put(handler))
     }
 
-    /// Adds a DELETE.
+    /// Adds a DELETE handler.
     #[must_use]
     pub fn delete<H: Handler<T, S>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.add(Some(Method::DELETE), path, delete(handler))
     }
 
-    /// Adds one answer to every method.
+    /// Adds one handler for all methods.
     #[must_use]
     pub fn any<H: Handler<T, S>, T: 'static>(self, path: &'static str, handler: H) -> Self {
         self.add(None, path, any(handler))
@@ -70,7 +70,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// Adds all routes of another.
+    /// Adds all routes of `other`.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.router = self.router.merge(other.router);
@@ -78,18 +78,18 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// Gives the handlers what they stand on.
+    /// Provides the handlers' state.
     pub fn with_state<T>(self, state: S) -> Routes<T> {
         Routes { router: self.router.with_state(state), listed: self.listed }
     }
 
-    /// What there is, in the order in which it was added.
+    /// All routes, in the order in which they were added.
     #[must_use]
     pub fn listed(&self) -> &[Route] {
         &self.listed
     }
 
-    /// The router itself.
+    /// The router.
     pub fn into_router(self) -> Router<S> {
         self.router
     }

@@ -17,18 +17,18 @@ use tokio::sync::oneshot;
 use tokio::time::Timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::counted::Counted;
+use crate::counted_stream::CountedStream;
 use crate::direct_route::DirectRoute;
 use crate::server::HttpServer;
 use crate::service::ConnectionService;
 use crate::{Code, Problem};
 
-/// How long a client may take to send the head of a request, counted from the connection or from the answer before it.
+/// How long a client may take to send the head of a request, counted from the connection or from the previous response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long to wait after a failed accept (out of descriptors, mostly) before trying again.
+/// How long to wait after a failed accept (usually out of descriptors) before trying again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until `stop`, then waits at most `drain` for requests in flight.
+/// Serves until `stop` is cancelled, then waits at most `drain` for requests in flight.
 pub async fn serve<D: DirectRoute>(
     listener: TcpListener,
     server: HttpServer<D>,
@@ -71,14 +71,14 @@ impl<D: DirectRoute> Server<D> {
         }
         drop(listener);
         if tokio::time::timeout(self.drain, connections.shutdown()).await.is_err() {
-            tracing::warn!("some connections did not end in time and were cut");
+            tracing::warn!("some connections did not finish in time and were closed");
         }
     }
 
     fn spawn_connection(&self, stream: TcpStream, connections: &GracefulShutdown) {
-        // Small answers must not wait for a full packet.
+        // Small responses must not wait for a full packet.
         let _ = stream.set_nodelay(true);
-        let stream = Counted::new(stream, &self.server.metrics);
+        let stream = CountedStream::new(stream, &self.server.metrics);
         let (service, first_request) = ConnectionService::new(Arc::clone(&self.server));
         let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
         let connection = connections.watch(connection);
@@ -93,8 +93,8 @@ impl<D: DirectRoute> Server<D> {
 
 type ConnectionResult = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// Runs a connection to its end. A client that sends no request in time is cut here: the limit of hyper begins only when
-/// hyper knows the HTTP version, for which it may wait for 24 bytes.
+/// Runs a connection to its end. A client that sends no request in time is disconnected here, because hyper's own
+/// timeout starts only when it knows the HTTP version, for which it may wait for 24 bytes.
 async fn run_connection(
     connection: impl Future<Output = ConnectionResult>,
     first_request: Timeout<oneshot::Receiver<()>>,
@@ -109,18 +109,18 @@ async fn run_connection(
     connection.await
 }
 
-/// What a router answers for paths and methods that it does not have, as problems.
+/// Makes a router answer unknown paths and methods with problems.
 pub fn with_fallbacks(router: Router) -> Router {
     router.fallback(not_found).method_not_allowed_fallback(method_not_allowed)
 }
 
 async fn not_found(request: Request<Body>) -> Problem {
     let path = request.uri().path();
-    Problem::new(Code::NotFound, format!("nothing is served at {path}; GET / lists what is"))
+    Problem::new(Code::NotFound, format!("nothing is served at {path}; GET / lists the available paths"))
 }
 
 async fn method_not_allowed(request: Request<Body>) -> Response<Body> {
-    let detail = format!("{} does not take {}", request.uri().path(), request.method());
+    let detail = format!("{} does not support {}", request.uri().path(), request.method());
     let response = Problem::new(Code::MethodNotAllowed, detail).into_response();
     debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
     response

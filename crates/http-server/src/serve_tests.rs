@@ -13,15 +13,15 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::test_client::{Client, PATIENCE, post, until};
+use crate::test_client::{Client, DEADLINE, post, wait_until};
 use crate::{Answered, Exposure, Origin, RequestListener, RouteTable, ServerMetrics, Token};
 
-/// Says back what it is sent; some bodies get other answers. The router has it at `/v1/routed/{x}`.
+/// Answers with the body of the request; some bodies have special answers. The router has it at `/v1/routed/{x}`.
 #[derive(Debug, Clone)]
 struct Echo {
-    /// A permit lets one waiting request go.
+    /// Each permit releases one waiting request.
     gate: Arc<Semaphore>,
-    /// How many requests wait.
+    /// How many requests are waiting.
     waiting: Arc<AtomicUsize>,
 }
 
@@ -74,7 +74,7 @@ async fn routed_echo(State(echo): State<Echo>, body: Bytes) -> Result<Response<B
     Ok(echo.answer(body).await?.map(Body::from))
 }
 
-/// Remembers what the server reported of each request.
+/// Records what the server reports about each request.
 #[derive(Debug, Clone, Default)]
 struct Reports(Arc<Mutex<Vec<String>>>);
 
@@ -98,7 +98,7 @@ struct TestServer {
 
 impl TestServer {
     async fn start(exposure: Exposure) -> Self {
-        Self::start_with(exposure, HEADER_TIMEOUT, PATIENCE).await
+        Self::start_with(exposure, HEADER_TIMEOUT, DEADLINE).await
     }
 
     async fn start_with(exposure: Exposure, header_timeout: Duration, drain: Duration) -> Self {
@@ -122,12 +122,15 @@ impl TestServer {
         Client::connect(self.address).await
     }
 
-    /// A connection with a request that is being answered.
+    /// A connection with a request that is waiting in the handler.
     async fn connect_and_wait(&self, path: &str) -> Client {
         let before = self.echo.waiting.load(Ordering::SeqCst);
         let mut client = self.connect().await;
         client.send(&post(path, "", "wait")).await;
-        until("the request waits", || self.echo.waiting.load(Ordering::SeqCst) == before + 1).await;
+        wait_until("the request did not reach the handler", || {
+            self.echo.waiting.load(Ordering::SeqCst) == before + 1
+        })
+        .await;
         client
     }
 }
@@ -206,14 +209,14 @@ async fn the_direct_route_serves_http_2_as_well() {
 }
 
 #[tokio::test]
-async fn a_request_whose_client_leaves_is_dropped_and_counted_as_abandoned() {
+async fn a_request_whose_client_disconnects_is_dropped_and_counted_as_abandoned() {
     let server = TestServer::start(Exposure::default()).await;
     for (path, abandoned) in PATHS.into_iter().zip(1..) {
         let client = server.connect_and_wait(path).await;
         assert_eq!(server.metrics.abandoned.get(), abandoned - 1);
         drop(client);
-        until("the request is dropped", || server.echo.waiting.load(Ordering::SeqCst) == 0).await;
-        until("it is counted", || server.metrics.abandoned.get() == abandoned).await;
+        wait_until("the request was not dropped", || server.echo.waiting.load(Ordering::SeqCst) == 0).await;
+        wait_until("the request was not counted", || server.metrics.abandoned.get() == abandoned).await;
     }
 }
 
@@ -240,46 +243,46 @@ async fn when_the_server_stops_requests_in_flight_are_answered_and_idle_connecti
 }
 
 #[tokio::test]
-async fn a_stopping_server_waits_no_longer_than_it_may() {
+async fn a_stopping_server_waits_at_most_for_the_drain_time() {
     let drain = Duration::from_millis(50);
     let server = TestServer::start_with(Exposure::default(), HEADER_TIMEOUT, drain).await;
     let _client = server.connect_and_wait("/v1/direct/a").await;
     let stopped = Instant::now();
     server.stop.cancel();
     server.serving.await.unwrap();
-    assert!((drain..PATIENCE).contains(&stopped.elapsed()), "{:?}", stopped.elapsed());
+    assert!((drain..DEADLINE).contains(&stopped.elapsed()), "{:?}", stopped.elapsed());
 }
 
 const SHORT: Duration = Duration::from_millis(100);
 
-/// The second and the third are the beginning of HTTP/2, for whose first 24 bytes hyper waits.
+/// The second and the third input are the start of an HTTP/2 preface; hyper waits for its full 24 bytes.
 #[tokio::test]
-async fn a_client_that_does_not_finish_its_head_in_time_is_cut() {
-    let server = TestServer::start_with(Exposure::default(), SHORT, PATIENCE).await;
+async fn a_client_that_does_not_finish_its_head_in_time_is_disconnected() {
+    let server = TestServer::start_with(Exposure::default(), SHORT, DEADLINE).await;
     for sent in ["", "P", "PRI * HTTP/2.0\r\n\r\nSM", "POST /v1/direct/a HTTP/1.1\r\nhost: localhost\r\n"] {
         let (started, mut client) = (Instant::now(), server.connect().await);
         client.send(sent).await;
         client.wait_for_end().await;
-        assert!(started.elapsed() >= SHORT, "{sent:?} was cut after {:?}", started.elapsed());
+        assert!(started.elapsed() >= SHORT, "{sent:?} was disconnected after {:?}", started.elapsed());
     }
 }
 
 #[tokio::test]
-async fn a_client_that_has_been_answered_has_as_much_time_for_its_next_head() {
-    let server = TestServer::start_with(Exposure::default(), SHORT, PATIENCE).await;
+async fn the_head_timeout_starts_again_after_each_response() {
+    let server = TestServer::start_with(Exposure::default(), SHORT, DEADLINE).await;
     for sent in ["", "POST /v1/direct/a HTTP/1.1\r\n"] {
         let mut client = server.connect().await;
         assert_eq!(client.ask(&post("/v1/direct/a", "", "x")).await.body, "x");
         let answered = Instant::now();
         client.send(sent).await;
         client.wait_for_end().await;
-        assert!(answered.elapsed() >= SHORT / 2, "{sent:?} was cut after {:?}", answered.elapsed());
+        assert!(answered.elapsed() >= SHORT / 2, "{sent:?} was disconnected after {:?}", answered.elapsed());
     }
 }
 
 #[tokio::test]
-async fn the_time_limit_is_for_heads_and_not_for_bodies_or_answers() {
-    let server = TestServer::start_with(Exposure::default(), SHORT, PATIENCE).await;
+async fn the_head_timeout_does_not_limit_bodies_or_responses() {
+    let server = TestServer::start_with(Exposure::default(), SHORT, DEADLINE).await;
     let request = post("/v1/direct/a", "", "body");
     let mut slow = server.connect().await;
     slow.send(request.strip_suffix("dy").unwrap()).await;

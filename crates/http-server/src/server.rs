@@ -1,7 +1,7 @@
-//! Everything that happens to every request, whatever its route: plain function calls around the router, no layers.
+//! What happens to every request, whatever its route: plain function calls around the router, no layers.
 //!
-//! It checks who may talk to the server, answers CORS preflights, names each request, counts it, measures its
-//! time and logs it. No header, no query and no body is ever logged: those are where secrets are.
+//! The server checks access, answers CORS preflights, gives each request an id, counts it, measures its time and logs
+//! it. Headers, query strings and bodies are never logged, because they may contain secrets.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,17 +10,17 @@ use axum::Router;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 
-use crate::answer_body::AnswerBody;
 use crate::direct_route::{DirectRoute, RouterOnly};
 use crate::metrics::ServerMetrics;
 use crate::request_id::{self, NewId, REQUEST_ID};
+use crate::response_body::ResponseBody;
 use crate::route_table::{RouteIndex, RouteTable};
 use crate::trace_context::TraceContext;
 use crate::{Code, Exposure, Problem};
 
-/// A router with everything around it.
+/// A router with access checks, metrics and logging.
 pub struct HttpServer<D: DirectRoute = RouterOnly> {
-    /// Asked before the router.
+    /// Tried before the router.
     pub(crate) direct_route: Option<D>,
     pub(crate) router: Router,
     pub(crate) exposure: Exposure,
@@ -28,35 +28,35 @@ pub struct HttpServer<D: DirectRoute = RouterOnly> {
     listener: Option<Box<dyn RequestListener>>,
 }
 
-/// Is called for every request when its answer is ready. Must not block: the answer is sent after this returns.
+/// Is called for every request when its response is ready. Must not block: the response is sent after this returns.
 pub trait RequestListener: Send + Sync + 'static {
     /// A request was answered.
     fn answered(&self, request: &Answered<'_>);
 }
 
-/// A request whose answer is ready.
+/// A request whose response is ready.
 #[derive(Debug)]
 pub struct Answered<'a> {
     /// The method.
     pub method: &'a Method,
-    /// The route as the router writes it, or [`RouteTable::UNKNOWN`].
+    /// The route in the router's notation, or [`RouteTable::UNKNOWN`].
     pub route: &'static str,
     /// The path without the query, which may contain secrets.
     pub path: &'a str,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
-    /// The error code, when the answer is a problem.
+    /// The error code, if the response is a problem.
     pub problem: Option<Code>,
-    /// The name of this request in the log and in the answer.
+    /// The id of this request in the log and in the response.
     pub request_id: &'a str,
-    /// The caller's place in a trace.
+    /// The client's position in a distributed trace.
     pub trace: Option<&'a TraceContext>,
-    /// How long the answer took.
+    /// The time from the request's head to the response's head.
     pub duration: Duration,
 }
 
 impl HttpServer {
-    /// a server around a router. It counts requests, but does not tell routes apart; see [`HttpServer::with_metrics`].
+    /// A server for a router. It counts requests, but not by route; see [`HttpServer::with_metrics`].
     #[must_use]
     pub fn new(router: Router, exposure: Exposure) -> Self {
         let metrics = Arc::new(ServerMetrics::new(RouteTable::default()));
@@ -86,15 +86,15 @@ impl<D: DirectRoute> HttpServer<D> {
         self
     }
 
-    /// Completes an answer, counts it and reports it.
-    fn finish(&self, request: RequestRecord, mut response: Response<AnswerBody>) -> Response<AnswerBody> {
+    /// Completes a response, counts it and reports it.
+    fn finish(&self, request: RequestRecord, mut response: Response<ResponseBody>) -> Response<ResponseBody> {
         let RequestRecord { started, method, path, route, request_id, trace, origin } = request;
-        let request_id = request_id.unwrap_or_else(|| NewId::draw().into());
-        self.exposure.decorate(origin.as_ref(), response.headers_mut());
+        let request_id = request_id.unwrap_or_else(|| NewId::generate().into());
+        self.exposure.add_cors_headers(origin.as_ref(), response.headers_mut());
         let problem = response.extensions_mut().remove::<Problem>();
         let code = problem.as_ref().map(Problem::code);
         if let Some(problem) = problem {
-            name_request(&mut response, problem, &method, &request_id);
+            add_request_id(&mut response, problem, &method, &request_id);
         }
         let (status, duration) = (response.status(), started.elapsed());
         self.metrics.answered(route, &method, status, duration);
@@ -128,8 +128,8 @@ impl<D: DirectRoute> std::fmt::Debug for HttpServer<D> {
     }
 }
 
-/// What the server needs of a request's head once the answer is ready. The path is a copy: a reference to the head would
-/// keep the connection's read buffer alive until then.
+/// What the server still needs from a request's head when the response is ready. The path is copied, because a
+/// reference to the head would keep the connection's read buffer alive until then.
 #[derive(Debug)]
 struct RequestRecord {
     started: Instant,
@@ -142,8 +142,8 @@ struct RequestRecord {
     origin: Option<HeaderValue>,
 }
 
-/// A request that is being answered. If it is dropped before [`InFlight::finish`], the client has left, and the request
-/// counts as abandoned.
+/// A request that is being answered. If it is dropped before [`InFlight::finish`], the client has disconnected, and the
+/// request counts as abandoned.
 pub(crate) struct InFlight<D: DirectRoute> {
     server: Arc<HttpServer<D>>,
     /// Taken by `finish`.
@@ -165,8 +165,8 @@ impl<D: DirectRoute> InFlight<D> {
         Self { server: Arc::clone(server), request: Some(request) }
     }
 
-    /// Completes an answer, counts it and reports it.
-    pub(crate) fn finish(mut self, response: Response<AnswerBody>) -> Response<AnswerBody> {
+    /// Completes a response, counts it and reports it.
+    pub(crate) fn finish(mut self, response: Response<ResponseBody>) -> Response<ResponseBody> {
         match self.request.take() {
             Some(request) => self.server.finish(request, response),
             None => response,
@@ -182,16 +182,17 @@ impl<D: DirectRoute> Drop for InFlight<D> {
     }
 }
 
-/// Adds the request's id to a problem, so that the problem alone is enough to find the request in the log.
-fn name_request(
-    response: &mut Response<AnswerBody>,
+/// Adds the request's id to a problem, so that the request can be found in the log from the problem alone.
+fn add_request_id(
+    response: &mut Response<ResponseBody>,
     problem: Problem,
     method: &Method,
     request_id: &HeaderValue,
 ) {
     let text = problem.with("requestId", request_id.to_str().unwrap_or("?")).to_json();
     response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
-    *response.body_mut() = if *method == Method::HEAD { AnswerBody::empty() } else { AnswerBody::from(text) };
+    *response.body_mut() =
+        if *method == Method::HEAD { ResponseBody::empty() } else { ResponseBody::from(text) };
 }
 
 fn log(answered: &Answered<'_>) {

@@ -15,14 +15,14 @@ use hyper::body::Incoming;
 use tokio::sync::oneshot;
 use tower::Service;
 
-use crate::answer_body::AnswerBody;
 use crate::direct_route::DirectRoute;
+use crate::response_body::ResponseBody;
 use crate::server::{HttpServer, InFlight};
 
-/// The server as one connection sees it.
+/// The service of one connection.
 pub(crate) struct ConnectionService<D: DirectRoute> {
     server: Arc<HttpServer<D>>,
-    /// Dropped when the first request is here, which wakes the receiver.
+    /// Dropped when the first request arrives, which wakes the receiver.
     first_request: Cell<Option<oneshot::Sender<()>>>,
 }
 
@@ -33,7 +33,7 @@ impl<D: DirectRoute> ConnectionService<D> {
         (Self { server, first_request: Cell::new(Some(sender)) }, first_request)
     }
 
-    /// The answer that needs no route: a refusal, or that to a CORS preflight.
+    /// The response that needs no route: a failed access check, or a CORS preflight.
     fn answer_without_route(&self, head: &Parts) -> Option<Response<Body>> {
         match self.server.exposure.admit(head) {
             Err(problem) => Some(problem.into_response()),
@@ -43,7 +43,7 @@ impl<D: DirectRoute> ConnectionService<D> {
 }
 
 impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for ConnectionService<D> {
-    type Response = Response<AnswerBody>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
     // Boxed, so that a connection holds the memory of this future only while a request is being answered.
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send + 'static>>;
@@ -53,21 +53,21 @@ impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for ConnectionSe
         let (head, body) = request.into_parts();
         let in_flight = InFlight::new(&self.server, &head);
         if let Some(response) = self.answer_without_route(&head) {
-            return Box::pin(ready(Ok(in_flight.finish(response.map(AnswerBody::Routed)))));
+            return Box::pin(ready(Ok(in_flight.finish(response.map(ResponseBody::Routed)))));
         }
-        // `map` instead of an async block, which would hold the inner future twice: as captured and as awaited.
+        // `map` instead of an async block, which would store the inner future twice: as captured and as awaited.
         if let Some(route) = self.server.direct_route.as_ref().filter(|route| route.serves(&head)) {
             let answer = route.call(head, body);
             return Box::pin(answer.map(|answer| {
                 Ok(in_flight.finish(match answer {
-                    Ok(response) => response.map(AnswerBody::Whole),
-                    Err(problem) => problem.into_response().map(AnswerBody::Routed),
+                    Ok(response) => response.map(ResponseBody::Whole),
+                    Err(problem) => problem.into_response().map(ResponseBody::Routed),
                 }))
             }));
         }
         let answer = self.server.router.clone().call(Request::from_parts(head, Body::new(body)));
         Box::pin(answer.map(|answer| match answer {
-            Ok(response) => Ok(in_flight.finish(response.map(AnswerBody::Routed))),
+            Ok(response) => Ok(in_flight.finish(response.map(ResponseBody::Routed))),
             Err(never) => match never {},
         }))
     }

@@ -1,11 +1,11 @@
-//! The frame around every stream of server-sent events here.
+//! The headers and comments that all streams of server-sent events share.
 
 use axum::body::Body;
 use http::{HeaderName, HeaderValue, Response, header};
 
-/// Sent at once, so that every proxy on the way passes the headers on.
+/// Sent at once, so that proxies forward the headers immediately.
 pub const GREETING: &[u8] = b": connected\n\n";
-/// Sent when there is nothing to say, so that a cut connection is noticed.
+/// Sent while there are no events, so that a broken connection is noticed.
 pub const HEARTBEAT: &[u8] = b": heartbeat\n\n";
 
 /// A response that no proxy buffers, caches or rewrites.

@@ -1,4 +1,4 @@
-//! For tests: a client that sends text as it is given and reads whole answers.
+//! For tests: a client that sends text unchanged and reads complete responses.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-/// Long enough for anything that a test waits for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a test waits for anything before it fails.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Client(BufReader<TcpStream>);
 
@@ -37,7 +37,7 @@ impl Client {
     }
 
     pub(crate) async fn answer(&mut self) -> Answer {
-        tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("an answer comes")
+        tokio::time::timeout(DEADLINE, self.read_answer()).await.expect("the server did not answer in time")
     }
 
     async fn read_answer(&mut self) -> Answer {
@@ -66,25 +66,27 @@ impl Client {
         self.answer().await
     }
 
-    /// Waits until the server closes the connection, which must not send anything before.
+    /// Waits until the server closes the connection. The server must not send anything before that.
     pub(crate) async fn wait_for_end(&mut self) {
-        let read = tokio::time::timeout(PATIENCE, self.0.read(&mut [0])).await.expect("the connection ends");
+        let read = tokio::time::timeout(DEADLINE, self.0.read(&mut [0]))
+            .await
+            .expect("the server did not close the connection in time");
         assert!(matches!(read, Ok(0) | Err(_)), "the server sent something");
     }
 }
 
-/// A POST with headers, each with its line end.
+/// A POST request. Each header ends with its own line break.
 pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}")
 }
 
-/// Polls until something is so.
-pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+/// Polls until the condition is true; panics with `failure` at the deadline.
+pub(crate) async fn wait_until(failure: &str, condition: impl Fn() -> bool) {
     let polling = async {
-        while !is_so() {
+        while !condition() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, polling).await.unwrap_or_else(|_| panic!("{what}"));
+    tokio::time::timeout(DEADLINE, polling).await.unwrap_or_else(|_| panic!("{failure}"));
 }

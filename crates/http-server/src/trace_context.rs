@@ -1,16 +1,16 @@
-//! The caller's place in a distributed trace (W3C Trace Context).
+//! The client's position in a distributed trace (W3C Trace Context).
 //!
-//! It is kept for the log and for whoever listens to requests. It never goes into a message or to an agent, and it is
-//! not sent back: the recommendation has no response header, and the caller knows what it sent.
+//! It is used for the log and passed to the request listener. It is never added to a message or sent to an agent, and
+//! it is not returned to the client: the recommendation has no response header for it.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-/// The most of a `tracestate` that is passed on, as the recommendation asks at least.
+/// The longest `tracestate` that is kept; the recommendation requires at least this much.
 const MAX_STATE: usize = 512;
 
-/// A `traceparent` that is what it should be.
+/// A valid `traceparent`, with the `tracestate` that came with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
     /// `version-traceid-parentid-flags`, checked.
@@ -19,7 +19,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// The caller's, if it sent one that is valid. Two are as good as none.
+    /// The trace context that the client sent, if it is valid. Two `traceparent` headers are invalid.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let mut given = headers.get_all(TRACEPARENT).iter();
@@ -31,37 +31,37 @@ impl TraceContext {
         Some(Self { parent, state })
     }
 
-    /// 32 hexadecimal digits.
+    /// The trace id: 32 hexadecimal digits.
     #[must_use]
     pub fn trace_id(&self) -> &str {
         self.part(3, 35)
     }
 
-    /// 16 hexadecimal digits: the caller's own span.
+    /// The client's own span: 16 hexadecimal digits.
     #[must_use]
     pub fn parent_id(&self) -> &str {
         self.part(36, 52)
     }
 
-    /// Whether the caller records its part of the trace.
+    /// True when the client records its part of the trace.
     #[must_use]
     pub fn is_sampled(&self) -> bool {
         u8::from_str_radix(self.part(53, 55), 16).is_ok_and(|flags| flags & 1 == 1)
     }
 
-    /// What tracing systems along the way have added.
+    /// The `tracestate`: vendor-specific data that tracing systems have added.
     #[must_use]
     pub fn state(&self) -> Option<&str> {
         self.state.as_ref().and_then(|state| state.to_str().ok())
     }
 
     fn part(&self, start: usize, end: usize) -> &str {
-        // Checked to be ASCII and long enough when it was made.
+        // `is_valid` has checked that the text is ASCII and long enough.
         self.parent.to_str().ok().and_then(|text| text.get(start..end)).unwrap_or_default()
     }
 }
 
-/// Version 00 is exactly so long; a later one may go on behind another dash.
+/// Version 00 has exactly 55 characters; later versions may continue after another dash.
 fn is_valid(text: &[u8]) -> bool {
     let digits = |start: usize, end: usize| {
         text[start..end].iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_valid_is_no_parent() {
+    fn an_invalid_parent_is_ignored() {
         for bad in [
             "",
             "00",
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_goes_with_a_valid_parent_only() {
+    fn the_state_is_kept_only_with_a_valid_parent() {
         let mut headers = HeaderMap::from_iter([(TRACESTATE, HeaderValue::from_static("vendor=1"))]);
         assert_eq!(TraceContext::of(&headers), None);
         headers.insert(TRACEPARENT, HeaderValue::from_static(GOOD));

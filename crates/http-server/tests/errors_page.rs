@@ -1,4 +1,4 @@
-//! `docs/errors.md` is made from the list of codes. `BLESS=1 cargo test -p http-server` writes it anew.
+//! `docs/errors.md` is generated from the list of codes. `BLESS=1 cargo test -p http-server` regenerates it.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ fn page() -> String {
          ```json\n\
          {\"type\":\"urn:sandbox-agent:error:agent_exited\",\"title\":\"Agent exited\",\"status\":502,\"detail\":\"...\",\"exitCode\":3,\"stderrTail\":\"...\",\"requestId\":\"5f3c9a17-2b\"}\n\
          ```\n\n\
-         Programs should match the code after `urn:sandbox-agent:error:`. `detail` is for people and says what to do.\n\
-         The other fields depend on the code. `requestId` is the `X-Request-Id` of the response, which is also in the\n\
-         server's log. A JSON-RPC error from an agent is not an HTTP error: it arrives in a 200 response.\n\n\
+         Match on the code after `urn:sandbox-agent:error:`. `detail` is for people and says what to do about it; the\n\
+         other fields depend on the code. `requestId` is the response's `X-Request-Id`; the server's log has it too.\n\
+         JSON-RPC errors from an agent are not HTTP errors: they arrive in the body of a 200 response.\n\n\
          This page is generated from the list of codes in the source.\n\n\
          | code | status | meaning |\n|---|---|---|\n",
     );

@@ -1,4 +1,4 @@
-//! The text format of Prometheus, version 0.0.4.
+//! The Prometheus text format, version 0.0.4.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::histogram::{BOUNDS_MICROS, Histogram};
 /// The media type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The text under way. Families come in the order in which they are written; each has its help and its type, also
+/// Builds the text. Families appear in the order in which they are written. Each has its help and type lines, even
 /// while it has no series.
 #[derive(Debug, Default)]
 pub struct Exposition(String);
@@ -18,7 +18,7 @@ impl Exposition {
         self.family(name, "counter", help)
     }
 
-    /// A family of numbers that come and go.
+    /// A family of numbers that go up and down.
     pub fn gauge(&mut self, name: &'static str, help: &'static str) -> Family<'_> {
         self.family(name, "gauge", help)
     }
@@ -47,38 +47,38 @@ impl Exposition {
         Family { text: &mut self.0, name }
     }
 
-    /// The whole text.
+    /// The finished text.
     #[must_use]
     pub fn finish(self) -> String {
         self.0
     }
 }
 
-/// The series of one name.
+/// The series of one metric name.
 #[derive(Debug)]
 pub struct Family<'a> {
     text: &'a mut String,
     name: &'static str,
 }
 
-/// What tells a series from the others of its family.
+/// The labels that distinguish a series from the others of its family.
 type Labels<'a> = [(&'a str, &'a str)];
 
 impl Family<'_> {
-    /// One whole number.
+    /// Writes a series with a whole number.
     pub fn value(&mut self, labels: &Labels<'_>, value: u64) -> &mut Self {
         self.series("", labels, None);
         self.end(format_args!("{value}"))
     }
 
-    /// One time in seconds, or another number with a fraction.
+    /// Writes a series with a fractional number, such as a time in seconds.
     pub fn fraction(&mut self, labels: &Labels<'_>, value: f64) -> &mut Self {
         self.series("", labels, None);
         self.end(format_args!("{value}"))
     }
 
-    /// The series of one histogram. Nothing when it is empty: most combinations of labels never occur.
-    pub fn times(&mut self, labels: &Labels<'_>, histogram: &Histogram) -> &mut Self {
+    /// Writes the series of one histogram. An empty one is left out: most combinations of labels never occur.
+    pub fn histogram(&mut self, labels: &Labels<'_>, histogram: &Histogram) -> &mut Self {
         let counts = histogram.counts();
         let mut sum = 0;
         if counts.iter().all(|count| *count == 0) {
@@ -89,7 +89,7 @@ impl Family<'_> {
             self.series("_bucket", labels, Some(&seconds(bound)));
             self.end(format_args!("{sum}"));
         }
-        // Read once, so that the last bucket and the count are the same number while others count on.
+        // From the same reading as above, so that the last bucket equals the count even while other threads add to it.
         sum += counts[BOUNDS_MICROS.len()];
         self.series("_bucket", labels, Some("+Inf"));
         self.end(format_args!("{sum}"));
@@ -108,7 +108,7 @@ impl Family<'_> {
             self.text.push(separator);
             self.text.push_str(name);
             self.text.push_str("=\"");
-            self.escaped(value);
+            self.push_escaped(value);
             self.text.push('"');
             separator = ',';
         }
@@ -118,7 +118,7 @@ impl Family<'_> {
         self.text.push(' ');
     }
 
-    fn escaped(&mut self, value: &str) {
+    fn push_escaped(&mut self, value: &str) {
         for character in value.chars() {
             match character {
                 '\\' => self.text.push_str(r"\\"),
@@ -137,7 +137,7 @@ impl Family<'_> {
     }
 }
 
-/// Microseconds as seconds, exactly: no power of two is near enough to 0.0001 to be worth reading.
+/// Microseconds as decimal seconds, without the rounding errors of floating point.
 fn seconds(micros: u64) -> String {
     let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
     if rest == 0 {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_is_help_type_and_one_line_a_series() {
+    fn a_family_has_help_and_type_and_one_line_per_series() {
         let mut text = Exposition::default();
         text.counter("things_total", "What\nwas \\ done.").value(&[], 3).value(&[("kind", "a\"b\\c\nd")], 4);
         text.gauge("load", "Now.").fraction(&[], 0.5);
@@ -172,8 +172,8 @@ mod tests {
         }
         let mut text = Exposition::default();
         text.histogram("wait_seconds", "Waits.")
-            .times(&[("a", "1")], &histogram)
-            .times(&[("a", "2")], &empty);
+            .histogram(&[("a", "1")], &histogram)
+            .histogram(&[("a", "2")], &empty);
         let text = text.finish();
         for line in [
             r#"wait_seconds_bucket{a="1",le="0.0001"} 1"#,

@@ -1,10 +1,10 @@
-//! How long things took, in buckets that are the same everywhere.
+//! A histogram of durations. All histograms have the same buckets.
 
 use std::time::Duration;
 
 use crate::Counter;
 
-/// The buckets' upper bounds in microseconds: from a round trip through a pipe to an agent's long turn.
+/// The upper bounds of the buckets in microseconds: from a round trip through a pipe to an agent's long turn.
 pub const BOUNDS_MICROS: [u64; 15] = [
     100,
     250,
@@ -23,16 +23,16 @@ pub const BOUNDS_MICROS: [u64; 15] = [
     600_000_000,
 ];
 
-/// Times, counted by how long they were.
+/// Durations, counted by length.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    /// Not cumulative; the last one holds what is longer than every bound.
+    /// Not cumulative; the last bucket counts durations longer than every bound.
     buckets: [Counter; BOUNDS_MICROS.len() + 1],
     sum_micros: Counter,
 }
 
 impl Histogram {
-    /// Counts one time.
+    /// Counts one duration.
     #[inline]
     pub fn observe(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
@@ -41,7 +41,7 @@ impl Histogram {
         self.sum_micros.add(micros);
     }
 
-    /// What was counted per bucket, the last one without a bound.
+    /// The count of each bucket; the last bucket has no bound.
     pub(crate) fn counts(&self) -> [u64; BOUNDS_MICROS.len() + 1] {
         std::array::from_fn(|index| self.buckets[index].get())
     }
@@ -50,7 +50,7 @@ impl Histogram {
         self.sum_micros.get()
     }
 
-    /// Whether nothing was counted yet.
+    /// True when nothing was counted yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts().iter().all(|count| *count == 0)
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_falls_into_the_first_bucket_that_holds_it() {
+    fn a_duration_is_counted_in_the_first_bucket_whose_bound_it_does_not_exceed() {
         let histogram = Histogram::default();
         assert!(histogram.is_empty());
         for micros in [0, 100, 101, 600_000_000, 600_000_001] {

@@ -1,11 +1,12 @@
-//! Counters that cost one relaxed addition, and the text in which a scraper reads them.
+//! Counters that cost one relaxed addition, and the text format in which a scraper reads them.
 //!
-//! Why not a metrics facade: those look a series up by name and labels when it is counted, and this product counts
-//! on the way of every message. Here a series is a field. Whoever counts holds the field; whoever is scraped writes
-//! its fields down with [`Exposition`]. There is no registry, no global, no dependency, and nothing that sends.
+//! Why not a metrics facade: a facade looks up each series by name and labels whenever it is incremented, and this
+//! product increments counters for every message. Here a series is a struct field. Code that counts owns the field, and
+//! writes its fields with [`Exposition`] when it is scraped. There is no registry, no global state and no dependency,
+//! and nothing is pushed anywhere.
 //!
-//! Labels are chosen when a family is written, from words that stand in the code. A value that a client or an agent
-//! chose (a path, a server id, an agent's name) is never a label: series would grow without bound.
+//! Labels are chosen when a family is written, from constants in the code. A value that a client or an agent chose (a
+//! path, a server id, an agent's name) is never a label, because the number of series would grow without bound.
 
 mod exposition;
 mod histogram;
@@ -21,49 +22,49 @@ pub use histogram::{BOUNDS_MICROS, Histogram};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Counts many at once. Relaxed: a number is told, nothing is ordered by it.
+    /// Adds `count`. Relaxed, because no other memory access depends on the number.
     #[inline]
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Counts one.
+    /// Adds one.
     #[inline]
     pub fn increment(&self) {
         self.add(1);
     }
 
-    /// What was counted so far.
+    /// The count so far.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// How many there are of something now.
+/// How many of something exist now.
 #[derive(Debug, Default, Clone)]
 pub struct Gauge(Arc<AtomicU64>);
 
 impl Gauge {
     /// Counts one for as long as the guard lives.
     #[must_use]
-    pub fn hold(&self) -> Held {
+    pub fn hold(&self) -> GaugeGuard {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Held(Arc::clone(&self.0))
+        GaugeGuard(Arc::clone(&self.0))
     }
 
-    /// How many there are.
+    /// The current number.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// One that is counted by a [`Gauge`] until it is dropped.
+/// Counts as one in a [`Gauge`] until it is dropped.
 #[derive(Debug)]
-pub struct Held(Arc<AtomicU64>);
+pub struct GaugeGuard(Arc<AtomicU64>);
 
-impl Drop for Held {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

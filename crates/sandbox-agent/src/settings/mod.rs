@@ -101,7 +101,7 @@ impl Settings {
         let loopback_only = addresses.iter().all(|address| address.ip().is_loopback());
         let exposure = Exposure { token, loopback_only, origins };
         let open = if arguments.no_token || file.no_token.unwrap_or(false) {
-            OpenNetwork::Wanted
+            OpenNetwork::Allowed
         } else {
             OpenNetwork::Refused
         };

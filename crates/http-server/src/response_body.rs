@@ -1,4 +1,4 @@
-//! The body of an answer. A whole body needs no box; the router's bodies come in one.
+//! The body of a response. A body that is already complete needs no box; bodies from the router are boxed.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,29 +7,29 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Debug)]
-pub(crate) enum AnswerBody {
-    /// The whole body; empty once it was sent.
+pub(crate) enum ResponseBody {
+    /// The complete body; empty after it was sent.
     Whole(Bytes),
-    /// A body of one of the router's handlers.
+    /// A body from one of the router's handlers.
     Routed(Body),
 }
 
-impl From<String> for AnswerBody {
+impl From<String> for ResponseBody {
     fn from(text: String) -> Self {
         Self::Whole(text.into())
     }
 }
 
-impl AnswerBody {
+impl ResponseBody {
     /// A body without bytes.
     pub(crate) const fn empty() -> Self {
         Self::Whole(Bytes::new())
     }
 }
 
-impl HttpBody for AnswerBody {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -1,33 +1,34 @@
-//! A connection whose bytes are counted: one addition per system call.
+//! A TCP stream that counts its bytes: one addition per system call.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use metrics::Held;
+use metrics::GaugeGuard;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::metrics::ServerMetrics;
 
-/// Up to this size, head and body are copied together and sent with one `write`: that costs less than `writev`.
+/// Up to this size, head and body are copied into one buffer and sent with one `write`, which costs less than `writev`.
 const SMALL: usize = 512;
 
-/// A connection while it is open.
+/// An open connection.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedStream {
     stream: TcpStream,
     metrics: Arc<ServerMetrics>,
-    _open: Held,
+    /// Counts this connection as open.
+    _open: GaugeGuard,
 }
 
-impl Counted {
+impl CountedStream {
     pub(crate) fn new(stream: TcpStream, metrics: &Arc<ServerMetrics>) -> Self {
         Self { stream, metrics: Arc::clone(metrics), _open: metrics.connected() }
     }
 
-    fn wrote(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn count_written(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(count)) = result {
             self.metrics.bytes_out.add(count as u64);
         }
@@ -35,7 +36,7 @@ impl Counted {
     }
 }
 
-impl AsyncRead for Counted {
+impl AsyncRead for CountedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -51,14 +52,14 @@ impl AsyncRead for Counted {
     }
 }
 
-impl AsyncWrite for Counted {
+impl AsyncWrite for CountedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.wrote(result)
+        self.count_written(result)
     }
 
     fn poll_write_vectored(
@@ -69,16 +70,16 @@ impl AsyncWrite for Counted {
         let total: usize = slices.iter().map(|slice| slice.len()).sum();
         if total > SMALL {
             let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-            return self.wrote(result);
+            return self.count_written(result);
         }
-        let mut together = [0; SMALL];
-        let mut rest = &mut together[..];
+        let mut joined = [0; SMALL];
+        let mut rest = &mut joined[..];
         for slice in slices {
-            // The slices fit: their total was compared with `SMALL` above.
+            // The slices fit: their total is at most `SMALL`.
             let _ = io::Write::write(&mut rest, slice);
         }
-        let result = Pin::new(&mut self.stream).poll_write(context, &together[..total]);
-        self.wrote(result)
+        let result = Pin::new(&mut self.stream).poll_write(context, &joined[..total]);
+        self.count_written(result)
     }
 
     fn is_write_vectored(&self) -> bool {
