@@ -1,8 +1,8 @@
 //! Finding the children of this process where there is no `/proc` to read them from.
 //!
-//! The kernel tells whether a number is that of a child, to whoever asks to wait for it, so numbers are tried. That
-//! finds children only, not their children; but whoever loses its parent becomes a child of the supervisor, so ending
-//! what is found, again and again, ends the whole tree.
+//! `waitid` fails with ECHILD for a process id that does not belong to a child, so this module tries process ids. That
+//! finds direct children only. But a process whose parent has ended becomes a child of the supervisor, so ending the
+//! children repeatedly ends the whole tree.
 
 use std::ops::RangeInclusive;
 
@@ -11,13 +11,15 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
 use crate::signals::fork_and_exit;
 
-/// No kernel gives a process a higher number.
+/// The highest process id that Linux assigns.
 const HIGHEST: i32 = 1 << 22;
 
-/// Children of this process, those that have ended and are not reaped yet among them; at least one if there is any.
+/// Children of this process, including those that have ended and are not reaped yet. Returns at least one if there are
+/// any, but not always all of them.
 ///
-/// Trying all numbers takes a second or more. They are given out in ascending order, so what this process started is
-/// mostly between its own number and the next one; only when nobody is there are all of them tried.
+/// Trying all process ids takes a second or more. The kernel assigns them in ascending order, so most children have
+/// an id between that of this process and the next one to be assigned. All ids are tried only if that range has no
+/// child.
 pub(crate) fn own_children() -> Vec<Pid> {
     if matches!(waitid(WaitId::All, looking()), Err(Errno::CHILD)) {
         return Vec::new();
@@ -28,7 +30,7 @@ pub(crate) fn own_children() -> Vec<Pid> {
     if near.is_empty() { children_in(1..=HIGHEST) } else { near }
 }
 
-/// Takes nothing: whoever has ended is still there for the one who reaps.
+/// Flags to check for a child without reaping it: an ended child remains for the reaping loop.
 fn looking() -> WaitIdOptions {
     WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT
 }
@@ -38,7 +40,7 @@ fn children_in(numbers: RangeInclusive<i32>) -> Vec<Pid> {
     numbers.filter_map(Pid::from_raw).filter(is_child).collect()
 }
 
-/// The number that a process gets that starts now, seen by starting one that ends at once.
+/// The process id that the kernel assigns next, found by starting a process that ends at once.
 fn next_number() -> Option<i32> {
     let number = fork_and_exit().ok()?;
     let child = Pid::from_raw(number)?;

@@ -11,16 +11,16 @@ const NAMES: [&str; 31] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// It returned this code.
+    /// The process exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// The process was ended by this signal.
     Signal(i32),
     /// The supervisor itself was killed, so the exit was not observed.
     Unknown,
 }
 
 impl Exit {
-    /// The conventional name of a signal (`SIGKILL`), or its number where it has none.
+    /// The conventional name of a signal (`SIGKILL`), or `SIG` and its number if it has none.
     #[must_use]
     pub fn signal_name(number: i32) -> String {
         let name = usize::try_from(number).ok().and_then(|index| NAMES.get(index.checked_sub(1)?));

@@ -1,8 +1,8 @@
-//! Being the first process of a container.
+//! Running as process 1 of a container.
 //!
-//! Process 1 inherits every orphan of the container and must reap it, which a process that also waits for
-//! children of its own cannot do without stealing their exit codes. So process 1 does nothing else: it starts
-//! the real program as its child, passes signals on, reaps, and leaves with the child's exit code.
+//! Process 1 inherits every orphan of the container and must reap it. A process that also waits for children of its own
+//! cannot do that without taking their exit codes. So process 1 does nothing else: it starts the real program as its
+//! child, forwards signals, reaps, and exits with the child's exit code.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -15,8 +15,8 @@ use crate::signals::SignalSet;
 /// How many processes are reaped before signals are looked at again.
 const REAP_BATCH: usize = 64;
 
-/// Splits this process into an init and the program when it is process 1; returns at once otherwise, and in the
-/// child. Must be called before any thread is started.
+/// If this is process 1, starts the program again as a child and becomes its init, without returning. Returns at once
+/// in that child and in every other process. Must be called before any thread is started.
 pub fn become_init_if_first_process() {
     if std::process::id() == 1 {
         std::process::exit(run());
@@ -40,8 +40,8 @@ fn run() -> i32 {
     let name = arguments.next().unwrap_or_else(|| "sandbox-agent".into());
     let mut command = Command::new(crate::program::own_program());
     command.arg0(name).args(arguments);
-    // SAFETY: the closure runs in the forked child and makes one system call that is safe there. The signals that
-    // are blocked here, to be waited for, are the program's own business again.
+    // SAFETY: the closure runs in the forked child and makes one system call that is safe there. It unblocks the
+    // signals that this process has blocked in order to wait for them.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(SignalSet::unblock_all);
@@ -61,7 +61,7 @@ fn run() -> i32 {
                 }
             }
             Some(signal) => {
-                // It may be ending already; then its exit is what comes next.
+                // Fails if the child has just ended; then SIGCHLD follows.
                 let _ = kill_process(child, signal);
             }
             None => {}
@@ -69,10 +69,10 @@ fn run() -> i32 {
     }
 }
 
-/// Reaps what has ended, in one batch, and returns the child's exit code if the child is among it.
+/// Reaps processes that have ended, in one batch. Returns the exit code if `child` is among them.
 ///
 /// One SIGCHLD stands for all children that ended before it was taken. When the batch is full, this process sends itself
-/// another one, so that the rest is reaped after the signals that came in the meantime.
+/// another one, so that the rest is reaped after other pending signals.
 fn reap(child: Pid) -> Option<i32> {
     let mut code = None;
     for _ in 0..REAP_BATCH {

@@ -19,7 +19,7 @@ use crate::{Exit, SUPERVISE_ARGUMENT};
 /// Why an agent did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The supervisor or its pipes could not be made: the machine is out of something.
+    /// The supervisor or its pipes could not be created: the system is out of resources.
     #[error("cannot start a supervisor: {0}")]
     Supervisor(#[from] io::Error),
     /// The agent itself could not be executed.
@@ -32,45 +32,45 @@ pub enum LaunchError {
 pub struct Launched {
     /// The agent's process id.
     pub pid: u32,
-    /// Where the agent reads.
+    /// The agent's standard input.
     pub stdin: pipe::Sender,
-    /// What the agent says.
+    /// The agent's standard output.
     pub stdout: pipe::Receiver,
-    /// What the agent mutters.
+    /// The agent's standard error.
     pub stderr: pipe::Receiver,
     /// Ends the tree. Dropping both this and `events` ends it too.
     pub control: Control,
-    /// Tells how the tree ends.
+    /// Reports how the tree ends.
     pub events: Events,
 }
 
-/// The commands a supervisor takes.
+/// Sends commands to a supervisor.
 #[derive(Debug)]
 pub struct Control(OwnedWriteHalf);
 
 impl Control {
-    /// SIGTERM to every process of the tree.
+    /// Sends SIGTERM to every process of the tree.
     pub fn terminate(&self) {
         self.command(TERMINATE);
     }
 
-    /// SIGKILL to every process of the tree, until none is left.
+    /// Sends SIGKILL to every process of the tree, until none is left.
     pub fn kill(&self) {
         self.command(KILL);
     }
 
     fn command(&self, command: u8) {
-        // The only failures are a full socket, impossible with a handful of bytes, and a supervisor that has
-        // left, in which case the tree has ended already.
+        // This fails only when the socket is full, which is impossible with a handful of bytes, or when the supervisor
+        // has exited, and then the tree has already ended.
         let _ = self.0.try_write(&[command]);
     }
 }
 
-/// What happens to a tree, in order: [`TreeEvent::Exited`] once, then [`TreeEvent::Gone`] once.
+/// The events of a tree, in this order: [`TreeEvent::Exited`] once, then [`TreeEvent::Gone`] once.
 #[derive(Debug)]
 pub struct Events {
     lines: BufReader<OwnedReadHalf>,
-    /// A report whose end has not come yet; kept here so that a cancelled wait loses nothing.
+    /// A report that is not yet complete; kept here so that a cancelled wait loses nothing.
     partial: Vec<u8>,
     supervisor: Child,
     agent: u32,
@@ -83,15 +83,15 @@ pub struct Events {
 pub enum TreeEvent {
     /// The agent's main process ended.
     Exited(Exit),
-    /// Nothing is left of the tree, but for as many processes as nobody could end.
+    /// The tree has ended, except for processes that could not be ended.
     Gone {
-        /// Processes that survived SIGKILL: another user's, or stuck in the kernel.
+        /// The number of processes that survived SIGKILL: another user's, or stuck in the kernel.
         survivors: usize,
     },
 }
 
 impl Events {
-    /// The next event. A wait that is cancelled can be taken up again.
+    /// The next event. Cancel-safe: call it again after a cancelled wait.
     pub async fn next(&mut self) -> TreeEvent {
         loop {
             if let Some(survivors) = self.survivors {
@@ -130,8 +130,8 @@ impl Events {
         }
     }
 
-    /// Somebody killed the supervisor. The agent dies with it by its parent-death signal; its process group is
-    /// what can still be reached from here.
+    /// The supervisor was killed. The agent dies with it by its parent-death signal; of the rest of the tree, only its
+    /// process group can still be signalled from here.
     fn supervisor_lost(&mut self) {
         self.exited = true;
         if let Some(group) = i32::try_from(self.agent).ok().and_then(rustix::process::Pid::from_raw) {
@@ -142,11 +142,11 @@ impl Events {
 
 /// Starts an agent under a supervisor of its own.
 ///
-/// The calling binary must call [`crate::become_supervisor_if_asked`] first thing in its `main`, since the
-/// supervisor is that same binary.
+/// The supervisor is the calling binary itself, so that binary must call [`crate::become_supervisor_if_asked`] at the
+/// start of `main`.
 ///
 /// # Errors
-/// [`LaunchError`] says whether the machine or the agent was the reason.
+/// [`LaunchError`] says whether the system or the agent is the cause.
 pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
@@ -188,8 +188,8 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     })
 }
 
-/// Where output goes that nobody reads: `/dev/null`, or a pipe without a reader in a root that has no devices. The
-/// supervisor says nothing, and does not mind a failing write if ever it should.
+/// A place to discard output: `/dev/null`, or a pipe without a reader if the root file system has no devices. The
+/// supervisor writes nothing, and would ignore a failed write.
 fn nowhere() -> io::Result<Stdio> {
     match std::fs::File::options().write(true).open("/dev/null") {
         Ok(null) => Ok(null.into()),
@@ -197,7 +197,7 @@ fn nowhere() -> io::Result<Stdio> {
     }
 }
 
-/// A pipe whose ends no other process that this one starts inherits.
+/// A pipe whose ends are not inherited by child processes.
 fn new_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }

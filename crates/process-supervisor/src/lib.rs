@@ -1,8 +1,8 @@
 //! A tiny process between the server and one agent that owns the agent's whole process tree.
 //!
-//! The server re-executes its own binary as a *supervisor* for every agent it starts. The supervisor is the
-//! subreaper of that agent alone, so a daemon that double-forks out of sight lands on it and nowhere else. It
-//! hands the stdio pipes straight to the agent and is never in the data path.
+//! The server re-executes its own binary as a *supervisor* for every agent it starts. The supervisor is the subreaper
+//! of that one agent, so a daemon that double-forks becomes a child of the supervisor. It passes the stdio pipes to
+//! the agent and is never in the data path.
 //!
 //! ```text
 //!   server ──control socket──▶ supervisor ──fork/exec──▶ agent ──▶ whatever the agent starts
@@ -10,9 +10,9 @@
 //! ```
 //!
 //! The tree ends on command ([`Control::terminate`], [`Control::kill`]) or when the control socket closes, which
-//! is what happens when the server is killed with SIGKILL. The supervisor leaves only when nothing is left.
+//! happens even when the server is killed with SIGKILL. The supervisor exits when the whole tree has ended.
 //!
-//! What this crate refuses to do: look at a byte of what the agent says, or decide when an agent should end.
+//! This crate never reads the agent's output and never decides when an agent should end.
 
 mod children;
 mod exec;
@@ -33,12 +33,12 @@ pub use pipe_size::PipeSize;
 pub use program::{own_program, set_supervisor_program};
 pub use wire::LaunchSpec;
 
-/// The argument that turns the binary into a supervisor. Not for people; it is not in the help.
+/// The argument that turns the binary into a supervisor. It is internal and not listed in the help.
 pub(crate) const SUPERVISE_ARGUMENT: &str = "--supervise-one-agent";
 
 /// Turns this process into a supervisor when it was started as one; returns at once otherwise.
 ///
-/// A binary that launches agents calls this first thing in `main`, before it starts threads or a runtime.
+/// A binary that launches agents calls this at the start of `main`, before it starts threads or a runtime.
 pub fn become_supervisor_if_asked() {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == SUPERVISE_ARGUMENT) {
         supervise::run();

@@ -1,23 +1,23 @@
-//! How much a pipe holds.
+//! The capacity of a pipe.
 
 use std::os::fd::AsFd;
 
-/// What a pipe holds by default.
+/// The default capacity of a pipe.
 const USUAL: usize = 64 << 10;
-/// What an unprivileged process may ask for.
+/// The largest capacity that an unprivileged process may request.
 const LARGE: usize = 1 << 20;
 
-/// Makes a pipe larger once a message does not fit into it, so that a message of a megabyte takes a few system calls
-/// instead of many. Only then: a user has a limited number of such pages, and small messages go through faster when one
-/// read fits the processor's caches.
+/// Enlarges a pipe when a message does not fit into it, so that a message of a megabyte needs a few system calls
+/// instead of many. Not before that: the kernel limits the pipe pages per user, and small messages are faster when
+/// one read fits into the processor's caches.
 #[derive(Debug, Default)]
 pub struct PipeSize {
     is_decided: bool,
 }
 
 impl PipeSize {
-    /// Makes the pipe larger if a message of this length does not fit. Where the system refuses, the pipe stays as it
-    /// is and works as before.
+    /// Enlarges the pipe if a message of this length does not fit. If the system refuses, the pipe keeps its capacity
+    /// and still works.
     pub fn fit(&mut self, pipe: &impl AsFd, length: usize) {
         if self.is_decided || length < USUAL {
             return;

@@ -1,7 +1,7 @@
-//! This very binary, to be executed again.
+//! The path of this binary, to execute it again.
 //!
-//! `/proc/self/exe` still works after the file was replaced by an upgrade, so it is what is used wherever there is a
-//! `/proc`. A root that holds nothing but the binary has none; there the path that the kernel executed has to do.
+//! `/proc/self/exe` still works after an upgrade has replaced the file, so it is used wherever `/proc` is mounted. A
+//! root file system with nothing but the binary has no `/proc`; there, the path that the kernel executed is used.
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -18,14 +18,14 @@ pub fn set_supervisor_program(program: impl Into<PathBuf>) {
     let _ = PROGRAM.set(program.into());
 }
 
-/// The path to execute this binary by. In another process only the path without `/proc` means the same; a supervisor
-/// is this binary too, so what it executes by this path is this binary as well.
+/// The path with which this process can execute its own binary. `/proc/self/exe` means a different file in a process
+/// that runs another program; a supervisor runs this same binary, so there it still names this binary.
 #[must_use]
 pub fn own_program() -> &'static Path {
     PROGRAM.get_or_init(|| if Path::new(LINK).exists() { LINK.into() } else { executed_path() })
 }
 
-/// The path that was executed, made absolute while the directory it was relative to is still the current one.
+/// The path that was executed. It is made absolute while the directory that it is relative to is still the current one.
 fn executed_path() -> PathBuf {
     let path = kernels_word().or_else(|| std::env::args_os().next()).unwrap_or_default();
     std::path::absolute(&path).unwrap_or_else(|_| path.into())
@@ -33,7 +33,8 @@ fn executed_path() -> PathBuf {
 
 fn kernels_word() -> Option<OsString> {
     use libc::{AT_EXECFN, getauxval};
-    // SAFETY: the kernel leaves a terminated string on this process's stack for as long as it lives, or no pointer.
+    // SAFETY: the result is null or points to a NUL-terminated string that the kernel placed on this process's stack
+    // and that lives as long as the process.
     #[allow(unsafe_code)]
     let path = unsafe {
         let pointer = getauxval(AT_EXECFN) as *const std::ffi::c_char;

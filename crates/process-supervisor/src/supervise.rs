@@ -17,17 +17,18 @@ use crate::exec::Executable;
 use crate::signals::{SignalReader, SignalSet, close_from};
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
 
-/// How many processes are reaped before commands and deadlines are looked at again. Processes that fork and exit without
-/// end would otherwise keep the supervisor from everything else.
+/// How many processes are reaped before commands and deadlines are checked again. Otherwise, processes that fork and exit
+/// in an endless chain would keep the supervisor from everything else.
 const REAP_BATCH: usize = 64;
-/// How long a tree has after SIGTERM when the server has vanished and nobody is left to say when to kill.
+/// The time between SIGTERM and SIGKILL when the server is gone and can no longer send the kill command.
 const GRACE_WITHOUT_SERVER: Duration = Duration::from_secs(1);
-/// How long what an ended agent left behind may live on when the server says nothing about it.
+/// How long the remaining processes of an agent may live after its main process has ended, unless the server kills them
+/// earlier.
 const GRACE_AFTER_EXIT: Duration = Duration::from_secs(2);
 /// How long a program may be open for writing before its start fails, and how often it is tried.
 const BUSY_LIMIT: Duration = Duration::from_millis(400);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
-/// How often the kill is repeated while something still lives.
+/// The interval at which SIGKILL is repeated while a process is still alive.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
 /// When to give up on processes that survive SIGKILL (another user's, or stuck in the kernel).
 const KILL_PATIENCE: Duration = Duration::from_secs(8);
@@ -43,11 +44,11 @@ pub(crate) fn run() -> ! {
 struct Supervisor {
     /// The agent's main process.
     agent: Pid,
-    /// Whether the agent's main process has been reaped.
+    /// True when the agent's main process has been reaped.
     agent_ended: bool,
-    /// Whether the server still holds its end of the control socket.
+    /// True while the server holds its end of the control socket.
     server_present: bool,
-    /// When the tree is to be killed without another word.
+    /// When the tree will be killed without a further command.
     kill_at: Option<Instant>,
     /// When killing began.
     killing_since: Option<Instant>,
@@ -55,7 +56,7 @@ struct Supervisor {
 
 fn supervise() -> io::Result<()> {
     close_inherited_descriptors();
-    // A terminal's Ctrl-C is meant for the server, which then ends its agents in its own way.
+    // Ctrl-C in a terminal must reach only the server, which then shuts down its agents itself.
     let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let _ = rustix::thread::set_name(c"agent-supervisor");
@@ -131,8 +132,8 @@ impl Supervisor {
 
     fn take_signals(&mut self, signals: &SignalReader) {
         while let Some(signal) = signals.next() {
-            // SIGCHLD needs nothing here: reaping happens at the top of the loop. The others ask this very process to
-            // end, and its way to end is to end the tree.
+            // SIGCHLD needs no action here, because reaping happens at the top of the loop. The other signals ask this
+            // supervisor to exit, and it does that by ending the tree.
             if signal != Signal::CHILD.as_raw() {
                 self.end_without_server();
             }
@@ -169,7 +170,8 @@ impl Supervisor {
         self.kill_at = Some(self.kill_at.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// Reaps children that have ended, those that lost their parents included, in one batch.
+    /// Reaps children that have ended, in one batch. The agent's orphans are among them: they have become children of this
+    /// process.
     fn reap(&mut self) -> io::Result<Remaining> {
         for _ in 0..REAP_BATCH {
             match wait(WaitOptions::NOHANG) {
@@ -218,9 +220,8 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
             .map_err(|error| format!("cannot use the working directory {}: {error}", directory.display()))?;
         command.current_dir(directory);
     }
-    // SAFETY: the closure runs in the forked child and makes system calls that are safe there. It gives back the
-    // signals that this supervisor blocks for itself, and arms the agent's own death for the case that this supervisor
-    // is killed with SIGKILL.
+    // SAFETY: the closure runs in the forked child and makes system calls that are safe there. It unblocks the
+    // signals that this supervisor blocks, and makes the kernel kill the agent if this supervisor is killed.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(move || {
@@ -249,8 +250,8 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     }
 }
 
-/// Closes what the server itself inherited from whoever started it (a shell's lock file, a terminal's pipe): an
-/// agent that outlives nothing must not hold it open either.
+/// Closes the descriptors that the server inherited from its own parent (a shell's lock file, a terminal's pipe), so
+/// that no agent keeps them open.
 fn close_inherited_descriptors() {
     // SAFETY: this is the first thing the process does; nothing in it owns a descriptor above standard error.
     #[allow(unsafe_code)]
@@ -260,7 +261,7 @@ fn close_inherited_descriptors() {
     let Ok(listing) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> =
         listing.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    // The listing's own descriptor is among them, and closed by now.
+    // The list contains the descriptor of the directory itself, which is closed by now.
     let is_open = |number: &i32| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
     for number in numbers.into_iter().filter(|number| *number > 2).filter(is_open) {
         // SAFETY: as above.
@@ -288,10 +289,10 @@ fn receive_stdio() -> io::Result<[OwnedFd; 3]> {
         .collect();
     descriptors
         .try_into()
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "three descriptors were expected"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "expected three descriptors"))
 }
 
-/// Reads the control socket without the buffering of `std::io::Stdin`, which would swallow later commands.
+/// Reads the control socket without the buffering of `std::io::Stdin`, which would consume later commands.
 struct Socket;
 
 impl io::Read for Socket {
@@ -300,7 +301,7 @@ impl io::Read for Socket {
     }
 }
 
-/// Tells the server. When the server is gone there is nobody to tell, and the tree ends all the same.
+/// Sends a report to the server. If the server is gone, the report is dropped; the tree ends in any case.
 fn send(report: &Report) {
     struct Control;
     impl Write for Control {

@@ -1,8 +1,9 @@
 //! Finding and ending every descendant of this process.
 //!
-//! A process group misses whoever called `setsid`; the parent links in `/proc` miss nobody, because the
-//! supervisor is a subreaper and every orphan of the tree becomes its direct child. Where there is no `/proc`, its
-//! children and the groups they are in are what is found at once, and the rest when it has lost its parents.
+//! A process group does not contain processes that called `setsid`. The parent links in `/proc` lead to all
+//! descendants, because the supervisor is a subreaper and every orphan of the tree becomes its direct child. Without
+//! `/proc`, only the children and their process groups are found at first; the others are found when their parents
+//! have ended.
 
 use std::collections::HashSet;
 use std::fs;
@@ -36,19 +37,19 @@ fn read_descendants(root: Pid) -> Vec<Pid> {
     found
 }
 
-/// Sends `signal` to every descendant there is now.
+/// Sends `signal` to every current descendant.
 pub(crate) fn signal_all(signal: Signal) {
     if fs::metadata("/proc/self").is_err() {
         return signal_groups(&own_children(), signal);
     }
     for pid in descendants() {
-        // It may have ended since it was found, or belong to another user: neither is ours to mend here.
+        // Fails if the process has ended in the meantime or belongs to another user; nothing can be done about either.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Sends `signal` to these processes and all that share a group with one. The supervisor leads a session of its own, so
-/// every group below it, but for its own, has only descendants in it.
+/// Sends `signal` to these processes and to all members of their process groups. The supervisor leads its own
+/// session, so every group in it except the supervisor's own contains only descendants.
 fn signal_groups(children: &[Pid], signal: Signal) {
     let own = getpgrp();
     let group_of = |child: &Pid| getpgid(Some(*child)).ok().filter(|group| *group != own);
@@ -61,15 +62,16 @@ fn signal_groups(children: &[Pid], signal: Signal) {
     }
 }
 
-/// Kills every descendant. Stops them all first, so that none can fork behind the scan's back.
+/// Kills every descendant. Stops them all first, so that none can fork while the tree is scanned.
 pub(crate) fn kill_all() {
     if fs::metadata("/proc/self").is_err() {
-        // Trying every number takes long enough as it is, and whoever slips through is found by the next call.
+        // Finding children without `/proc` is slow, so there is no pass to stop them. A process that was missed is
+        // found by the next call.
         return signal_groups(&own_children(), Signal::KILL);
     }
     let mut stopped = HashSet::new();
-    // Each pass finds what was forked before its parent stopped. What still slips through is a child of the supervisor
-    // by the next call.
+    // Each pass finds processes that were forked before their parents were stopped. A process that was missed is a
+    // child of the supervisor by the next call.
     for _ in 0..16 {
         let fresh: Vec<Pid> = descendants().into_iter().filter(|pid| stopped.insert(*pid)).collect();
         if fresh.is_empty() {
@@ -101,7 +103,7 @@ fn children_of(pid: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Every process with its parent: the slow way, for kernels built without the `children` files.
+/// Every process with its parent. This is slower, and only needed on kernels without the `children` files.
 fn parent_table() -> Vec<(Pid, Pid)> {
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     processes
@@ -114,7 +116,7 @@ fn parent_table() -> Vec<(Pid, Pid)> {
         .collect()
 }
 
-/// The parent in a `stat` line. The command name before it may hold spaces and parentheses of its own.
+/// The parent in a `stat` line. The command name before it may contain spaces and parentheses.
 fn parent_in_stat(stat: &str) -> Option<Pid> {
     let (_, after_name) = stat.rsplit_once(')')?;
     parse_pid(after_name.split_ascii_whitespace().nth(1)?)

@@ -1,8 +1,8 @@
-//! What travels over the control socket.
+//! The protocol of the control socket.
 //!
-//! Server to supervisor: one byte that carries the three stdio descriptors, the launch specification, then one
-//! byte a command. Supervisor to server: one line a report. The specification travels here and not on a command
-//! line because its environment may hold secrets that `ps` would show to everybody.
+//! Server to supervisor: one byte that carries the three stdio descriptors, the launch specification, then one byte
+//! per command. Supervisor to server: one line per report. The specification is sent over the socket and not as
+//! command-line arguments, because its environment may contain secrets that `ps` would show to every user.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,22 +14,22 @@ use crate::Exit;
 /// Everything needed to start one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LaunchSpec {
-    /// What to execute; looked up in `PATH` of `environment` when it has no slash.
+    /// The program to execute; looked up in the `PATH` of `environment` if it has no slash.
     pub program: OsString,
-    /// Its arguments, without the program's own name.
+    /// Its arguments, without the program's name.
     pub arguments: Vec<OsString>,
-    /// The whole environment; nothing is inherited beside it.
+    /// The complete environment; nothing else is inherited.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where it starts; the server's own directory when absent.
+    /// The working directory; default: the server's own.
     pub directory: Option<PathBuf>,
 }
 
-/// Tells the tree to end politely.
+/// Command: send SIGTERM to the tree.
 pub(crate) const TERMINATE: u8 = b'T';
-/// Ends the tree at once.
+/// Command: kill the tree at once.
 pub(crate) const KILL: u8 = b'K';
 
-/// The longest specification a supervisor reads; far above what the kernel lets `exec` have.
+/// The longest specification that a supervisor reads; far more than the kernel accepts for `exec`.
 const MAX_SPEC_BYTES: usize = 64 << 20;
 
 impl LaunchSpec {
@@ -43,7 +43,7 @@ impl LaunchSpec {
             put(&mut body, name);
             put(&mut body, value);
         }
-        // An empty path is no directory, so it can stand for "none".
+        // No directory has an empty path, so an empty path can stand for "none".
         put(&mut body, self.directory.as_deref().map_or(OsStr::new(""), |path| path.as_os_str()));
         let mut framed = Vec::with_capacity(body.len() + 4);
         put_count(&mut framed, body.len());
@@ -96,21 +96,21 @@ fn take(rest: &mut &[u8]) -> io::Result<OsString> {
 }
 
 fn malformed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the launch specification is cut off")
+    io::Error::new(io::ErrorKind::InvalidData, "the launch specification is truncated")
 }
 
 /// A line from the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The agent runs under this process id.
+    /// The agent was started with this process id.
     Started(u32),
     /// The agent could not be started.
     Failed(String),
-    /// The agent's main process ended; others of its tree may remain.
+    /// The agent's main process ended; other processes of the tree may remain.
     Exited(Exit),
     /// Nothing of the tree is left.
     Gone,
-    /// This many processes could not be ended, whatever was tried.
+    /// This many processes could not be killed.
     Stuck(usize),
 }
 
