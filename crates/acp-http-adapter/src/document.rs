@@ -181,7 +181,7 @@ pub(crate) struct JsonRpcFailure {
     pub(crate) error: JsonRpcError,
 }
 
-/// Why a request failed, in the words of whoever answered it.
+/// Why a request failed, as reported by the agent or the server.
 #[derive(Debug, ToSchema)]
 pub(crate) struct JsonRpcError {
     /// The kind of error.

@@ -58,7 +58,7 @@ fn expose_streams(views: &[(&str, &StreamMetrics); 3], text: &mut Exposition) {
             "Those of them that were there before their reader came.",
             |streams| &streams.replayed,
         ),
-        ("sandbox_agent_gaps_total", "Gaps told to readers.", |streams| &streams.gaps),
+        ("sandbox_agent_gaps_total", "Gaps reported to readers.", |streams| &streams.gaps),
         ("sandbox_agent_stream_bytes_total", "Bytes of events given to readers.", |streams| &streams.bytes),
     ];
     for (name, help, read) in counters {

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exit_is_told_with_its_code_or_signal_and_its_last_words() {
+    fn an_exit_problem_has_the_code_or_signal_and_the_stderr_tail() {
         let json = |exit| {
             let error = Error::AgentExited { exit, stderr_tail: "last words".into() };
             serde_json::to_value(to_problem(&error)).unwrap()

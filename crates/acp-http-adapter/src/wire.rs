@@ -39,7 +39,7 @@ pub(crate) enum WireStatus {
     Running,
     /// Its agent is being ended.
     Closing,
-    /// Its agent has ended; what it said can still be read.
+    /// Its agent has ended; the agent's messages can still be read.
     Exited,
 }
 

@@ -21,7 +21,7 @@ problems!(pub(crate) StreamProblems:
 /// Streams what the agent says
 ///
 /// Server-sent events. `message` carries a JSON-RPC message of the agent and has its number as `id`; `gap`, `unparsed`,
-/// `answered`, `failed` and `exit` are told beside them and are no messages. `exit` ends the stream. With
+/// The events `answered`, `failed` and `exit` are sent too, but are not messages. `exit` ends the stream. With
 /// `view=journal` the messages of clients are there as well, as `sent`, and every `id` is a journal number, `j` first.
 /// A comment comes every 15 seconds. Any number of readers each get everything.
 #[utoipa::path(
