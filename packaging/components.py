@@ -1,6 +1,6 @@
-"""What the binary is made of: the crates that are linked into it, and the npm packages of the inspector inside it.
+"""The components of the binary: the crates that are linked into it, and the npm packages of the embedded inspector.
 
-Read from `cargo` and from the lock file of npm; nothing is downloaded. What only builds or tests is left out.
+Read from `cargo` and from npm's lock file; nothing is downloaded. Build and test dependencies are left out.
 """
 
 import functools
@@ -16,17 +16,17 @@ PRODUCT = "sandbox-agent"
 
 @dataclass(frozen=True)
 class Component:
-    """One thing that is in the binary."""
+    """One component of the binary."""
 
     kind: str  # cargo or npm
     name: str
     version: str
     licence: str  # an SPDX expression
-    folder: Path  # where its source is on this machine
+    folder: Path  # the folder of its source on this machine
     is_ours: bool = False
     checksum: str | None = None  # SHA-256 of a crate's archive
     integrity: str | None = None  # npm's "sha512-BASE64"
-    needs: tuple[str, ...] = ()  # addresses of what it needs itself
+    needs: tuple[str, ...] = ()  # package URLs of its dependencies
 
     @property
     def address(self) -> str:
@@ -44,7 +44,7 @@ def version() -> str:
 
 
 def crates(target: str) -> list[Component]:
-    """Every crate that is linked into the binary for `target`, ours among them."""
+    """Every crate that is linked into the binary for `target`, including our own."""
     listed = run("cargo", "tree", "--locked", "-p", PRODUCT, "-e", "normal,no-proc-macro", "--target", target,
                  "--prefix", "none", "--format", "{p}").splitlines()
     linked = {tuple(line.split()[:2]) for line in listed if line}
@@ -65,7 +65,7 @@ def crates(target: str) -> list[Component]:
 
 
 def npm_packages(workspace: str = "inspector") -> list[Component]:
-    """Every npm package that a workspace needs at run time, itself and others of ours among them."""
+    """Every npm package that a workspace needs at run time, including itself and our other packages."""
     lock = json.loads((PACKAGES / "package-lock.json").read_text())["packages"]
     needs: dict[str, list[str]] = {}
     waiting = [workspace]
@@ -85,7 +85,7 @@ def npm_packages(workspace: str = "inspector") -> list[Component]:
 
 
 def locate(lock: dict, at: str, name: str) -> str | None:
-    """The place that Node.js finds a package in, seen from `at`; a link is followed to what it links to."""
+    """The path at which Node.js finds a package, resolved from `at`; links are followed."""
     while True:
         place = f"{at}/node_modules/{name}" if at else f"node_modules/{name}"
         if place in lock:
@@ -96,7 +96,7 @@ def locate(lock: dict, at: str, name: str) -> str | None:
 
 
 def spdx(licence: str) -> str:
-    """The expression as the standard writes it; older crates have a slash for OR."""
+    """The expression in the notation of the standard; older crates use a slash for OR."""
     return " ".join(licence.replace("/", " OR ").split())
 
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Puts together what is given away, into dist/: dist.sh BINARY
+# Builds the release files in dist/: dist.sh BINARY
 #
-# An archive with the static binary and its papers, the npm packages, what each is made of, and the checksums of all
-# of them. Publishes nothing. The same sources make the same archive: names are sorted, and all times are one.
+# An archive with the static binary and its documents, the npm packages, a bill of materials for each, and checksums.
+# Publishes nothing. The archive is reproducible: names are sorted, and all files have the same time.
 set -eu
 binary=$(realpath "$1")
 cd "$(dirname "$0")/.."

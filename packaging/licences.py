@@ -1,6 +1,6 @@
-"""The licences of everything in the binary, for those who get it: licences.py TARGET > THIRD-PARTY-LICENSES.txt
+"""The licences of all components of the binary: licences.py TARGET > THIRD-PARTY-LICENSES.txt
 
-Fails when a component has a licence that deny.toml does not allow, or no text of it can be found.
+Fails when a component has a licence that deny.toml does not allow, or when its text cannot be found.
 """
 
 import json
@@ -23,12 +23,12 @@ def main(target: str) -> None:
                if not is_allowed(one.licence, allowed)]
     if refused:
         sys.exit("licences that deny.toml does not allow:\n" + "\n".join(refused))
-    # One text stands once, however many components it holds for.
+    # Each text is printed once, however many components it applies to.
     holders: dict[str, list[Component]] = {}
     for one in components:
         for text in texts_of(one):
             holders.setdefault(text, []).append(one)
-    print("Sandbox Agent is made with the work of others. These are their licences, and what each holds for.\n")
+    print("Sandbox Agent contains third-party software. These are its licences, each with the components it applies to.\n")
     for text, ones in holders.items():
         print(RULE)
         for one in ones:
@@ -37,7 +37,7 @@ def main(target: str) -> None:
 
 
 def toolchain(target: str) -> list[Component]:
-    """What the compiler brings along: the standard library, and for a static binary the C library."""
+    """The components of the toolchain: the standard library, and for a static binary the C library."""
     release = re.search(r"^release: (.*)$", run("rustc", "-vV"), re.M)[1]
     sysroot = Path(run("rustc", "--print", "sysroot").strip())
     library = Component("cargo", "std", release, "MIT OR Apache-2.0", sysroot / "share/doc/rust/licenses")
@@ -49,12 +49,12 @@ def toolchain(target: str) -> list[Component]:
 
 
 def is_allowed(licence: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression can be met. AND binds tighter than OR; an exception belongs to its licence."""
+    """True when an SPDX expression is allowed. AND binds tighter than OR; an exception belongs to its licence."""
     expression = licence.strip()
     if not expression:
         return False
     if "(" in expression:
-        # The innermost parentheses become a word that is allowed or not.
+        # The innermost parentheses are replaced by a word that is allowed or not.
         inner = re.search(r"\(([^()]*)\)", expression)
         word = "yes" if is_allowed(inner[1], allowed) else "no"
         return is_allowed(expression[:inner.start()] + word + expression[inner.end():], allowed | {"yes"})
@@ -66,7 +66,7 @@ def is_allowed(licence: str, allowed: set[str]) -> bool:
 
 
 def texts_of(component: Component) -> list[str]:
-    """The licence texts that a component brings, all of them. For one that brings none, the text of its licence."""
+    """All licence texts that a component contains, or the standard text of its licence if it contains none."""
     if component.name == "std":
         files = [component.folder / "MIT.txt", component.folder / "Apache-2.0.txt"]
     elif component.folder.is_dir():
@@ -79,12 +79,12 @@ def texts_of(component: Component) -> list[str]:
     if not texts and "Apache-2.0" in component.licence:
         texts = [(TOP / "LICENSE").read_text().strip()]
     if not texts:
-        sys.exit(f"{component.name} {component.version} ({component.licence}) brings no licence text: {component.folder}")
+        sys.exit(f"{component.name} {component.version} ({component.licence}) has no licence text: {component.folder}")
     return texts
 
 
 def holder_of(component: Component) -> str:
-    """Who an MIT licence is from, where no text says it."""
+    """The copyright holder for an MIT licence, if no text names one."""
     if component.name == "musl":
         return "2005-2020 Rich Felker, et al."
     manifest = component.folder / "package.json"

@@ -1,21 +1,20 @@
 #!/bin/sh
-# The linker of the static binary (`.cargo/config.toml`): the compiler's own, told what lies next to what.
+# The linker of the static binary (`.cargo/config.toml`): the compiler's own linker, with an order for the functions.
 #
-# The system maps a program 64 KiB at a time, so one function that runs brings along whatever lies around it. What runs when
-# a server starts is an eighth of the code and lay all over it. start-order.txt has the names of those functions, without
-# the hashes that the compiler adds to names and changes with every version; here they become the names that the functions
-# have in this build. Some stand for several functions then, and a name that is gone does no harm. Without `nm` the order is
-# the compiler's; with SANDBOX_AGENT_LINK=plain it is too, and the names stay in the program.
+# The system maps a program 64 KiB at a time, so each function that runs also maps the code around it. The functions that run
+# at the start of a server are an eighth of the code, and were spread over all of it. start-order.txt has the names of these
+# functions, without the hashes that the compiler adds and that change with every version; this script finds their full names
+# in this build. A name may match several functions, and one that no longer exists is ignored. Without `nm` the compiler's
+# order is used. With SANDBOX_AGENT_LINK=plain it is used too, and the binary keeps its symbols.
 set -eu
 names=$(dirname "$0")/start-order.txt
-# Where the settings of `.cargo/config.toml` are overruled, the compiler does not know which linker this is.
+# If the settings of `.cargo/config.toml` are overridden, the compiler does not pass the flavor of the linker.
 case ${1:-} in
 -flavor) ;;
 *) set -- -flavor gnu "$@" ;;
 esac
-# Packed relocations: a static program relocates itself when it starts, and what it reads for that is a few kilobytes
-# instead of half a megabyte, in the file, in the server's memory and in that of every supervisor. Functions that are the
-# same become one.
+# Packed relocations: a static program relocates itself when it starts. Packed, its relocations are a few kilobytes instead
+# of half a megabyte, in the file and in the memory of the server and of every supervisor. --icf merges identical functions.
 set -- "$@" --pack-dyn-relocs=relr --icf=all
 [ "${SANDBOX_AGENT_LINK:-}" != plain ] || exec rust-lld "$@"
 command -v nm >/dev/null || exec rust-lld "$@" --strip-all

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes start-order.txt anew: the functions that run from the start of a server to its end, with a few requests between.
-# Worth doing when `make bench` shows that a server at rest takes more memory. Takes some five minutes.
+# Regenerates start-order.txt: the functions that run from the start of a server to its end, with a few requests in between.
+# Do this when `make bench` shows that an idle server uses more memory. Takes about five minutes.
 #
-# No agent is started: the tracer does not know a system call that this needs.
+# No agent is started, because the tracer does not support a system call that this needs.
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || sh scripts/apt.sh valgrind
@@ -25,7 +25,7 @@ ask() {
 tries=0
 until ask $url/healthz; do
     tries=$((tries + 1))
-    [ $tries -lt 120 ] || { echo "the server does not start" >&2 && exit 1; }
+    [ $tries -lt 120 ] || { echo "the server did not start" >&2 && exit 1; }
     sleep 0.5
 done
 ask $url/v1/acp
@@ -38,6 +38,6 @@ server=
 sed -nE "s/^c?fn=\([0-9]+\) ([_a-zA-Z][^ ']*)('[0-9]+)?$/\1/p" "$traces/calls" |
     sh packaging/plain-names.sh | cut -d ' ' -f 1 | awk '!seen[$0]++' >"$traces/order"
 count=$(wc -l <"$traces/order")
-[ "$count" -gt 500 ] || { echo "only $count functions were seen; the list stays as it is" >&2 && exit 1; }
+[ "$count" -gt 500 ] || { echo "only $count functions were found; the list was not changed" >&2 && exit 1; }
 cp "$traces/order" packaging/start-order.txt
 echo "$count functions"

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Makes sure that `make test-builds` can run here, then installs what it uses and the machine does not have.
+# Checks that `make test-builds` can run on this machine, then installs the missing tools.
 #
-# The tests need root or sudo, and the right to create namespaces. Without them this says so and fails, before anything is
-# installed or built.
+# The tests need root or sudo, and the right to create namespaces. If they are missing, this fails with a message before
+# anything is installed or built.
 set -eu
 cd "$(dirname "$0")/.."
-# Where Debian keeps programs for root, which other users do not have in their PATH.
+# Debian's directories for root's programs, which are not in the PATH of other users.
 PATH=$PATH:/usr/sbin:/sbin
 if [ "$(id -u)" = 0 ]; then
     allowed() { unshare --mount --pid --fork --net --ipc --uts --cgroup true; }
 else
-    # The tests use namespaces without sudo, the container engine and systemd with it.
+    # Tests in namespaces run without sudo; the container engine and systemd run with sudo.
     allowed() { sudo true && unshare --user --map-root-user --mount --pid --fork --net true; }
 fi
 if ! allowed 2>/dev/null; then
-    echo "These tests need root or sudo and the right to create namespaces, and do not have both here." >&2
+    echo "These tests need root or sudo and the right to create namespaces; one of them is missing." >&2
     exit 1
 fi
 

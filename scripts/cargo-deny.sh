@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs cargo-deny, installing it first on a machine that does not have it.
+# Runs cargo-deny, and installs it first if it is missing.
 set -eu
 # Not optimized: it runs for a second, and optimizing it takes minutes.
 cargo deny --version >/dev/null 2>&1 || cargo install --locked --debug cargo-deny

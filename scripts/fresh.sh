@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs a command as on a new machine, as far as one machine allows: fresh.sh [--state FOLDER] COMMAND [ARGUMENT...]
+# Runs a command as on a new machine, as far as possible: fresh.sh [--state FOLDER] COMMAND [ARGUMENT...]
 #
 #   scripts/fresh.sh make test
 #
-# The command runs in a clone of the current commit, with an empty home, with a copy of the Rust toolchain that has no
-# target but the machine's own, with none of what `cargo install` has brought, and without the variables of the caller.
-# Only what says where packages come from is carried over. Debian packages stay as they are: apt knows one machine.
+# The command runs in a clone of the current commit, with an empty home directory, a copy of the Rust toolchain that has only
+# the target of this machine, no programs from `cargo install`, and without the caller's environment variables. Only the
+# settings of package registries are kept. Installed Debian packages are not changed.
 #
-# Everything is in one folder, which is removed in the end. With --state it is this folder instead, and it is kept: the
-# next call with the same folder goes on with what is in it.
+# Everything is in one temporary folder, which is removed at the end. With --state, that folder is used instead and kept:
+# the next call with the same folder reuses its contents.
 set -eu
 
 usage() {
@@ -30,9 +30,9 @@ case $1 in -*) usage ;; esac
 
 project=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "$state" ]; then
-    # Not /tmp, which is memory on many machines: a build takes gigabytes.
+    # Not /tmp, which is in memory on many machines: a build needs gigabytes.
     state=$(mktemp -d "${TMPDIR:-/var/tmp}/fresh.XXXXXX")
-    # What was made with sudo goes with sudo.
+    # Files that were created with sudo need sudo to remove them.
     trap 'rm -rf "$state" 2>/dev/null || sudo rm -rf "$state"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
@@ -45,7 +45,7 @@ commit=$(git -C "$project" rev-parse HEAD)
 git -C "$state/clone" fetch --quiet "$project" HEAD
 git -C "$state/clone" checkout --quiet --force --detach "$commit"
 
-# The lines of the user's settings that say where packages come from. No secrets: those stay where they are.
+# Copies the settings of package registries from the user's configuration. Secrets are not copied.
 carry_settings_over() {
     if [ -f "$HOME/.npmrc" ]; then
         grep -E '^ *(@[^:=]+:)?(registry|cafile|strict-ssl|(https?-|no)?proxy) *=' "$HOME/.npmrc" >"$state/home/.npmrc" ||
@@ -64,10 +64,10 @@ carry_settings_over() {
     done
 }
 
-# The toolchain: a real copy, so that nothing that the command installs reaches the original. Documentation is left out.
+# Copies the toolchain, so that the command cannot change the original. The documentation is left out.
 copy_toolchain() {
     command -v rustup >/dev/null || { say "this needs rustup" && exit 1; }
-    # The one that the project is built with.
+    # The toolchain that the project is built with.
     toolchain=$(cd "$project" && rustc --print sysroot)
     host=$("$toolchain/bin/rustc" -vV | sed -n 's/^host: //p')
     copy=$state/rustup/toolchains/$(basename "$toolchain")
@@ -84,8 +84,8 @@ copy_toolchain() {
     done
 }
 
-# Without what is in the old home: cargo's programs, and those of every other installer. Node.js is a part of a new
-# machine, wherever it is.
+# The PATH without directories in the old home, which contain programs of cargo and other installers. Node.js is kept
+# wherever it is, because a new machine has it too.
 path_without_home() {
     node=$(dirname "$(command -v node)")
     kept=$state/cargo/bin
@@ -102,8 +102,8 @@ path_without_home() {
     echo "$kept"
 }
 
-# Runs a command with the variables of the state. Of the caller's, only those of the terminal, the language, CI, proxies,
-# certificates and package registries are left.
+# Runs a command with the environment of the state folder. Of the caller's variables, only those for the terminal, the
+# language, CI, proxies, certificates and package registries are kept.
 in_state() (
     path=$(path_without_home)
     for name in $(awk 'BEGIN { for (name in ENVIRON) if (name ~ /^[A-Za-z_][A-Za-z0-9_]*$/) print name }'); do

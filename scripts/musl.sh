@@ -1,15 +1,15 @@
 #!/bin/sh
-# Builds the static binary, which needs no libc where it runs.
+# Builds the static binary, which needs no libc at run time.
 #
-#   musl.sh install            what the build needs and the machine does not have
-#   musl.sh build [ARGUMENT]   that, then sandbox-agent (and an agent to test it with) in the profile `dist`, or whatever
-#                              the arguments of cargo say
-#   musl.sh target             the name of the target
+#   musl.sh install            installs the missing tools of the build
+#   musl.sh build [ARGUMENT]   installs them, then runs `cargo build` with these arguments; default: sandbox-agent and a
+#                              test agent in the profile `dist`
+#   musl.sh target             prints the name of the target
 set -eu
 target=$(uname -m)-unknown-linux-musl
 
 install() {
-    # The folder tells it of every toolchain, also of one that rustup has been given and cannot add to.
+    # Checks the folder, because that also works for a linked toolchain, to which rustup cannot add targets.
     [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
     command -v musl-gcc >/dev/null || sh "$(dirname "$0")/apt.sh" musl-tools
 }
@@ -21,7 +21,7 @@ build)
     [ $# -eq 0 ] || shift
     [ $# -gt 0 ] || set -- --profile dist -p sandbox-agent -p fault-agent
     install
-    # For the parts that are written in C.
+    # For the dependencies that are written in C.
     export "CC_$(echo "$target" | tr - _)=musl-gcc"
     exec cargo build --target "$target" "$@"
     ;;

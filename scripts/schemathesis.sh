@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tries out every operation of docs/openapi.json against the built server with schemathesis, which is installed into
-# target/ first. Arguments go on to schemathesis, such as --include-operation-id listEntries.
+# Tests every operation of docs/openapi.json against the built server with schemathesis, which is installed into target/
+# first. Arguments are passed to schemathesis, such as --include-operation-id listEntries.
 set -eu
 cd "$(dirname "$0")/.."
 python=$PWD/target/schemathesis/bin/python

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the tests use, on a machine that does not have it: Debian's packages, and the schemas of Kubernetes, which
-# go into target/. Where nothing is missing it needs neither root nor apt.
+# Installs the missing tools of the tests: Debian packages, and the Kubernetes schemas in target/. Needs root and apt only if
+# a Debian package is missing.
 set -eu
 cd "$(dirname "$0")/.."
 missing=
@@ -10,9 +10,9 @@ command -v systemd-analyze >/dev/null || missing="$missing systemd"
 command -v openssl >/dev/null || missing="$missing openssl"
 command -v curl >/dev/null || missing="$missing curl"
 command -v kubectl >/dev/null || missing="$missing kubernetes-client"
-# Debian keeps the server's programs out of the PATH, in a folder for each version.
+# Debian installs PostgreSQL's server programs outside of the PATH, in one folder per version.
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
-# Debian's Python comes without what makes an environment, and without what agents in Python are installed with.
+# Debian's Python comes without venv, which the tests use, and without pip, which installs agents written in Python.
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 python3 -c 'import pip' 2>/dev/null || missing="$missing python3-pip"
 # shellcheck disable=SC2086 # one word per package

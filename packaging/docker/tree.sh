@@ -1,7 +1,7 @@
 #!/bin/sh
-# Lays out the files of the image that has nothing but the binary: tree.sh BINARY FOLDER
+# Creates the files of the image with only the binary: tree.sh BINARY FOLDER
 #
-# Beside the binary: a home to write into, the names of its user, the certificates that https needs, and /tmp.
+# Besides the binary: a writable home directory, the entries of its user, the certificates for https, and /tmp.
 set -eu
 binary=$1
 folder=$2

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Inside the machine of try.sh: looks at the service from outside, and as `probe.sh agent` from inside.
+# Runs inside the machine of try.sh: checks the service from outside and, as `probe.sh agent`, from inside.
 set -u
 
 if [ "${1:-}" = agent ]; then
-    # An agent that answers its first message with what it can and cannot do.
+    # An agent that answers its first message with the list of what it can and cannot do.
     read -r _
     can() { if sh -c "$2" </dev/null >/dev/null 2>&1; then echo "$1"; else echo "not-$1"; fi; }
-    told=$(
+    report=$(
         can write-workspace 'echo x >here'
         can write-home 'echo x >"$HOME/there"'
         can write-tmp 'echo x >/tmp/x'
@@ -21,7 +21,7 @@ if [ "${1:-}" = agent ]; then
         can become-root 'su -c true'
         if command -v node >/dev/null; then can compile 'node -e "for (let i = 0; i < 1e6; i++) Math.sqrt(i)"'; else echo compile; fi
     )
-    printf '{"jsonrpc":"2.0","id":1,"result":"%s"}\n' "$(echo "$told" | tr '\n' ' ')"
+    printf '{"jsonrpc":"2.0","id":1,"result":"%s"}\n' "$(echo "$report" | tr '\n' ' ')"
     exec sleep 60
 fi
 
@@ -29,25 +29,25 @@ failed=0
 expect() {
     case $2 in
     *"$3"*) echo "ok: $1" ;;
-    *) echo "WRONG: $1: expected $3, got: $2" && failed=1 ;;
+    *) echo "FAILED: $1: expected $3, got: $2" && failed=1 ;;
     esac
 }
 ask() { curl --silent --max-time 60 --header 'authorization: Bearer sesame' "$@"; }
 address=http://127.0.0.1:39468
 
-expect 'systemd was told that it is ready' "$(systemctl show -p ActiveState,SubState --value sandbox-agent | tr '\n' ' ')" 'active running'
-expect 'it wants the token' "$(curl --silent --output /dev/null --write-out '%{http_code}' $address/v1/health)" 401
-expect 'it is well' "$(ask $address/v1/health)" '"status":"ok"'
+expect 'the server reported that it is ready' "$(systemctl show -p ActiveState,SubState --value sandbox-agent | tr '\n' ' ')" 'active running'
+expect 'the server requires the token' "$(curl --silent --output /dev/null --write-out '%{http_code}' $address/v1/health)" 401
+expect 'the server is healthy' "$(ask $address/v1/health)" '"status":"ok"'
 hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
 expect 'the mock agent answers' "$(ask --json "$hello" "$address/v1/acp/mock?agent=mock")" '"protocolVersion":1'
-told=$(ask --json "$hello" "$address/v1/acp/shell?agent=shell")
+report=$(ask --json "$hello" "$address/v1/acp/shell?agent=shell")
 for word in write-workspace write-home write-tmp not-write-etc not-read-token-file not-see-token not-see-process-1 \
     not-see-homes make-namespace see-memory see-network not-become-root compile; do
-    # The spaces around it: "write-etc" is within "not-write-etc".
-    expect "an agent can: $word" " $(echo "$told" | sed 's/.*"result":"//; s/".*//') " " $word "
+    # With spaces around the word, because "not-write-etc" contains "write-etc".
+    expect "an agent can: $word" " $(echo "$report" | sed 's/.*"result":"//; s/".*//') " " $word "
 done
 systemctl stop sandbox-agent
-expect 'it stops when told' "$(systemctl show -p ActiveState,Result --value sandbox-agent | tr '\n' ' ')" 'inactive'
-expect 'it stops well' "$(systemctl show -p Result --value sandbox-agent)" 'success'
-expect 'nothing is left of it' "$(pgrep -f 'probe.sh agent' || echo nothing)" nothing
-[ $failed = 0 ] && echo 'everything is as it should be'
+expect 'the server stops on request' "$(systemctl show -p ActiveState,Result --value sandbox-agent | tr '\n' ' ')" 'inactive'
+expect 'the server stops without an error' "$(systemctl show -p Result --value sandbox-agent)" 'success'
+expect 'no process of an agent is left' "$(pgrep -f 'probe.sh agent' || echo nothing)" nothing
+[ $failed = 0 ] && echo 'all checks passed'

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Boots a systemd of its own, in namespaces of its own over a copy of this machine's files that is thrown away, and has it
-# run the unit for real: try.sh BINARY. Needs root or sudo, and systemd; touches nothing outside.
+# Boots its own systemd and runs the unit in it: try.sh BINARY. It runs in namespaces, on a temporary overlay of this machine's
+# files. Needs root or sudo, and systemd; changes nothing outside.
 #
-# Shows that the server starts under every restriction of the unit, tells that it is ready, lets agents do what they
-# must and not what they must not, and stops when told.
+# Checks that the server starts with all restrictions of the unit, reports that it is ready, allows agents what they need and
+# nothing else, and stops on request.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -17,7 +17,7 @@ if [ "${1:-}" != --inside ]; then
     $as_root timeout 120 unshare --mount --pid --fork --ipc --uts --cgroup --kill-child=SIGKILL \
         sh "$0" --inside "$binary" "$scratch" </dev/null >"$scratch/out/boot.log" 2>&1 || true
     cat "$scratch/out/boot.log" "$scratch/out/probe.log" 2>/dev/null
-    grep -q '^everything is as it should be$' "$scratch/out/probe.log" && exit
+    grep -q '^all checks passed$' "$scratch/out/probe.log" && exit
     cat "$scratch/out/server.log" || true
     echo "the unit does not work" >&2
     exit 1
@@ -26,10 +26,10 @@ fi
 binary=$2
 scratch=$3
 mount --make-rprivate /
-# A machine whose files are this one's, every change in memory.
+# An overlay of this machine's files, with all changes in memory.
 cd "$scratch/machine"
 mount -t tmpfs tmpfs .
-# Into what was mounted just now.
+# Enters the new mount.
 cd "$PWD"
 mkdir upper work root
 mount -t overlay overlay -o "lowerdir=/,upperdir=upper,workdir=work" root
@@ -54,7 +54,7 @@ install "$binary" usr/local/bin/sandbox-agent
 (umask 077 && echo SANDBOX_AGENT_TOKEN=sesame >etc/sandbox-agent/environment)
 cp "$here/sandbox-agent.service" etc/systemd/system/
 cp "$here/probe.sh" run/
-# Nothing else of the machine is started.
+# No other unit of the machine is started.
 ln -sf /dev/null etc/systemd/system/network-online.target
 cat >etc/systemd/system/sandbox-agent.service.d/try.conf <<END
 [Unit]
@@ -80,7 +80,7 @@ printf '[Unit]\nDefaultDependencies=no\nWants=sandbox-agent.service try.service\
 
 pivot_root . before
 umount -l before
-# As it is on a machine that systemd has booted; what it mounts for a service would not be seen otherwise.
+# Shared, as on a machine that systemd has booted; otherwise its mounts for a service would not be visible.
 mount --make-rshared /
 exec /usr/bin/env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     /lib/systemd/systemd --system --unit=try.target --show-status=false
