@@ -1,4 +1,4 @@
-//! The name of an agent: safe as one path component, so that nothing later has to check it again.
+//! The name of an agent. It is safe to use as one path component, so no later code has to check it again.
 
 use std::fmt;
 use std::str::FromStr;

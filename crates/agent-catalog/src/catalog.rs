@@ -1,4 +1,4 @@
-//! The catalog: the one handle through which the product asks about agents.
+//! The catalog: the single handle through which the product finds, installs and launches agents.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -36,9 +36,9 @@ struct Inner {
     http: LazyClient,
     registry: Arc<RegistryClient>,
     installs: Installs,
-    /// Probes of agents that have no version directory to keep them in.
+    /// Probe reports of agents without a version directory, which would hold them otherwise.
     probes: Mutex<HashMap<AgentId, ProbeReport>>,
-    /// One probe at a time: they are heavy, and the second of a kind finds the first one's answer.
+    /// Serialises probes: they are expensive, and a second probe of the same agent finds the first one's report.
     probing: tokio::sync::Mutex<()>,
 }
 
@@ -46,7 +46,7 @@ impl Catalog {
     /// The id of the built-in agent.
     pub const MOCK: &'static str = "mock";
 
-    /// Makes a catalog. Writes nothing and asks nobody yet.
+    /// Makes a catalog, without writing anything or contacting the registry.
     ///
     /// # Errors
     /// [`CatalogError::Configuration`] for options that cannot work.
@@ -66,7 +66,8 @@ impl Catalog {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Whether an agent of that id exists. Asks the registry only for ids that nobody else knows.
+    /// Whether an agent with this id exists. Contacts the registry only for ids that are neither configured, in
+    /// the manifest nor installed.
     pub async fn is_known(&self, id: &str) -> bool {
         let Ok(id) = self.canonical(id) else { return false };
         self.configured(&id).is_some()
@@ -81,7 +82,7 @@ impl Catalog {
                 .is_some_and(|known| known.find(id.as_str()).is_some())
     }
 
-    /// How to start an agent, after installing it when it is not there yet.
+    /// How to start an agent, after installing it if it is not installed yet.
     ///
     /// Keep [`LaunchCommand::lease`] for as long as the process lives.
     ///
@@ -92,7 +93,8 @@ impl Catalog {
         if let Some(spec) = self.configured(&id) {
             return Ok(self.configured_launch(spec));
         }
-        // Twice at most in practice: an install by another process may replace what was just found.
+        // Two attempts suffice in practice: another process may replace the installed version between the lookup
+        // and the lease.
         for _ in 0..5 {
             if let Some(command) = self.installed_launch(&id) {
                 return Ok(command);
@@ -108,21 +110,21 @@ impl Catalog {
         Err(not_installed(&id))
     }
 
-    /// Installs an agent, or finds that it is there. Runs to its end even when the returned future is dropped;
-    /// calls for the same agent and request share one install.
+    /// Installs an agent, unless it is installed already. The install continues when the returned future is
+    /// dropped; calls with the same agent and request share one install.
     ///
     /// # Errors
     /// The step that failed, with the tool's last lines; a missing runtime; an unknown agent or version.
     pub async fn install(&self, id: &str, request: InstallRequest) -> Result<InstallOutcome, CatalogError> {
         let id = self.canonical(id)?;
         if let Some(spec) = self.configured(&id) {
-            // Whoever asks for a version must not be told that it is there.
+            // A configured command has no versions, so a request for one cannot be satisfied.
             return match request.agent_process_version.or(request.agent_version) {
                 None => Ok(self.configured_outcome(&id, spec)),
                 Some(version) => Err(CatalogError::VersionUnavailable {
                     agent: id.to_string(),
                     requested: version.chars().take(80).collect(),
-                    reason: "it is started as it is configured and has no versions".to_owned(),
+                    reason: "it is a configured command and has no versions".to_owned(),
                 }),
             };
         }
@@ -146,7 +148,7 @@ impl Catalog {
         self.inner.installs.counts()
     }
 
-    /// Watches how far an agent's install is, in this process.
+    /// Watches the progress of an agent's install in this process.
     ///
     /// # Errors
     /// [`CatalogError::InvalidAgentId`].
@@ -154,7 +156,8 @@ impl Catalog {
         Ok(self.inner.installs.progress(&self.canonical(id)?))
     }
 
-    /// Starts the agent once and asks what it can do; a known answer of the same version is used again.
+    /// Starts the agent once and asks for its capabilities. The report of an earlier probe of the same version is
+    /// reused.
     ///
     /// # Errors
     /// [`CatalogError::AgentNotInstalled`] (a probe never installs), [`CatalogError::ProbeFailed`].
@@ -175,20 +178,21 @@ impl Catalog {
                 output_tail: failure.output_tail,
             }
         })?;
-        // Without a session the answer is incomplete, most often for want of credentials: ask again next time.
+        // A report without a session is incomplete, usually because credentials are missing: probe again next
+        // time.
         if report.session_problem.is_none() {
-            self.keep_probe(&id, &report);
+            self.store_probe(&id, &report);
         }
         Ok(report)
     }
 
-    /// Deletes versions that are neither in use nor leased. Installs do so by themselves; call this when an
-    /// instance has ended, so that the version it held does not wait for the next install.
+    /// Deletes versions that are neither current nor leased. Every install does this too; call it when an instance
+    /// has ended, so that the version it leased is not kept until the next install.
     pub async fn remove_unused_versions(&self) {
         let data = self.inner.data.clone();
         let sweep = tokio::task::spawn_blocking(move || {
             for id in data.agents_on_disk() {
-                // Whoever installs the agent right now will sweep when it is done.
+                // A running install holds the lock, and deletes unused versions when it is done.
                 if let Some(_lock) = FileLock::try_acquire(&data.lock(&format!("agent-{id}"))) {
                     data.remove_unused(&id);
                 }
@@ -213,7 +217,8 @@ impl Catalog {
         &self.inner.options
     }
 
-    /// The id under which an agent is kept: a registry id of a manifest agent means that agent.
+    /// The catalog's own id for an agent: the ACP registry's id of a manifest agent is translated to the
+    /// manifest's id.
     ///
     /// # Errors
     /// [`CatalogError::InvalidAgentId`].
@@ -245,13 +250,13 @@ impl Catalog {
         read_json(&self.inner.data.version(id, &record.directory).join(PROBE_FILE)).ok()
     }
 
-    fn keep_probe(&self, id: &AgentId, report: &ProbeReport) {
+    fn store_probe(&self, id: &AgentId, report: &ProbeReport) {
         if self.configured(id).is_some() {
             self.locked_probes().insert(id.clone(), report.clone());
         } else if let Some(record) = self.inner.data.current(id) {
             let path = self.inner.data.version(id, &record.directory).join(PROBE_FILE);
             if let Err(error) = write_json(&path, report) {
-                tracing::warn!(agent = %id, %error, "the probe's answer is not kept");
+                tracing::warn!(agent = %id, %error, "cannot store the probe report");
             }
         }
     }
@@ -281,9 +286,9 @@ impl Catalog {
         self.inner.options.host.find_program(&spec.command)
     }
 
-    /// Where a configured agent is, for others to read: the built-in one may be named by a link that leads each
-    /// process that follows it elsewhere.
-    pub(crate) fn shown_program(&self, id: &AgentId, program: PathBuf) -> PathBuf {
+    /// The path of a configured agent, for display. The built-in agent may be configured as a link such as
+    /// `/proc/self/exe`, which means another file in every process, so it is resolved here.
+    pub(crate) fn program_for_display(&self, id: &AgentId, program: PathBuf) -> PathBuf {
         match self.configured_source(id) {
             Source::Builtin => std::fs::canonicalize(&program).unwrap_or(program),
             _ => program,
@@ -293,7 +298,7 @@ impl Catalog {
     fn configured_outcome(&self, id: &AgentId, spec: &CommandSpec) -> InstallOutcome {
         let artifact = InstallArtifact {
             kind: ArtifactKind::AgentProcess,
-            path: self.shown_program(id, self.configured_launch(spec).program),
+            path: self.program_for_display(id, self.configured_launch(spec).program),
             version: None,
             source: self.configured_source(id),
         };
@@ -301,7 +306,7 @@ impl Catalog {
     }
 
     fn locked_probes(&self) -> std::sync::MutexGuard<'_, HashMap<AgentId, ProbeReport>> {
-        // Only whole values are put in; a panic elsewhere leaves the map usable.
+        // Values are inserted whole, so a panic elsewhere leaves the map usable.
         self.inner.probes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
-//! A short talk with an agent over its stdio: enough ACP to say hello and open a session.
+//! A short ACP conversation with an agent over its stdio: `initialize` and `session/new`.
 //!
-//! For verification and probing only; the product's real traffic never comes through here. Bounded in time
-//! and memory. The agent runs under a supervisor and is killed at the end, whatever happened.
+//! Only verification and probing use it; clients' messages never pass through here. It is bounded in time and
+//! memory. The agent runs under a supervisor and is always killed at the end.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,29 +19,29 @@ use crate::launch::LaunchCommand;
 use crate::tail::Tail;
 use crate::tool::{Pipes, Tree, collect};
 
-/// Agents send more than a megabyte in one line; nothing sane sends this much.
+/// Agents send lines of more than a megabyte; a line of this length is a malfunction.
 const MAX_LINE: u64 = 64 << 20;
-/// JSON-RPC's code for "authentication required" in ACP.
+/// ACP's JSON-RPC error code for "authentication required".
 const AUTH_REQUIRED: i64 = -32000;
 
 /// Why a request got no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TalkError {
+pub(crate) enum RequestError {
     /// The agent answered with an error.
     Refused { code: i64, message: String },
-    /// The agent ended or closed its output.
+    /// The agent exited or closed its output.
     Gone { detail: String },
-    /// Nothing came in time.
+    /// No answer arrived before the deadline.
     TimedOut,
 }
 
-impl TalkError {
-    pub(crate) fn wants_authentication(&self) -> bool {
+impl RequestError {
+    pub(crate) fn requires_authentication(&self) -> bool {
         matches!(self, Self::Refused { code: AUTH_REQUIRED, .. })
     }
 }
 
-impl std::fmt::Display for TalkError {
+impl std::fmt::Display for RequestError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Refused { code, message } => {
@@ -53,7 +53,7 @@ impl std::fmt::Display for TalkError {
     }
 }
 
-/// An agent being talked to.
+/// A running agent and its pipes.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     tree: Tree,
@@ -66,7 +66,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Starts the agent with exactly these variables, plus the command's own.
+    /// Starts the agent with these environment variables and the command's own, and no others.
     pub(crate) async fn start(
         command: &LaunchCommand,
         variables: &BTreeMap<OsString, OsString>,
@@ -89,8 +89,8 @@ impl Conversation {
         Ok(Self { tree, stdin, stdout, stderr: tail, stderr_reader, deadline, next_id: 1 })
     }
 
-    /// Says hello. Nothing is offered to the agent: no files, no terminal.
-    pub(crate) async fn initialize(&mut self) -> Result<Value, TalkError> {
+    /// Sends `initialize`, declaring no client capabilities: no files, no terminal.
+    pub(crate) async fn initialize(&mut self) -> Result<Value, RequestError> {
         let params = json!({
             "protocolVersion": 1,
             "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
@@ -98,19 +98,19 @@ impl Conversation {
         });
         let answer = self.request("initialize", params).await?;
         if answer.get("protocolVersion").is_none_or(Value::is_null) {
-            return Err(TalkError::Gone {
+            return Err(RequestError::Gone {
                 detail: "the answer to initialize has no protocolVersion".to_owned(),
             });
         }
         Ok(answer)
     }
 
-    /// Sends a request and waits for its answer; requests of the agent are declined meanwhile.
-    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, TalkError> {
+    /// Sends a request and waits for its answer. Requests from the agent are answered with an error meanwhile.
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, RequestError> {
         let id = self.next_id;
         self.next_id += 1;
         let deadline = self.deadline;
-        let talk = async {
+        let exchange = async {
             self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
             loop {
                 let message = self.receive().await?;
@@ -124,20 +124,20 @@ impl Conversation {
                 }
             }
         };
-        tokio::time::timeout_at(deadline, talk).await.unwrap_or(Err(TalkError::TimedOut))
+        tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(RequestError::TimedOut))
     }
 
-    /// Ends the agent and gives its last words on stderr.
+    /// Kills the agent and returns the last lines of its stderr.
     pub(crate) async fn finish(mut self) -> String {
         self.tree.kill().await;
-        // Every process that could write has ended, so this ends too, unless one could not be killed.
+        // Every process that could write has ended, so the reader ends too, unless a process could not be killed.
         if tokio::time::timeout(Duration::from_secs(1), &mut self.stderr_reader).await.is_err() {
             self.stderr_reader.abort();
         }
         self.stderr.lock().map(|mut tail| tail.text()).unwrap_or_default()
     }
 
-    async fn send(&mut self, message: &Value) -> Result<(), TalkError> {
+    async fn send(&mut self, message: &Value) -> Result<(), RequestError> {
         let mut line = message.to_string();
         line.push('\n');
         let sent = async {
@@ -150,7 +150,7 @@ impl Conversation {
         }
     }
 
-    async fn receive(&mut self) -> Result<Value, TalkError> {
+    async fn receive(&mut self) -> Result<Value, RequestError> {
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -158,32 +158,32 @@ impl Conversation {
             if !matches!(read, Ok(1..)) {
                 return Err(self.gone().await);
             }
-            // Noise on stdout is not worth failing for; only objects can be messages.
+            // Other output on stdout is ignored: only JSON objects can be messages.
             if let Ok(message @ Value::Object(_)) = serde_json::from_slice(&line) {
                 return Ok(message);
             }
         }
     }
 
-    async fn gone(&mut self) -> TalkError {
+    async fn gone(&mut self) -> RequestError {
         let exit = tokio::time::timeout(Duration::from_secs(2), self.tree.exit()).await;
         let detail = match exit {
             Ok(exit) => format!("the agent ended with {exit} before it answered"),
             Err(_) => "the agent closed its output before it answered".to_owned(),
         };
-        TalkError::Gone { detail }
+        RequestError::Gone { detail }
     }
 }
 
-fn answer(mut message: Value) -> Result<Value, TalkError> {
+fn answer(mut message: Value) -> Result<Value, RequestError> {
     if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
         let code = error["code"].as_i64().unwrap_or_default();
         let message = error["message"].as_str().unwrap_or("no message");
-        // "Internal error" says nothing; where agents explain themselves, they do it here.
+        // The message is often just "Internal error"; agents put the explanation into `data`.
         let details = error["data"]["details"].as_str().or_else(|| error["data"].as_str());
         let message = details.map_or_else(|| message.to_owned(), |details| format!("{message}: {details}"));
         let message = message.chars().take(400).collect();
-        return Err(TalkError::Refused { code, message });
+        return Err(RequestError::Refused { code, message });
     }
     Ok(message["result"].take())
 }

@@ -1,4 +1,4 @@
-//! Are an agent's credentials there? By name only: no value is read, kept or shown.
+//! Whether an agent's credentials are present. Checks names only: no value is read, kept or shown.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_variable_or_one_file_is_enough_and_an_empty_variable_is_none() {
+    fn one_variable_or_one_file_is_enough_and_an_empty_variable_does_not_count() {
         let home = tempfile::tempdir().unwrap();
         let credentials = Credentials { env: vec!["KEY".into()], files: vec!["~/.agent/auth.json".into()] };
         let host = HostEnvironment::default().with("HOME", home.path());

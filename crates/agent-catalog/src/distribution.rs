@@ -1,8 +1,7 @@
-//! How an agent is distributed, as the ACP registry writes it and as the manifest pins it.
+//! How an agent is distributed, as described by the ACP registry and as pinned by the manifest.
 //!
-//! One set of types for both: unknown keys are ignored, so that a newer registry does not break an older
-//! catalog. Package text such as `@scope/name@1.2.3` or `name[extra]==1.2.3` is taken apart here and nowhere
-//! else.
+//! Both use the same types. Unknown keys are ignored, so that a newer registry does not break an older catalog.
+//! Package specifications such as `@scope/name@1.2.3` or `name[extra]==1.2.3` are parsed only here.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::platform::Platform;
 
-/// The ways an agent is offered. At least one is there in useful data; none is not an error here.
+/// The distributions of an agent. Useful data has at least one, but an empty set is not an error here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distribution {
     /// An npm package.
@@ -19,7 +18,8 @@ pub struct Distribution {
     /// A Python package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uvx: Option<PackageDistribution>,
-    /// Archives by platform key. Kept as text keys: a registry may know platforms that we do not.
+    /// Archives by platform key. The keys are strings because a registry may list platforms unknown to this
+    /// product.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub binary: BTreeMap<String, BinaryTarget>,
 }
@@ -27,7 +27,7 @@ pub struct Distribution {
 /// A package and how to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageDistribution {
-    /// Name with optional version.
+    /// The package's name, with an optional version.
     pub package: String,
     /// Arguments after the command.
     #[serde(default)]
@@ -35,14 +35,14 @@ pub struct PackageDistribution {
     /// Variables to set.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The command to run where the package has several and none is named like it.
+    /// The command to run, for a package that has several commands and none of the package's own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The Python versions that work, such as `>=3.12`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python: Option<String>,
-    /// The day up to which a pinned npm package takes its dependencies' versions, so that it gets those that it was
-    /// seen to work with.
+    /// npm's `before` date for a pinned package: dependencies published later are not used, so that the package
+    /// gets the versions it was tested with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
@@ -50,9 +50,9 @@ pub struct PackageDistribution {
 /// One platform's archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinaryTarget {
-    /// Where it is: zip, tar.gz, tar.bz2 or the bare program.
+    /// The address of a zip, tar.gz or tar.bz2 archive, or of the bare program.
     pub archive: String,
-    /// The program inside it, relative to its top.
+    /// The program's path inside the archive.
     pub cmd: String,
     /// Arguments after the command.
     #[serde(default)]
@@ -66,20 +66,20 @@ pub struct BinaryTarget {
 }
 
 impl Distribution {
-    /// The package offers, npm first.
+    /// The packages, npm first.
     pub fn packages(&self) -> impl Iterator<Item = PackageName> {
         let npm = self.npx.iter().map(|offer| PackageName::npm(&offer.package));
         let python = self.uvx.iter().map(|offer| PackageName::python(&offer.package));
         npm.chain(python)
     }
 
-    /// The platforms of the binary offer that this product knows.
+    /// The platforms of the binary distribution that this product supports.
     pub(crate) fn binary_platforms(&self) -> Vec<Platform> {
         self.binary.keys().filter_map(|key| key.parse().ok()).collect()
     }
 }
 
-/// A package's name and version, apart.
+/// A package's name and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageName {
     name: String,
@@ -87,7 +87,7 @@ pub struct PackageName {
 }
 
 impl PackageName {
-    /// Reads `name`, `name@1.2.3`, `@scope/name` or `@scope/name@1.2.3`.
+    /// Parses `name`, `name@1.2.3`, `@scope/name` or `@scope/name@1.2.3`.
     #[must_use]
     pub fn npm(text: &str) -> Self {
         match text.char_indices().skip(1).find(|(_, c)| *c == '@') {
@@ -96,7 +96,7 @@ impl PackageName {
         }
     }
 
-    /// Reads `name`, `name==1.2.3`, `name@1.2.3` or `name[extra]==1.2.3`.
+    /// Parses `name`, `name==1.2.3`, `name@1.2.3` or `name[extra]==1.2.3`.
     #[must_use]
     pub fn python(text: &str) -> Self {
         match text.split_once("==").or_else(|| text.split_once('@')) {
@@ -106,7 +106,7 @@ impl PackageName {
     }
 
     fn new(name: &str, version: &str) -> Self {
-        // "latest" pins nothing.
+        // "latest" is a tag, not a version.
         let version = (!version.is_empty() && version != "latest").then(|| version.to_owned());
         Self { name: name.to_owned(), version }
     }
@@ -123,7 +123,7 @@ impl PackageName {
         self.version.as_deref()
     }
 
-    /// The name without scope or extras: what its command is most likely called.
+    /// The name without scope or extras, which is usually the name of its command too.
     pub(crate) fn short_name(&self) -> &str {
         let unscoped = self.name.rsplit('/').next().unwrap_or(&self.name);
         unscoped.split('[').next().unwrap_or(unscoped)

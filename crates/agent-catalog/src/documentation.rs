@@ -1,4 +1,4 @@
-//! `docs/agents.md`, written from the manifest so that it cannot disagree with it.
+//! Generates `docs/agents.md` from the manifest, so that the two cannot disagree.
 
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
-//! Everything that can go wrong in the catalog, in one enum.
+//! The catalog's error type.
 //!
-//! Variants carry what a caller needs to build a problem document (`code`, the failed step, the tool's last
-//! lines); turning them into HTTP happens elsewhere. The enum is `Clone` because one install's failure is
-//! handed to every caller that waited for it.
+//! Variants carry what a caller needs to build a problem document: the code, the failed step, the last lines of a
+//! tool's output. The translation to HTTP happens elsewhere. The enum is `Clone` because every caller that waits
+//! for an install receives its failure.
 
 use std::fmt;
 use std::io;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What an install is doing; named in progress reports and in failures.
+/// A step of an install, as named in progress reports and failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallStep {
-    /// Another process installs the same agent; waiting for it.
+    /// Waiting for another process that is installing the same agent.
     WaitForLock,
-    /// Asking the registry and the manifest what to install.
+    /// Looking up what to install in the registry and the manifest.
     ResolveSource,
     /// Finding or installing Node.js, uv or Python.
     PrepareRuntime,
@@ -61,17 +61,17 @@ pub enum CatalogError {
     /// No custom agent, manifest entry or registry entry has this id.
     #[error("there is no agent named \"{agent}\"")]
     UnknownAgent {
-        /// The id that was asked for.
+        /// The requested id.
         agent: String,
     },
     /// The text cannot be an agent id at all.
     #[error("{text:?} is not an agent id: 1 to 64 of A-Z a-z 0-9 . _ -, starting with a letter or digit")]
     InvalidAgentId {
-        /// What was given, shortened.
+        /// The rejected text, shortened.
         text: String,
     },
-    /// The agent is not installed, and nothing here may install it: installing on first use is switched off, or
-    /// only what is there was asked for.
+    /// The agent is not installed and must not be installed now: either installing on first use is disabled, or
+    /// the call never installs.
     #[error("agent \"{agent}\" is not installed; run: {command}")]
     AgentNotInstalled {
         /// The agent's id.
@@ -84,38 +84,38 @@ pub enum CatalogError {
     NoSource {
         /// The agent's id.
         agent: String,
-        /// Why each source came up empty.
+        /// Why no source offers it.
         reason: String,
     },
-    /// The agent exists, but not for this machine.
+    /// The agent is not available for this platform.
     #[error("agent \"{agent}\" does not run on {platform}; it is offered for {available}")]
     UnsupportedPlatform {
         /// The agent's id.
         agent: String,
-        /// This machine.
+        /// The platform of this machine.
         platform: String,
-        /// The platforms it is offered for, comma separated.
+        /// The platforms it is available for, comma separated.
         available: String,
     },
-    /// The asked version is malformed or not to be had.
+    /// The requested version is malformed or not available.
     #[error("agent \"{agent}\" has no version {requested:?}: {reason}")]
     VersionUnavailable {
         /// The agent's id.
         agent: String,
-        /// The version asked for.
+        /// The requested version.
         requested: String,
-        /// What would work.
+        /// Why it is not available.
         reason: String,
     },
-    /// Node.js, npm, uv or Python is needed, is not there, and cannot be fetched.
+    /// Node.js, npm, uv or Python is required, missing, and cannot be downloaded.
     #[error("{runtime} is missing: {detail}")]
     RuntimeMissing {
         /// What is missing, such as `Node.js >=22`.
         runtime: String,
-        /// What was tried and what to do about it.
+        /// What was tried, and how to fix it.
         detail: String,
     },
-    /// An install step failed; whatever was installed before still works.
+    /// An install step failed; a previously installed version still works.
     #[error("installing \"{agent}\" failed at step {step}: {detail}")]
     InstallFailed {
         /// The agent's id.
@@ -134,19 +134,19 @@ pub enum CatalogError {
         agent: String,
         /// The reason in one sentence.
         detail: String,
-        /// The last lines of its stderr, possibly empty.
+        /// The last lines of the agent's stderr, possibly empty.
         output_tail: String,
     },
     /// A file of the catalog could not be read or written.
     #[error("cannot {action} {}: {detail}", path.display())]
     Storage {
-        /// The verb.
+        /// The failed operation, such as `read`.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The system's reason.
+        /// The operating system's message.
         detail: String,
-        /// Whether the reason was a full disk.
+        /// Whether the disk was full.
         no_space: bool,
     },
     /// A bundle or lock file is damaged, unsafe or of another format.
@@ -160,13 +160,13 @@ pub enum CatalogError {
     /// An option of the catalog cannot be used.
     #[error("{detail}")]
     Configuration {
-        /// What is wrong and what would be right.
+        /// What is wrong, and what is accepted.
         detail: String,
     },
 }
 
 impl CatalogError {
-    /// A stable name for the kind of failure, for problem documents.
+    /// A stable code for the kind of failure, used in problem documents.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -186,7 +186,7 @@ impl CatalogError {
         }
     }
 
-    /// The failed tool's last lines, when there are any.
+    /// The last lines of the failed tool's output, if any.
     #[must_use]
     pub fn output_tail(&self) -> Option<&str> {
         match self {
@@ -209,7 +209,7 @@ impl CatalogError {
     }
 }
 
-/// Turns an I/O result into a catalog result that names the file.
+/// Adds the attempted operation and the path to an I/O error.
 pub(crate) trait StorageResult<T> {
     fn during(self, action: &'static str, path: &Path) -> Result<T, CatalogError>;
 }

@@ -1,16 +1,16 @@
 //! The environment of the machine: its variables, its home, the programs on its path.
 //!
-//! Taken once and passed on as a value, so that an install does not depend on what the process changes later
-//! and a test can describe a machine without Node.js. Everything the catalog starts gets its variables from
-//! here, less the product's own secrets.
+//! It is captured once and passed on as a value, so that an install does not depend on later changes of the
+//! process environment, and a test can describe a machine without Node.js. Every process that the catalog starts
+//! gets its variables from here, without the product's own secrets.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Variables that no child process of the catalog ever sees: the product's secrets, and the way to whoever keeps the
-/// server running, whom only the server has anything to tell.
+/// Variables that are never passed to a child process: the product's secrets, and the service manager's
+/// notification variables, which are meant for the server alone.
 const OWN_VARIABLES: [&str; 5] =
     ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
@@ -21,7 +21,7 @@ pub struct HostEnvironment {
 }
 
 impl HostEnvironment {
-    /// The variables of this process, less the product's own.
+    /// The variables of this process, without the product's own.
     #[must_use]
     pub fn from_process() -> Self {
         let mut variables: BTreeMap<_, _> = std::env::vars_os().collect();
@@ -45,7 +45,7 @@ impl HostEnvironment {
         self
     }
 
-    /// A variable's value, when it is set and not empty.
+    /// A variable's value, if it is set and not empty.
     #[must_use]
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str).filter(|value| !value.is_empty())
@@ -72,7 +72,7 @@ impl HostEnvironment {
         self.get("PATH").map(|path| std::env::split_paths(path).collect()).unwrap_or_default()
     }
 
-    /// The program of that name on `PATH`, or the path itself when it has a slash and can be executed.
+    /// The program with this name on `PATH`, or `name` itself if it contains a slash and is executable.
     #[must_use]
     pub fn find_program(&self, name: impl AsRef<Path>) -> Option<PathBuf> {
         let name = name.as_ref();
@@ -82,7 +82,7 @@ impl HostEnvironment {
         self.search_path().into_iter().map(|directory| directory.join(name)).find(|path| is_executable(path))
     }
 
-    /// `PATH` with directories put before it.
+    /// `PATH` with these directories prepended.
     pub(crate) fn path_with(&self, first: &[PathBuf]) -> OsString {
         let all = first.iter().cloned().chain(self.search_path());
         // Fails only for a directory with a colon in its name, which PATH cannot express at all.
@@ -90,7 +90,7 @@ impl HostEnvironment {
     }
 }
 
-/// Whether the path is a regular file that somebody may execute.
+/// Whether the path is a regular file with any execute permission.
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

@@ -1,7 +1,8 @@
-//! Agents as `GET /v1/agents` shows them, and installs as `POST /v1/agents/{agent}/install` does.
+//! Agents as in the answer to `GET /v1/agents`, and installs as in the answer to `POST
+//! /v1/agents/{agent}/install`.
 //!
-//! Field names are the wire's. Every boolean of [`AgentCapabilities`] is always there: the published client's
-//! types say so.
+//! Field names are those of the API. Every boolean of [`AgentCapabilities`] is always present, because the
+//! published client's types require it.
 
 use std::path::PathBuf;
 
@@ -29,7 +30,7 @@ pub struct AgentInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub version: Option<String>,
-    /// Where it is: a version's directory, or a custom agent's program.
+    /// Its location: a version's directory, or a custom agent's program.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>)]
     pub path: Option<PathBuf>,
@@ -41,13 +42,13 @@ pub struct AgentInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub non_registry: Option<bool>,
-    /// What starting it once has shown.
+    /// The result of starting it once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub verified: Option<Verification>,
-    /// Whether any of the credentials it looks for is there.
+    /// Whether any of the credentials it looks for is present.
     pub credentials_available: bool,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: AgentCapabilities,
     /// The models it offers, from a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,15 +66,15 @@ pub struct AgentInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub config_error: Option<String>,
-    /// Whether instances of it run; filled in by whoever runs them.
+    /// Whether instances of it are running.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub server_status: Option<ServerStatus>,
-    /// How to install it and how far that is.
+    /// How to install it, and the progress of its install.
     pub install: InstallInfo,
 }
 
-/// Whether instances of an agent run.
+/// Whether instances of an agent are running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerStatus {
@@ -89,33 +90,33 @@ pub struct ServerStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerState {
-    /// At least one instance runs.
+    /// At least one instance is running.
     Running,
-    /// None does.
+    /// No instance is running.
     Stopped,
 }
 
-/// How to install an agent and how far that is.
+/// How to install an agent, and the progress of its install.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallInfo {
-    /// The command to type.
+    /// The command that installs it.
     pub command: String,
-    /// What is going on.
+    /// The current state.
     pub state: InstallState,
-    /// The step under way or failed.
+    /// The running or failed step.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub step: Option<InstallStep>,
-    /// What the step works on.
+    /// What the step is working on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub detail: Option<String>,
-    /// How long it has been running, or ran.
+    /// How long the install has been running, or how long it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub elapsed_ms: Option<u64>,
-    /// Why the last attempt failed, or why verification did.
+    /// Why the last attempt or its verification failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error: Option<String>,
@@ -125,7 +126,7 @@ pub struct InstallInfo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstallRequest {
-    /// Install again even when it is there.
+    /// Install again even if it is already installed.
     #[serde(deserialize_with = "null_is_false")]
     #[schema(value_type = Option<bool>)]
     pub reinstall: bool,
@@ -141,24 +142,24 @@ fn null_is_false<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bo
     Ok(Option::<bool>::deserialize(deserializer)?.unwrap_or(false))
 }
 
-/// The answer to an install request. Snake case here is the contract's.
+/// The answer to an install request. The contract defines snake case here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct InstallOutcome {
-    /// Whether there was nothing to do.
+    /// Whether the requested version was already installed.
     pub already_installed: bool,
-    /// What is installed now.
+    /// The installed artifacts.
     pub artifacts: Vec<InstallArtifact>,
 }
 
-/// One installed thing.
+/// One installed artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct InstallArtifact {
-    /// What it is.
+    /// Its kind.
     pub kind: ArtifactKind,
-    /// Where it is.
+    /// Its location.
     #[schema(value_type = String)]
     pub path: PathBuf,
-    /// Its version, where it has one.
+    /// Its version, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub version: Option<String>,
@@ -166,10 +167,14 @@ pub struct InstallArtifact {
     pub source: Source,
 }
 
-/// What an agent can do, as the published client's types list it.
+/// An agent's capabilities, as listed in the published client's types.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs, clippy::struct_excessive_bools, reason = "a wire format: the names say it all")]
+#[allow(
+    missing_docs,
+    clippy::struct_excessive_bools,
+    reason = "a wire format: the names are self-explanatory"
+)]
 pub struct AgentCapabilities {
     pub command_execution: bool,
     pub error_events: bool,
@@ -192,7 +197,7 @@ pub struct AgentCapabilities {
 }
 
 impl AgentCapabilities {
-    /// What every ACP agent can do, the manifest's facts, and what a probe has found.
+    /// Combines what every ACP agent can do, the manifest's facts and a probe's findings.
     pub(crate) fn of(facts: CapabilityFacts, probe: Option<&ProbeReport>) -> Self {
         let prompt =
             |name: &str| probe.is_some_and(|p| p.agent_capabilities["promptCapabilities"][name] == true);
@@ -200,7 +205,7 @@ impl AgentCapabilities {
         Self {
             command_execution: true,
             error_events: true,
-            // Links to files are part of the protocol's baseline; embedded content is announced.
+            // Every ACP agent accepts links to files; embedded content is a declared capability.
             file_attachments: prompt("embeddedContext"),
             file_changes: true,
             images: prompt("image"),
@@ -211,9 +216,9 @@ impl AgentCapabilities {
             questions: facts.questions,
             reasoning: facts.reasoning,
             session_lifecycle: true,
-            // One process an instance, always.
+            // Every instance has its own process.
             shared_process: false,
-            // ACP has no message about an agent's status as such.
+            // ACP has no message about an agent's status.
             status: false,
             streaming_deltas: true,
             text_messages: true,
@@ -230,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_boolean_of_the_published_types_is_there() {
+    fn every_boolean_of_the_published_types_is_present() {
         let capabilities =
             serde_json::to_value(AgentCapabilities::of(CapabilityFacts::default(), None)).unwrap();
         let names: Vec<_> = capabilities.as_object().unwrap().keys().cloned().collect();
@@ -244,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_tells_of_images_and_plans() {
+    fn a_probe_sets_the_image_and_plan_mode_capabilities() {
         let report = ProbeReport {
             agent_capabilities: json!({ "promptCapabilities": { "image": true } }),
             modes: Some(json!({ "availableModes": [{ "id": "plan" }] })),

@@ -1,22 +1,22 @@
-//! How installs of this process ended, for whoever watches it.
+//! Counts of how the installs of this process ended, for monitoring.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::CatalogError;
 use crate::info::InstallOutcome;
 
-/// How many installs ended in which way. An install that several wait for is one.
+/// Numbers of finished installs by result. An install that several callers wait for counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InstallCounts {
-    /// Something was installed.
+    /// The agent was installed.
     pub installed: u64,
-    /// It was there already.
+    /// The agent was installed already.
     pub already_installed: u64,
-    /// It could not be installed.
+    /// The install failed.
     pub failed: u64,
 }
 
-/// The counting itself.
+/// The counters behind [`InstallCounts`].
 #[derive(Debug, Default)]
 pub(crate) struct InstallCounter {
     installed: AtomicU64,

@@ -1,7 +1,6 @@
-//! One install from beginning to end, for the holder of the agent's lock.
+//! One install from beginning to end. The caller holds the agent's lock.
 //!
-//! Whatever happens, the version that was in use before stays in use until the `current` link is switched,
-//! which is the last thing that can fail.
+//! The version in use stays in use until the `current` link is switched, which is the last step that can fail.
 
 use std::path::Path;
 
@@ -21,9 +20,9 @@ use crate::plan::{self, InstallPlan, Pins};
 use crate::progress::ProgressReporter;
 use crate::record::{InstallRecord, Verification};
 use crate::registry::{RegistryClient, now_ms};
-use crate::verify::{Verdict, verify};
+use crate::verify::{VerificationResult, verify};
 
-/// What a job needs of the catalog.
+/// What a job needs from the catalog.
 #[derive(Debug, Clone)]
 pub(crate) struct InstallJob {
     pub(crate) agent: AgentId,
@@ -42,7 +41,7 @@ impl InstallJob {
         let _lock = FileLock::acquire(&lock_path, waiting).await?;
         let previous = self.data.current(&self.agent);
         if let Some(record) = previous.as_ref().filter(|record| self.is_satisfied_by(record)) {
-            return Ok(outcome(&self.data, record, Found::Already));
+            return Ok(outcome(&self.data, record, Completion::AlreadyInstalled));
         }
         let avoided = self.sweep(DataDirectory::remove_incomplete).await.unwrap_or_default();
         let result = self.install(progress, avoided, previous.as_ref()).await;
@@ -51,23 +50,24 @@ impl InstallJob {
         }
         let record = result?;
         self.sweep(DataDirectory::remove_unused).await;
-        Ok(outcome(&self.data, &record, Found::JustNow))
+        Ok(outcome(&self.data, &record, Completion::NewlyInstalled))
     }
 
-    /// Deletes on a thread of its own: a version may be tens of thousands of files.
+    /// Deletes on a blocking thread: a version may have tens of thousands of files.
     async fn sweep<T: Send + 'static>(&self, delete: fn(&DataDirectory, &AgentId) -> T) -> Option<T> {
         let (data, agent) = (self.data.clone(), self.agent.clone());
         tokio::task::spawn_blocking(move || delete(&data, &agent)).await.ok()
     }
 
-    /// Whether what is there is what was asked for.
+    /// Whether the installed version satisfies the request.
     fn is_satisfied_by(&self, record: &InstallRecord) -> bool {
         let native = record.native_version().unwrap_or(&record.version);
-        let same = |asked: &Option<String>, there: &str| asked.as_deref().is_none_or(|asked| asked == there);
+        let matches =
+            |wanted: &Option<String>, actual: &str| wanted.as_deref().is_none_or(|wanted| wanted == actual);
         !self.request.reinstall
             && record.is_launchable(self.data.root())
-            && same(&self.request.agent_process_version, &record.version)
-            && same(&self.request.agent_version, native)
+            && matches(&self.request.agent_process_version, &record.version)
+            && matches(&self.request.agent_version, native)
     }
 
     async fn install(
@@ -97,9 +97,9 @@ impl InstallJob {
             progress,
             avoided,
         };
-        // The futures of the installers are large; on the heap they do not weigh on every caller's.
+        // The installers' futures are large; boxing them keeps the callers' futures small.
         let installed = Box::pin(from_offers(&context, &plan)).await?;
-        let verdict = self.verify(&context, &plan, &installed, previous).await?;
+        let verification = self.verify(&context, &plan, &installed, previous).await?;
         context.progress.enter(InstallStep::Activate, &installed.version);
         let record = InstallRecord {
             agent: self.agent.clone(),
@@ -108,8 +108,8 @@ impl InstallJob {
             source: plan.source,
             artifacts: installed.artifacts,
             launch: installed.launch,
-            verified: verdict.verified,
-            verification_detail: verdict.explanation(),
+            verified: verification.verified,
+            verification_detail: verification.explanation(),
             installed_at_ms: now_ms(),
         };
         write_json(&self.data.version(&self.agent, &record.directory).join(RECORD_FILE), &record)?;
@@ -117,42 +117,47 @@ impl InstallJob {
         Ok(record)
     }
 
-    /// A version that cannot be started, or does worse than the one before it, is not taken into use.
+    /// Starts the new version once. A version that cannot be started, or that fails where the previous one worked,
+    /// is not activated.
     async fn verify(
         &self,
         context: &InstallContext,
         plan: &InstallPlan,
         installed: &Installed,
         previous: Option<&InstallRecord>,
-    ) -> Result<Verdict, CatalogError> {
+    ) -> Result<VerificationResult, CatalogError> {
         context.progress.enter(InstallStep::Verify, &installed.version);
         let command = installed.launch.resolve(self.data.root(), &self.options.host);
         let directory = context.scratch.path().join("verify");
         std::fs::create_dir_all(&directory)
             .map_err(|error| CatalogError::storage("create", &directory, &error))?;
-        let verdict =
+        let verification =
             verify(&command, &context.scratch.variables(), &directory, plan.verification.as_deref()).await;
         let worse = previous.is_some_and(|record| record.verified != Verification::Failed)
-            && verdict.verified == Verification::Failed;
-        if verdict.cannot_start || worse {
-            let detail = verdict.detail.unwrap_or_default();
-            return Err(context.failed(InstallStep::Verify, detail, verdict.output_tail));
+            && verification.verified == Verification::Failed;
+        if verification.cannot_start || worse {
+            let detail = verification.detail.unwrap_or_default();
+            return Err(context.failed(InstallStep::Verify, detail, verification.output_tail));
         }
-        if verdict.verified != Verification::Ok {
-            tracing::warn!(agent = %self.agent, verified = ?verdict.verified, detail = ?verdict.detail, "verification");
+        if verification.verified != Verification::Ok {
+            tracing::warn!(agent = %self.agent, verified = ?verification.verified, detail = ?verification.detail, "verification");
         }
-        Ok(verdict)
+        Ok(verification)
     }
 }
 
-/// Whether there was anything to do.
+/// Whether the request required an install.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Found {
-    Already,
-    JustNow,
+pub(crate) enum Completion {
+    AlreadyInstalled,
+    NewlyInstalled,
 }
 
-pub(crate) fn outcome(data: &DataDirectory, record: &InstallRecord, found: Found) -> InstallOutcome {
+pub(crate) fn outcome(
+    data: &DataDirectory,
+    record: &InstallRecord,
+    completion: Completion,
+) -> InstallOutcome {
     let artifact = |recorded: &crate::record::RecordedArtifact| InstallArtifact {
         kind: recorded.kind,
         path: Path::new(&recorded.path.resolve(data.root())).to_owned(),
@@ -160,7 +165,7 @@ pub(crate) fn outcome(data: &DataDirectory, record: &InstallRecord, found: Found
         source: recorded.source,
     };
     InstallOutcome {
-        already_installed: matches!(found, Found::Already),
+        already_installed: matches!(completion, Completion::AlreadyInstalled),
         artifacts: record.artifacts.iter().map(artifact).collect(),
     }
 }

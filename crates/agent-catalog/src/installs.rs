@@ -1,7 +1,7 @@
-//! Installs under way in this process: one an agent, shared by everybody who waits for it.
+//! Installs running in this process: one per agent, shared by all callers that wait for it.
 //!
-//! The work runs in a task of its own, so that a caller that goes away does not cut it off. Other processes
-//! are kept out by the file lock that the work itself takes.
+//! The work runs in its own task, so that it continues when a caller goes away. The file lock that the work takes
+//! excludes other processes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,8 +46,8 @@ impl Installs {
         self.counter.read()
     }
 
-    /// Waits with the running install of the same request, or starts `work`. An install with another request
-    /// is waited out first.
+    /// Joins the running install of the same request, or starts `work`. Waits for a running install of a different
+    /// request to finish first.
     pub(crate) async fn run<F>(
         &self,
         id: &AgentId,
@@ -62,11 +62,11 @@ impl Installs {
             let (mut done, is_ours) = self.join_or_start(id, request, &mut work);
             let result = match done.wait_for(Option::is_some).await {
                 Ok(result) => result.clone(),
-                // The task ended without an answer: it panicked.
+                // The task ended without a result: it panicked.
                 Err(_) => None,
             };
             if is_ours {
-                return result.unwrap_or_else(|| Err(broken(id)));
+                return result.unwrap_or_else(|| Err(ended_without_result(id)));
             }
         }
     }
@@ -82,7 +82,7 @@ impl Installs {
     {
         let mut slots = self.locked();
         let slot = slots.entry(id.clone()).or_default();
-        // A finished or panicked install has dropped its sender and holds nobody up.
+        // A finished or panicked install has dropped its sender, so it does not block the next one.
         if let Some(running) = slot.running.as_ref().filter(|running| running.done.has_changed().is_ok()) {
             return (running.done.clone(), running.request == *request);
         }
@@ -96,7 +96,7 @@ impl Installs {
                 let result = future.await;
                 counter.count(&result);
                 progress.finish(result.as_ref().err().map(ToString::to_string));
-                // Nobody may be waiting any more.
+                // All callers may have gone away.
                 let _receivers_gone = sender.send(Some(result));
             });
         }
@@ -105,16 +105,16 @@ impl Installs {
     }
 
     fn locked(&self) -> MutexGuard<'_, HashMap<AgentId, Slot>> {
-        // Only plain assignments happen under the lock; a panic elsewhere leaves it usable.
+        // Only plain assignments happen under the lock, so a panic elsewhere leaves the map usable.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn broken(id: &AgentId) -> CatalogError {
+fn ended_without_result(id: &AgentId) -> CatalogError {
     CatalogError::InstallFailed {
         agent: id.to_string(),
         step: InstallStep::Activate,
-        detail: "the install ended without a result; this is a defect of the product".to_owned(),
+        detail: "the install ended without a result; this is a bug in sandbox-agent".to_owned(),
         output_tail: String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! How to start an agent: a command, and the lease that keeps its version on disk meanwhile.
+//! How to start an agent: a command, and the lease that keeps its version on disk while it runs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A command that somebody configured: a custom agent or the built-in mock.
+/// A configured command: a custom agent or the built-in mock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// A program on `PATH`, or a path to one.
@@ -19,33 +19,33 @@ pub struct CommandSpec {
     /// Variables added to the inherited environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The directory to start in, when it matters.
+    /// The working directory, if one is configured.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
 }
 
-/// A command that is ready to run: everything it names exists.
+/// A command that is ready to run: every path in it exists.
 #[derive(Debug, Clone)]
 pub struct LaunchCommand {
-    /// The program, as a resolved path where the catalog knows it.
+    /// The program, as a resolved path where the catalog knows one.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
     /// Variables to set on top of the inherited environment.
     pub env: BTreeMap<OsString, OsString>,
-    /// The directory to start in; `None` leaves the choice to the caller.
+    /// The working directory; `None` leaves the choice to the caller.
     pub cwd: Option<PathBuf>,
-    /// The version that runs, when the catalog installed it.
+    /// The agent's version, if the catalog installed it.
     pub version: Option<String>,
-    /// Keep this (or a clone of the command) for as long as the process lives: it holds the version's
-    /// directory in place while newer versions are installed.
+    /// Keep this (or a clone of the command) for as long as the process lives: it prevents the version's directory
+    /// from being deleted when newer versions are installed.
     pub lease: VersionLease,
 }
 
-/// A promise that an installed version stays on disk. Free for commands that nobody installed.
+/// Keeps an installed version on disk. Empty for commands that the catalog did not install.
 #[derive(Debug, Clone, Default)]
 pub struct VersionLease {
-    /// Shared lock, released when the last clone goes.
+    /// A shared lock, released when the last clone is dropped.
     file: Option<Arc<File>>,
 }
 
@@ -55,7 +55,7 @@ impl VersionLease {
         Self { file: Some(Arc::new(file)) }
     }
 
-    /// Whether a directory is held in place at all.
+    /// Whether the lease protects a version directory.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.file.is_some()

@@ -1,7 +1,7 @@
-//! The data directory: where versions live, which one is current, and when one may go.
+//! The data directory: where versions live, which one is current, and when one may be deleted.
 //!
-//! A version directory without a record is litter of a cut-off install. A complete version is deleted only
-//! when it is not current and nobody holds its lease. Nothing here decides what to install.
+//! A version directory without a record was left by an interrupted install. A complete version is deleted only
+//! when it is neither current nor leased. Nothing here decides what to install.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,9 +17,9 @@ use crate::error::{CatalogError, StorageResult};
 use crate::launch::VersionLease;
 use crate::record::InstallRecord;
 
-/// The file that makes a version complete.
+/// The install record. Its presence marks a version as complete.
 pub(crate) const RECORD_FILE: &str = ".install.json";
-/// The cached answer of a probe, beside the record.
+/// The cached probe report, next to the record.
 pub(crate) const PROBE_FILE: &str = ".probe.json";
 const CURRENT: &str = "current";
 
@@ -63,15 +63,15 @@ impl DataDirectory {
         self.root.join("locks/leases").join(id.as_str()).join(directory)
     }
 
-    /// The record of the version in use, when it is complete.
+    /// The record of the version in use, if there is a complete one.
     pub(crate) fn current(&self, id: &AgentId) -> Option<InstallRecord> {
         let target = fs::read_link(self.agent(id).join(CURRENT)).ok()?;
-        // The link is ours, relative and one component; anything else was put there by somebody else.
+        // The catalog writes a relative link of one component; any other link is foreign and ignored.
         let directory = target.to_str().filter(|name| !name.contains('/'))?;
         read_json(&self.version(id, directory).join(RECORD_FILE)).ok()
     }
 
-    /// Makes a version the one in use, in one step.
+    /// Makes a version the one in use, atomically.
     pub(crate) fn activate(&self, id: &AgentId, directory: &str) -> Result<(), CatalogError> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -82,7 +82,7 @@ impl DataDirectory {
     }
 
     /// A directory name for a version that no directory has yet and that is not in `avoided`: the names of
-    /// cut-off installs, whose tools may still be writing there as orphans.
+    /// interrupted installs, whose orphaned tools may still be writing there.
     pub(crate) fn unused_directory(&self, id: &AgentId, version: &str, avoided: &[String]) -> String {
         let base = directory_name(version);
         let mut candidate = base.clone();
@@ -94,12 +94,13 @@ impl DataDirectory {
         candidate
     }
 
-    /// Keeps a version in place for as long as the lease lives. `None` when it is gone or going.
+    /// Keeps a version on disk for as long as the lease lives. `None` when the version is deleted or being
+    /// deleted.
     pub(crate) fn lease(&self, record: &InstallRecord) -> Option<VersionLease> {
         let path = self.lease_file(&record.agent, &record.directory);
         let file = match open_lock_file(&path) {
             Ok(file) => file,
-            // A data directory that we may not write is not ours to clean up either: no lease is needed.
+            // A read-only data directory is not cleaned up by this process: no lease is needed.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -115,7 +116,8 @@ impl DataDirectory {
         still_there.then(|| VersionLease::holding(file))
     }
 
-    /// Deletes litter of cut-off installs and gives its names. Only for the holder of the agent's lock.
+    /// Deletes what interrupted installs left behind and returns the directory names. The caller must hold the
+    /// agent's lock.
     pub(crate) fn remove_incomplete(&self, id: &AgentId) -> Vec<String> {
         let mut removed = Vec::new();
         for (name, path) in subdirectories(&self.agent(id)) {
@@ -127,7 +129,7 @@ impl DataDirectory {
         removed
     }
 
-    /// Deletes complete versions that are neither current nor leased. Only for the holder of the agent's lock.
+    /// Deletes complete versions that are neither current nor leased. The caller must hold the agent's lock.
     pub(crate) fn remove_unused(&self, id: &AgentId) {
         let current = fs::read_link(self.agent(id).join(CURRENT)).unwrap_or_default();
         for (name, path) in subdirectories(&self.agent(id)) {
@@ -168,7 +170,7 @@ impl DataDirectory {
     }
 }
 
-/// A version as one safe path component.
+/// Turns a version into one safe path component.
 fn directory_name(version: &str) -> String {
     let safe: String = version
         .chars()
@@ -187,7 +189,7 @@ fn subdirectories(parent: &Path) -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-/// Deletes a tree as far as possible; what stays is litter for the next attempt.
+/// Deletes a tree as far as possible; the next attempt deletes what remains.
 pub(crate) fn remove_tree(path: &Path) {
     if let Err(error) = fs::remove_dir_all(path)
         && error.kind() != io::ErrorKind::NotFound
@@ -196,7 +198,7 @@ pub(crate) fn remove_tree(path: &Path) {
     }
 }
 
-/// Opens a lock file, with its parents.
+/// Opens a lock file, creating its parent directories.
 pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -208,7 +210,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
     Ok(serde_json::from_slice(&fs::read(path)?)?)
 }
 
-/// Writes JSON so that a reader sees the old file or the new one, never half of one.
+/// Writes JSON so that a reader sees the complete old file or the complete new one.
 pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), CatalogError> {
     let text = serde_json::to_vec_pretty(value).map_err(io::Error::from).during("encode", path)?;
     write_atomically(path, &text)
@@ -218,7 +220,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), CatalogE
     let parent = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
         fs::create_dir_all(parent)?;
-        // Readable as any new file is: one user may install and another run.
+        // The umask decides the mode, as for any new file: one user may install and another run.
         let mode = fs::Permissions::from_mode(0o666);
         let mut file = tempfile::Builder::new().prefix(".write-").permissions(mode).tempfile_in(parent)?;
         io::Write::write_all(&mut file, bytes)?;

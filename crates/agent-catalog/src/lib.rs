@@ -1,13 +1,13 @@
 //! Which agents there are, where they come from, how they are installed and launched.
 //!
-//! Start at [`Catalog`]: it answers what agents exist ([`Catalog::agents`]), installs them
-//! ([`Catalog::install`]) and says how to start one ([`Catalog::launch`]). It never starts an agent for a
-//! client: verification and probing start short-lived processes of their own and kill them again; the
-//! process that serves a client belongs to the caller.
+//! Start at [`Catalog`]: it lists agents ([`Catalog::agents`]), installs them ([`Catalog::install`]) and returns
+//! the command that starts one ([`Catalog::launch`]). It never starts an agent for a client: verification and
+//! probing start short-lived processes of their own and kill them again; the caller starts the process that serves
+//! a client.
 //!
-//! An agent comes from one of four places, asked in this order: a custom command ([`CatalogOptions`]), the
-//! ACP registry ([`RegistryClient`]), the pinned fallback of the embedded [`Manifest`], or the product itself
-//! (`mock`). There is no HTTP server in here, and no package registry's address.
+//! An agent comes from one of four sources, tried in this order: a custom command ([`CatalogOptions`]), the ACP
+//! registry ([`RegistryClient`]), the pinned fallback of the embedded [`Manifest`], or the product itself
+//! (`mock`). This crate contains no HTTP server and no package registry's address.
 //!
 //! ```no_run
 //! use agent_catalog::{Catalog, CatalogOptions, InstallRequest};
@@ -33,7 +33,7 @@
 //! agents/<id>/current         link to the version in use, switched atomically
 //! runtimes/<name>/<version>/  private Node.js, npm, uv and Python
 //! cache/                      the ACP registry's last answer
-//! locks/                      one file an agent, a runtime, a version in use
+//! locks/                      one file per agent, runtime and version in use
 //! ```
 
 mod agent_id;

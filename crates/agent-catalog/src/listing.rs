@@ -1,4 +1,4 @@
-//! The catalog's answers to "which agents are there, and how are they?".
+//! Which agents exist, and their state.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,9 @@ use crate::record::{InstallRecord, Verification};
 use crate::registry::RegistryDocument;
 
 impl Catalog {
-    /// Every agent: built in, custom, of the manifest, installed, and of the registry as far as it is known.
+    /// Every agent: built in, custom, in the manifest, installed, or in the last known registry document.
     ///
-    /// Never waits for the network: a registry that was not asked lately is asked in the background, for the
-    /// next call.
+    /// Never waits for the network: a stale registry document is refreshed in the background, for the next call.
     pub async fn agents(&self) -> Vec<AgentInfo> {
         let registry = self.registry().cached().document;
         if self.registry().is_stale() {
@@ -31,7 +30,7 @@ impl Catalog {
         ids.iter().map(|id| self.describe(id, registry.as_deref())).collect()
     }
 
-    /// One agent, with what a probe has found earlier.
+    /// One agent, with the result of an earlier probe, if there is one.
     ///
     /// # Errors
     /// [`CatalogError::UnknownAgent`], [`CatalogError::InvalidAgentId`].
@@ -43,7 +42,7 @@ impl Catalog {
         Ok(self.describe(&id, self.registry().cached().document.as_deref()))
     }
 
-    /// One agent, probed now when it is installed and was not probed before. A failed probe is told in
+    /// One agent, probed now if it is installed and was not probed before. A failed probe is reported in
     /// `configError`, not as an error.
     ///
     /// # Errors
@@ -77,7 +76,7 @@ impl Catalog {
     fn facts(&self, id: &AgentId) -> CapabilityFacts {
         let mut facts =
             Manifest::embedded().find(id.as_str()).map_or_else(CapabilityFacts::default, |a| a.facts);
-        // The built-in agent asks questions on demand; that is what it is for.
+        // The built-in agent can be prompted to ask questions.
         facts.questions |= id.as_str() == Self::MOCK;
         facts
     }
@@ -92,7 +91,7 @@ impl Catalog {
                 Base {
                     name: if id.as_str() == Self::MOCK { "Mock agent".to_owned() } else { id.to_string() },
                     installed: program.is_some(),
-                    path: program.map(|program| self.shown_program(id, program)),
+                    path: program.map(|program| self.program_for_display(id, program)),
                     source: Some(self.configured_source(id)),
                     credentials_available: true,
                     ..Base::default()

@@ -1,4 +1,4 @@
-//! `agents.lock`: what is installed here, from where, with which checksums.
+//! `agents.lock`: the installed agents, their sources and checksums.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,9 +17,9 @@ use crate::record::{ArtifactKind, Source};
 /// The whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentsLock {
-    /// The file's format.
+    /// The version of the file format.
     pub format: u32,
-    /// The machine's kind: checksums differ between platforms.
+    /// The platform of the machine: checksums differ between platforms.
     pub platform: Platform,
     /// Installed agents by id.
     #[serde(default)]
@@ -38,7 +38,7 @@ pub struct LockedAgent {
     pub source: Source,
     /// One checksum over every installed file.
     pub sha256: String,
-    /// What it consists of.
+    /// The parts that it consists of.
     pub artifacts: Vec<LockedArtifact>,
 }
 
@@ -47,12 +47,12 @@ pub struct LockedAgent {
 pub struct LockedArtifact {
     /// What it is.
     pub kind: ArtifactKind,
-    /// What was asked for, such as `npm:pi-acp@0.0.34`.
+    /// The requested package or address, such as `npm:pi-acp@0.0.34`.
     pub origin: String,
     /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The fetched archive's checksum, where an archive was fetched.
+    /// The checksum of the downloaded archive, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
@@ -60,7 +60,7 @@ pub struct LockedArtifact {
 /// One private runtime.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedRuntime {
-    /// What was asked for.
+    /// The requested package or address.
     pub origin: String,
     /// One checksum over every file.
     pub sha256: String,
@@ -77,7 +77,7 @@ impl Catalog {
         described.unwrap_or_else(|error| Err(CatalogError::Configuration { detail: error.to_string() }))
     }
 
-    /// Writes [`Self::lock`]'s answer as TOML.
+    /// Writes the result of [`Self::lock`] as TOML.
     ///
     /// # Errors
     /// [`CatalogError::Storage`].

@@ -1,4 +1,4 @@
-//! Locks across processes: one file, one holder. Released by the kernel when the holder dies.
+//! File locks between processes. The kernel releases a lock when its holder dies.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::{CatalogError, StorageResult};
 use crate::layout::open_lock_file;
 
-/// How often a waiting process looks again. Polling, not blocking, so that a waiter can be dropped.
+/// How often a waiting process tries again. It polls instead of blocking, so that a waiting future can be dropped.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An exclusive lock, held until dropped.
@@ -17,14 +17,14 @@ pub(crate) struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock when nobody has it.
+    /// Takes the lock if it is free.
     pub(crate) fn try_acquire(path: &Path) -> Option<Self> {
         let file = open_lock_file(path).ok()?;
         file.try_lock().ok()?;
         Some(Self { _file: file })
     }
 
-    /// Waits for the lock; `on_wait` runs once if somebody else has it.
+    /// Waits for the lock; `on_wait` runs once if another process holds it.
     pub(crate) async fn acquire(path: &Path, on_wait: impl FnOnce()) -> Result<Self, CatalogError> {
         let file = open_lock_file(path).during("open lock", path)?;
         let mut on_wait = Some(on_wait);
@@ -32,8 +32,8 @@ impl FileLock {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
                 Err(TryLockError::WouldBlock) => {
-                    if let Some(tell) = on_wait.take() {
-                        tell();
+                    if let Some(on_wait) = on_wait.take() {
+                        on_wait();
                     }
                     tokio::time::sleep(POLL_INTERVAL).await;
                 }

@@ -1,7 +1,7 @@
-//! The agents this product knows by name: data embedded from `manifest/agents.toml`, parsed once.
+//! The agents that this product knows by name: embedded from `manifest/agents.toml` and parsed once.
 //!
-//! The manifest decides names, credentials, native dependencies and pinned fallbacks. It never overrides what
-//! the ACP registry says about a package, and it holds no address of a package registry.
+//! The manifest defines names, credentials, native dependencies and pinned fallbacks. It never overrides the ACP
+//! registry's data about a package, and contains no package registry's address.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::platform::Platform;
 const EMBEDDED: &str = include_str!("../manifest/agents.toml");
 
 static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {
-    // Cannot fail in a released build: a unit test parses the very same embedded text.
+    // Cannot fail in a released build: a unit test parses the same embedded text.
     Manifest::parse(EMBEDDED).unwrap_or_else(|error| panic!("embedded manifest: {error}"))
 });
 
@@ -40,22 +40,23 @@ pub struct ManifestAgent {
     /// True for an agent that the registry does not list.
     #[serde(default)]
     pub non_registry: bool,
-    /// Where the agent runs at all.
+    /// The platforms that the agent supports.
     #[serde(default = "every_platform")]
     pub platforms: Vec<Platform>,
-    /// What to install when the registry cannot be asked.
+    /// What to install when the registry is unreachable or does not list the agent.
     #[serde(default)]
     pub fallback: Option<Fallback>,
     /// The coding agent behind an adapter.
     #[serde(default)]
     pub native: Option<NativeDependency>,
-    /// Where the agent finds its credentials.
+    /// Where the agent looks for its credentials.
     #[serde(default)]
     pub credentials: Credentials,
-    /// Arguments that make the agent's program exit with 0 when it works, in place of a handshake.
+    /// Arguments with which the agent's program exits with 0 if it works, used for verification instead of a
+    /// handshake.
     #[serde(default)]
     pub verification: Option<Vec<String>>,
-    /// What no probe can tell.
+    /// Capabilities that a probe cannot detect.
     #[serde(default)]
     pub facts: CapabilityFacts,
 }
@@ -63,7 +64,7 @@ pub struct ManifestAgent {
 /// A pinned source.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Fallback {
-    /// Where this source works, when narrower than the agent's own platforms.
+    /// The platforms of this source, if fewer than the agent's own.
     #[serde(default)]
     pub platforms: Option<Vec<Platform>>,
     /// The packages, with exact versions.
@@ -77,26 +78,26 @@ pub struct Fallback {
 pub struct NativeDependency {
     /// Its npm package.
     pub package: String,
-    /// The version to install when none is asked for.
+    /// The version to install when the request names none.
     #[serde(default)]
     pub version: Option<String>,
-    /// How it gets there.
+    /// How it is installed.
     pub mode: NativeMode,
 }
 
-/// How a native dependency comes to the machine.
+/// How a native dependency is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NativeMode {
     /// Installed next to the adapter, its commands on the adapter's `PATH`.
     Beside,
-    /// The adapter depends on it by itself; a version asked for replaces the adapter's choice.
+    /// The adapter installs it as a dependency; a requested version replaces the adapter's choice.
     Override,
-    /// The user brings it along.
+    /// The user installs it.
     User,
 }
 
-/// The names of credentials; the values are nobody's business.
+/// The names of credentials. Their values are never read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credentials {
@@ -108,15 +109,15 @@ pub struct Credentials {
     pub files: Vec<String>,
 }
 
-/// What an agent can do that the protocol has no field for. Defaults are those of a typical ACP agent.
+/// Capabilities that ACP has no field for. The defaults are those of a typical ACP agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CapabilityFacts {
     /// Asks the user questions with options.
     pub questions: bool,
-    /// Asks before it runs a command or edits a file.
+    /// Asks for permission before it runs a command or edits a file.
     pub permissions: bool,
-    /// Shows its thoughts.
+    /// Sends its reasoning.
     pub reasoning: bool,
 }
 
@@ -147,7 +148,7 @@ impl Manifest {
         &self.agents
     }
 
-    /// The agent of that id, or the one whose registry id it is: both names mean the same agent.
+    /// The agent with this id or this registry id: both names mean the same agent.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<&ManifestAgent> {
         self.agents.iter().find(|agent| agent.id.as_str() == id).or_else(|| {

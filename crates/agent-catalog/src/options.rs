@@ -1,4 +1,4 @@
-//! What a catalog is made from.
+//! The options of a catalog.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use crate::agent_id::AgentId;
 use crate::host::HostEnvironment;
 use crate::launch::CommandSpec;
 
-/// Whether an agent may be installed by being used.
+/// Whether using an agent may install it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PreinstallPolicy {
     /// The first launch installs.
@@ -17,20 +17,20 @@ pub enum PreinstallPolicy {
     Required,
 }
 
-/// What a catalog needs to know; start from [`CatalogOptions::new`].
+/// The options of a catalog; start from [`CatalogOptions::new`].
 #[derive(Debug, Clone)]
 pub struct CatalogOptions {
     /// The product's data directory.
     pub data_dir: PathBuf,
-    /// Where the ACP registry is: `http`, `https` or `file`.
+    /// The address of the ACP registry: `http`, `https` or `file`.
     pub registry_url: String,
-    /// Agents that the user configured; they hide others of the same name.
+    /// Agents that the user configured; they take precedence over others of the same name.
     pub custom_agents: BTreeMap<AgentId, CommandSpec>,
     /// Whether launching may install.
     pub preinstall: PreinstallPolicy,
-    /// The npm registry to use in place of the one npm is configured with.
+    /// The npm registry to use instead of npm's configured one.
     pub npm_registry: Option<String>,
-    /// The command of the built-in `mock` agent; without it there is none.
+    /// The command of the built-in `mock` agent; `None` disables it.
     pub mock_command: Option<CommandSpec>,
     /// The machine's environment.
     pub host: HostEnvironment,
@@ -41,7 +41,7 @@ impl CatalogOptions {
     pub const DEFAULT_REGISTRY_URL: &'static str =
         "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";
 
-    /// Options with every default, for this process's environment.
+    /// The default options, with the environment of this process.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         let host = HostEnvironment::from_process();

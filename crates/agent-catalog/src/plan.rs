@@ -1,7 +1,7 @@
-//! What to install: one agent's sources, asked in order, put into a plan.
+//! What to install: a plan made from an agent's sources, tried in order.
 //!
-//! The registry's data wins where it can be had; the manifest adds the native dependency and the way to
-//! verify. A plan is only data: nothing is fetched or written here.
+//! The registry's data takes precedence when it is available; the manifest adds the native dependency and the
+//! verification command. A plan is only data: nothing is downloaded or written here.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::platform::Platform;
 use crate::record::Source;
 use crate::registry::RegistryAnswer;
 
-/// One way to get the agent.
+/// One way to install the agent.
 #[derive(Debug, Clone)]
 pub(crate) enum Offer {
     Npm(PackageOffer),
@@ -22,7 +22,7 @@ pub(crate) enum Offer {
 }
 
 impl Offer {
-    fn forget_day(&mut self) {
+    fn clear_before(&mut self) {
         if let Self::Npm(offer) | Self::Python(offer) = self {
             offer.before = None;
         }
@@ -33,21 +33,21 @@ impl Offer {
 #[derive(Debug, Clone)]
 pub(crate) struct PackageOffer {
     pub(crate) package: PackageName,
-    /// The version asked for; none means the newest.
+    /// The requested version; `None` means the newest.
     pub(crate) version: Option<String>,
     pub(crate) command: Option<String>,
     pub(crate) args: Vec<String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) python: Option<String>,
-    /// The day up to which dependencies' versions are taken.
+    /// npm's `before` date: dependencies published later are not used.
     pub(crate) before: Option<String>,
 }
 
-/// The native agent to install along.
+/// The native agent to install with the adapter.
 #[derive(Debug, Clone)]
 pub(crate) struct NativePlan {
     pub(crate) dependency: NativeDependency,
-    /// The version asked for, else the manifest's.
+    /// The requested version, else the manifest's.
     pub(crate) version: Option<String>,
 }
 
@@ -58,11 +58,11 @@ pub(crate) struct InstallPlan {
     /// In order of preference; never empty.
     pub(crate) offers: Vec<Offer>,
     pub(crate) native: Option<NativePlan>,
-    /// Arguments that verify in place of a handshake.
+    /// Arguments for verification by command instead of by handshake.
     pub(crate) verification: Option<Vec<String>>,
 }
 
-/// The versions a caller insists on.
+/// The versions that the install request names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pins {
     pub(crate) agent_process: Option<String>,
@@ -96,7 +96,7 @@ pub(crate) fn make(
         (None, None) => return Err(no_source(id, manifest.is_some(), registry)),
     };
     let native = native_plan(id, manifest, pins)?;
-    // Without a native dependency of its own the package is the native agent: either version names it.
+    // Without a native dependency, the package is the native agent itself: either version names it.
     let process_pin = match (&pins.agent_process, &pins.native, &native) {
         (Some(process), Some(native), None) if process != native => {
             let reason = "the agent and its ACP process are one package; ask for one version".to_owned();
@@ -111,7 +111,7 @@ pub(crate) fn make(
     };
     let mut offers = offers(id, distribution, version, process_pin)?;
     if pins.native.is_some() {
-        offers.iter_mut().for_each(Offer::forget_day);
+        offers.iter_mut().for_each(Offer::clear_before);
     }
     let verification = manifest.and_then(|agent| agent.verification.clone());
     Ok(InstallPlan { source, offers, native, verification })
@@ -152,7 +152,7 @@ fn offers(
     }
     if let Some(target) = distribution.binary.get(Platform::current().key()) {
         match pin {
-            // An archive's address holds one version; another cannot be guessed.
+            // An archive's address is specific to one version; the address of another cannot be derived.
             Some(pin) if pin != version && offers.is_empty() => {
                 return Err(CatalogError::VersionUnavailable {
                     agent: id.to_string(),
@@ -175,7 +175,7 @@ fn offers(
 }
 
 fn package_offer(offer: &PackageDistribution, package: PackageName, pin: Option<&str>) -> PackageOffer {
-    // A package without a version means the newest, as it does for npx and uvx.
+    // A package without a version means the newest one, as with npx and uvx.
     let version = pin.or(package.version()).map(str::to_owned);
     PackageOffer {
         version,
@@ -184,12 +184,12 @@ fn package_offer(offer: &PackageDistribution, package: PackageName, pin: Option<
         args: offer.args.clone(),
         env: offer.env.clone(),
         python: offer.python.clone(),
-        // A version that somebody asks for may be younger than the day that suits the pinned one.
+        // A requested version may be newer than the date that suits the pinned one.
         before: offer.before.clone().filter(|_| pin.is_none()),
     }
 }
 
-/// A version is passed to npm and uv, where `file:../x` or `git+ssh://` would be understood too.
+/// Refuses text that is not a plain version: npm and uv would also accept `file:../x` or `git+ssh://`.
 fn check_version(id: &AgentId, version: &str) -> Result<(), CatalogError> {
     let safe = version.starts_with(|c: char| c.is_ascii_alphanumeric())
         && version.len() <= 64

@@ -1,11 +1,11 @@
-//! The machine's kind, spelled as the ACP registry spells it.
+//! Platforms, spelled as in the ACP registry.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An operating system and a processor. Windows appears in registry data and is read, never run on.
+/// An operating system and a processor. Windows occurs in registry data and is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Platform {
     /// Linux on x86-64.

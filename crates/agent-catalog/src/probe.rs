@@ -1,26 +1,26 @@
-//! What an installed agent can do, asked of the agent itself: `initialize`, then `session/new`.
+//! Asks an installed agent for its capabilities: `initialize`, then `session/new`.
 //!
-//! The real home directory is used, so that the agent finds its credentials and shows the models that the
-//! user really has; the working directory is a scratch folder. Answers are kept beside the version's record.
+//! The agent runs with the real home directory, so that it finds its credentials and lists the models available to
+//! the user; the working directory is a scratch folder. Reports are stored next to the version's record.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::conversation::{Conversation, TalkError};
+use crate::conversation::{Conversation, RequestError};
 use crate::host::HostEnvironment;
 use crate::launch::LaunchCommand;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a probe has found, in the agent's own words.
+/// The result of a probe, as the agent sent it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProbeReport {
     /// `agentCapabilities` of the answer to `initialize`.
     pub agent_capabilities: Value,
-    /// `agentInfo`, when the agent gives one.
+    /// `agentInfo`, if the agent sends it.
     pub agent_info: Value,
     /// `authMethods`.
     pub auth_methods: Value,
@@ -30,18 +30,18 @@ pub struct ProbeReport {
     pub modes: Option<Value>,
     /// `configOptions` of the new session.
     pub config_options: Option<Value>,
-    /// Why there is no session, such as missing credentials; then the fields above it are empty.
+    /// Why no session could be opened, such as missing credentials; the session's fields are empty then.
     pub session_problem: Option<String>,
 }
 
-/// Why a probe found nothing at all.
+/// Why a probe produced no report.
 #[derive(Debug, Clone)]
 pub(crate) struct ProbeFailure {
     pub(crate) detail: String,
     pub(crate) output_tail: String,
 }
 
-/// Starts the agent, asks, and ends it.
+/// Starts the agent, queries it, and kills it.
 pub(crate) async fn probe(
     command: &LaunchCommand,
     host: &HostEnvironment,
@@ -50,22 +50,25 @@ pub(crate) async fn probe(
     let folder = tempfile::Builder::new()
         .prefix("agent-probe-")
         .tempdir()
-        .map_err(|error| failure(format!("no scratch folder: {error}")))?;
+        .map_err(|error| failure(format!("cannot create a scratch folder: {error}")))?;
     let directory = command.cwd.as_deref().unwrap_or(folder.path());
-    let mut conversation = Conversation::start(command, host.variables(), directory, PATIENCE)
+    let mut conversation = Conversation::start(command, host.variables(), directory, TIMEOUT)
         .await
         .map_err(|error| failure(format!("cannot start {}: {error}", command.program.display())))?;
-    let report = ask(&mut conversation, folder.path()).await;
+    let report = query(&mut conversation, folder.path()).await;
     let output_tail = conversation.finish().await;
     report.map_err(|error| ProbeFailure { detail: error.to_string(), output_tail })
 }
 
-async fn ask(conversation: &mut Conversation, workspace: &std::path::Path) -> Result<ProbeReport, TalkError> {
-    let hello = conversation.initialize().await?;
+async fn query(
+    conversation: &mut Conversation,
+    workspace: &std::path::Path,
+) -> Result<ProbeReport, RequestError> {
+    let initialized = conversation.initialize().await?;
     let report = ProbeReport {
-        agent_capabilities: hello["agentCapabilities"].clone(),
-        agent_info: hello["agentInfo"].clone(),
-        auth_methods: hello["authMethods"].clone(),
+        agent_capabilities: initialized["agentCapabilities"].clone(),
+        agent_info: initialized["agentInfo"].clone(),
+        auth_methods: initialized["authMethods"].clone(),
         ..ProbeReport::default()
     };
     match conversation.request("session/new", json!({ "cwd": workspace, "mcpServers": [] })).await {

@@ -1,4 +1,4 @@
-//! How far an install is: state, step and elapsed time, to be watched by anybody.
+//! The progress of an install: state, step and elapsed time, on a watch channel.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use crate::error::InstallStep;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallState {
-    /// Nobody has installed it yet.
+    /// No version is installed.
     #[default]
     NotInstalled,
-    /// An install is under way.
+    /// An install is running.
     Installing,
-    /// It is there.
+    /// A version is installed.
     Installed,
     /// The last attempt failed; an older version may still be in use.
     Failed,
@@ -26,11 +26,11 @@ pub enum InstallState {
 /// The progress of one agent's install in this process.
 #[derive(Debug, Clone, Default)]
 pub struct InstallProgress {
-    /// What is going on.
+    /// The current state.
     pub state: InstallState,
-    /// The step under way, or the one that failed.
+    /// The running step, or the one that failed.
     pub step: Option<InstallStep>,
-    /// What the step works on, such as a package's name.
+    /// What the step is working on, such as a package's name.
     pub detail: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
@@ -46,7 +46,7 @@ impl InstallProgress {
     }
 }
 
-/// The writing end, held by the running install.
+/// The sending side, held by the running install.
 #[derive(Debug, Clone)]
 pub(crate) struct ProgressReporter {
     agent: AgentId,
@@ -63,7 +63,7 @@ impl ProgressReporter {
         Self { agent, sender }
     }
 
-    /// Tells that a step begins.
+    /// Reports the start of a step.
     pub(crate) fn enter(&self, step: InstallStep, detail: impl Into<String>) {
         let detail = detail.into();
         tracing::info!(agent = %self.agent, %step, %detail, "install");
@@ -73,7 +73,7 @@ impl ProgressReporter {
         });
     }
 
-    /// Tells how it ended.
+    /// Reports the end of the install.
     pub(crate) fn finish(&self, error: Option<String>) {
         self.sender.send_modify(|progress| {
             progress.took = progress.elapsed();

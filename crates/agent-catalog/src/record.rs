@@ -1,7 +1,8 @@
-//! What an install leaves behind: the record inside a version's directory.
+//! The record that an install writes into a version's directory.
 //!
-//! The record is written last, so its presence means that the version is complete. Paths below the data
-//! directory are kept relative to it: a data directory that moves, or is unbundled elsewhere, still launches.
+//! The record is written last, so its presence means that the version is complete. Paths below the data directory
+//! are stored relative to it, so that agents still launch after the data directory was moved or restored from a
+//! bundle.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +14,7 @@ use crate::agent_id::AgentId;
 use crate::host::HostEnvironment;
 use crate::launch::{LaunchCommand, VersionLease};
 
-/// Where an installed thing came from.
+/// Where an artifact came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -39,15 +40,15 @@ pub enum ArtifactKind {
     Runtime,
 }
 
-/// What starting the agent once has shown.
+/// The result of starting the agent once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
     /// It answered.
     Ok,
-    /// It did not.
+    /// It did not answer.
     Failed,
-    /// It wants credentials before it answers.
+    /// It requires credentials before it answers.
     NeedsCredentials,
 }
 
@@ -55,16 +56,16 @@ pub enum Verification {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
-    /// Passed on as it is.
+    /// Literal text.
     Text(String),
     /// A path relative to the data directory.
     Data(PathBuf),
-    /// An absolute path of this machine, such as its own Node.js.
+    /// An absolute path on this machine, such as its own Node.js.
     Host(PathBuf),
 }
 
 impl Word {
-    /// The word for a path, relative when it lies below the data directory.
+    /// The word for a path, stored as relative if it is below the data directory.
     pub(crate) fn path(data_root: &Path, path: &Path) -> Self {
         match path.strip_prefix(data_root) {
             Ok(relative) => Self::Data(relative.to_owned()),
@@ -88,17 +89,17 @@ pub(crate) struct RecordedLaunch {
     pub(crate) args: Vec<Word>,
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
-    /// Directories put before `PATH`.
+    /// Directories prepended to `PATH`.
     #[serde(default)]
     pub(crate) search_path: Vec<Word>,
-    /// Directories put before `LD_LIBRARY_PATH`: only for a Python that travelled in a bundle.
+    /// Directories prepended to `LD_LIBRARY_PATH`, only for a Python restored from a bundle.
     #[serde(default)]
     pub(crate) library_path: Vec<Word>,
 }
 
 impl RecordedLaunch {
     pub(crate) fn resolve(&self, data_root: &Path, host: &HostEnvironment) -> LaunchCommand {
-        // Defaults only: a variable that the user has set is the user's.
+        // These are defaults: a variable that the user has set takes precedence.
         let defaults = self.env.iter().filter(|(name, _)| host.get(name).is_none());
         let mut env: BTreeMap<OsString, OsString> =
             defaults.map(|(name, value)| (name.into(), value.into())).collect();
@@ -124,16 +125,16 @@ impl RecordedLaunch {
     }
 }
 
-/// One installed thing.
+/// One installed artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecordedArtifact {
     pub(crate) kind: ArtifactKind,
     pub(crate) path: Word,
     pub(crate) version: Option<String>,
     pub(crate) source: Source,
-    /// What was asked for, such as `npm:pi-acp@0.0.34` or an archive's address.
+    /// The requested package or address, such as `npm:pi-acp@0.0.34` or an archive's address.
     pub(crate) origin: String,
-    /// The archive's checksum, where one was computed.
+    /// The archive's checksum, if one was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sha256: Option<String>,
 }
@@ -142,14 +143,14 @@ pub(crate) struct RecordedArtifact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct InstallRecord {
     pub(crate) agent: AgentId,
-    /// The version directory's name below the agent's.
+    /// The name of the version's directory in the agent's directory.
     pub(crate) directory: String,
     pub(crate) version: String,
     pub(crate) source: Source,
     pub(crate) artifacts: Vec<RecordedArtifact>,
     pub(crate) launch: RecordedLaunch,
     pub(crate) verified: Verification,
-    /// Why it is not `ok`.
+    /// Why `verified` is not `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verification_detail: Option<String>,
     pub(crate) installed_at_ms: u64,
@@ -162,7 +163,7 @@ impl InstallRecord {
         native.version.as_deref()
     }
 
-    /// Whether everything the launch needs is still there; a host's Node.js may have been removed since.
+    /// Whether everything the launch needs still exists; the machine's Node.js may have been removed.
     pub(crate) fn is_launchable(&self, data_root: &Path) -> bool {
         Path::new(&self.launch.program.resolve(data_root)).exists()
     }

@@ -1,7 +1,7 @@
-//! The ACP registry: its document, fetched with revalidation and kept on disk.
+//! The ACP registry's document: downloaded, revalidated and cached on disk.
 //!
-//! A registry that cannot be reached, is slow or answers nonsense is never an error of its own: the caller
-//! gets the cached document or the reason why there is none, and goes on with the manifest's fallback.
+//! A registry that is unreachable, slow or sends invalid data does not cause an error here: the caller gets the
+//! cached document or the reason why there is none, and continues with the manifest's fallback.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -17,11 +17,11 @@ use crate::error::CatalogError;
 use crate::http::{LazyClient, chain};
 use crate::layout::{read_json, write_atomically};
 
-/// The whole exchange, body included.
+/// The time limit for the whole request, body included.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
-/// A document younger than this is used without asking again.
+/// A document younger than this is used without revalidation.
 const FRESH_FOR: Duration = Duration::from_secs(15 * 60);
-/// After a failure the registry is left alone for this long.
+/// After a failure, the registry is not contacted again for this long.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 const MAX_DOCUMENT: usize = 32 << 20;
 
@@ -33,24 +33,24 @@ pub struct RegistryAgent {
     /// Its name.
     #[serde(default)]
     pub name: String,
-    /// The version offered.
+    /// The offered version.
     #[serde(default)]
     pub version: String,
-    /// One sentence about it.
+    /// A description in one sentence.
     #[serde(default)]
     pub description: String,
-    /// How to get it.
+    /// How it is distributed.
     pub distribution: Distribution,
 }
 
-/// The registry's document, less what could not be read.
+/// The registry's document, without unreadable entries.
 #[derive(Debug, Clone, Default)]
 pub struct RegistryDocument {
     agents: Vec<RegistryAgent>,
 }
 
 impl RegistryDocument {
-    /// Reads a document. One unreadable entry costs that entry, not the document.
+    /// Parses a document. An unreadable entry is skipped; the rest is used.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Outer {
@@ -69,23 +69,23 @@ impl RegistryDocument {
         &self.agents
     }
 
-    /// The agent of that id.
+    /// The agent with this id.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<&RegistryAgent> {
         self.agents.iter().find(|agent| agent.id.as_str() == id)
     }
 }
 
-/// What is known of the registry right now.
+/// The known state of the registry.
 #[derive(Debug, Clone)]
 pub struct RegistryAnswer {
-    /// The newest document there is, fetched or cached.
+    /// The newest available document, downloaded or cached.
     pub document: Option<Arc<RegistryDocument>>,
-    /// Why the registry could not be asked, when it could not.
+    /// Why the last request to the registry failed, if it did.
     pub problem: Option<String>,
 }
 
-/// What is kept beside the cached document.
+/// Metadata stored next to the cached document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct CacheHeader {
     url: String,
@@ -103,14 +103,14 @@ struct Memory {
     problem: Option<(Instant, String)>,
 }
 
-/// Asks the registry, rarely.
+/// A caching client of the registry.
 #[derive(Debug)]
 pub struct RegistryClient {
     url: String,
     cache: PathBuf,
     http: LazyClient,
     memory: Mutex<Memory>,
-    /// One fetch at a time; the others find its result.
+    /// Serialises downloads; the other callers find the first one's result.
     fetching: tokio::sync::Mutex<()>,
 }
 
@@ -125,7 +125,7 @@ impl RegistryClient {
         Ok(Self { url: url.to_owned(), cache, http, memory, fetching: tokio::sync::Mutex::new(()) })
     }
 
-    /// What is known without asking anybody: this process's memory, else the disk.
+    /// What is known without a request: from this process's memory, else from disk.
     pub fn cached(&self) -> RegistryAnswer {
         let mut memory = self.locked();
         if !memory.loaded_from_disk {
@@ -141,18 +141,18 @@ impl RegistryClient {
         }
     }
 
-    /// Whether [`Self::lookup`] would go to the network.
+    /// Whether [`Self::lookup`] would use the network.
     pub(crate) fn is_stale(&self) -> bool {
         let known = self.cached();
         let memory = self.locked();
         let checked = memory.checked.map(|at| at.elapsed()).or_else(|| age(memory.header.checked_at_ms));
         let fresh = known.document.is_some() && checked.is_some_and(|age| age < FRESH_FOR);
         let refused = memory.problem.as_ref().is_some_and(|(at, _)| at.elapsed() < RETRY_AFTER);
-        // A file costs nothing to read again, and tests and operators edit it.
+        // Reading a file again is cheap, and tests and operators edit it.
         self.url.starts_with("file://") || !(fresh || refused)
     }
 
-    /// The registry's document, asked for when what is known is old.
+    /// The registry's document, downloaded again when the known one is stale.
     pub async fn lookup(&self) -> RegistryAnswer {
         if !self.is_stale() {
             return self.cached();
@@ -167,7 +167,7 @@ impl RegistryClient {
         match outcome {
             Ok(()) => self.locked().problem = None,
             Err(reason) => {
-                tracing::warn!(url = %self.url, %reason, "the ACP registry cannot be used");
+                tracing::warn!(url = %self.url, %reason, "cannot use the ACP registry");
                 self.locked().problem = Some((Instant::now(), reason));
             }
         }
@@ -220,11 +220,11 @@ impl RegistryClient {
         self.keep(&body, header)
     }
 
-    /// Takes a document into memory and, best effort, to disk.
+    /// Stores a document in memory and, if possible, on disk.
     fn keep(&self, bytes: &[u8], header: CacheHeader) -> Result<(), String> {
         let document = RegistryDocument::parse(bytes)?;
         if let Err(error) = write_atomically(&self.document_path(), bytes) {
-            tracing::warn!(%error, "the registry's answer is not cached");
+            tracing::warn!(%error, "cannot cache the registry's document");
         } else {
             self.write_header(&header);
         }
@@ -238,7 +238,7 @@ impl RegistryClient {
 
     fn load(&self) -> Option<(CacheHeader, RegistryDocument)> {
         let header: CacheHeader = read_json(&self.header_path()).ok()?;
-        // The answer of another registry is no answer of this one.
+        // A document from another registry's address must not be used for this one.
         if header.url != self.url {
             return None;
         }
@@ -248,7 +248,7 @@ impl RegistryClient {
 
     fn write_header(&self, header: &CacheHeader) {
         if let Err(error) = crate::layout::write_json(&self.header_path(), header) {
-            tracing::debug!(%error, "the registry cache's header is not written");
+            tracing::debug!(%error, "cannot write the registry cache's header");
         }
     }
 
@@ -261,7 +261,7 @@ impl RegistryClient {
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Memory> {
-        // A poisoned lock still guards plain data that is never half-written.
+        // Only whole values are assigned under the lock, so a poisoned one is still usable.
         self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -272,7 +272,7 @@ pub(crate) fn now_ms() -> u64 {
 }
 
 fn age(checked_at_ms: u64) -> Option<Duration> {
-    // A time in the future says that the clock was changed: not a known age.
+    // A time in the future means that the clock was changed: the age is unknown.
     (checked_at_ms > 0).then(|| now_ms().checked_sub(checked_at_ms).map(Duration::from_millis)).flatten()
 }
 

@@ -1,4 +1,4 @@
-//! The last lines of a stream, in bounded memory: what a failure report shows of a tool's output.
+//! The last lines of a stream in bounded memory, for failure reports about a tool's output.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(crate) struct Tail {
 impl Tail {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         for &byte in bytes {
-            // Carriage returns redraw progress bars; each redraw would be noise, so they end a line too.
+            // Progress bars redraw with carriage returns, so a carriage return ends a line too.
             if byte == b'\n' || byte == b'\r' {
                 self.end_line();
             } else if self.partial.len() < MAX_LINE_BYTES {

@@ -1,7 +1,7 @@
-//! Running a tool (npm, uv, python) to its end, bounded in time and output.
+//! Runs a tool (npm, uv, python) to completion, with limits on time and output.
 //!
-//! Every tool runs under a supervisor, like every agent: whatever the tool starts ends with it, also when the caller
-//! goes away or this process is killed.
+//! Every tool runs under a supervisor, like every agent: all its processes end with it, even if the caller goes
+//! away or this process is killed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,14 +15,14 @@ use tokio::net::unix::pipe;
 
 use crate::tail::Tail;
 
-/// Standard output kept for reading; metadata answers are far smaller.
+/// How much standard output is kept; metadata is far smaller.
 const MAX_STDOUT: usize = 16 << 20;
-/// How long output may trickle in after the tool itself has exited.
+/// How long to read output after the tool itself has exited.
 const DRAIN: Duration = Duration::from_secs(2);
 /// How long a killed tree may take to end.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
-/// A command line of a tool.
+/// A tool's command line, environment and limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
     pub(crate) program: PathBuf,
@@ -33,13 +33,13 @@ pub(crate) struct Tool {
     pub(crate) timeout: Duration,
 }
 
-/// What a tool wrote, when it ended well.
+/// The output of a tool that succeeded.
 #[derive(Debug)]
 pub(crate) struct ToolOutput {
     pub(crate) stdout: Vec<u8>,
 }
 
-/// Why a tool did not end well, and its last lines.
+/// Why a tool failed, and the last lines of its output.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolFailure {
     pub(crate) detail: String,
@@ -94,7 +94,7 @@ impl Tree {
         Ok((Self { control, events }, Pipes { stdin, stdout, stderr }))
     }
 
-    /// How the main process ends.
+    /// Waits for the main process to exit.
     pub(crate) async fn exit(&mut self) -> Exit {
         match self.events.next().await {
             TreeEvent::Exited(exit) => exit,
@@ -102,7 +102,7 @@ impl Tree {
         }
     }
 
-    /// Kills what is left of the tree, and waits until it is gone.
+    /// Kills the rest of the tree, and waits until it is gone.
     pub(crate) async fn kill(&mut self) {
         self.control.kill();
         let gone = async { while let TreeEvent::Exited(_) = self.events.next().await {} };
@@ -120,7 +120,7 @@ pub(crate) struct Pipes {
     pub(crate) stderr: pipe::Receiver,
 }
 
-/// Reads a pipe to its end, keeping its first bytes and its last lines.
+/// Reads a pipe to its end and keeps the first `keep` bytes and the last lines.
 pub(crate) async fn collect(
     mut pipe: impl AsyncRead + Unpin,
     tail: Arc<Mutex<Tail>>,
@@ -152,7 +152,7 @@ async fn drain(mut task: tokio::task::JoinHandle<Vec<u8>>) -> Vec<u8> {
     }
 }
 
-/// Text arguments for a tool.
+/// Converts text to arguments for a tool.
 pub(crate) fn words(args: &[&str]) -> Vec<OsString> {
     args.iter().map(Into::into).collect()
 }

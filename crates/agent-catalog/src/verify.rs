@@ -1,30 +1,30 @@
-//! Does what was installed work? One start, one answer.
+//! Verifies an installed agent by starting it once.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::conversation::{Conversation, TalkError};
+use crate::conversation::{Conversation, RequestError};
 use crate::launch::LaunchCommand;
 use crate::record::Verification;
 use crate::tool::Tool;
 
-/// The slowest agent answers within four seconds here; a loaded machine may need many times that.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// The slowest known agent needs four seconds to answer; a loaded machine may need many times that.
+const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Clone)]
-pub(crate) struct Verdict {
+pub(crate) struct VerificationResult {
     pub(crate) verified: Verification,
-    /// Why it is not `ok`, with the agent's last words.
+    /// Why `verified` is not `ok`.
     pub(crate) detail: Option<String>,
     pub(crate) output_tail: String,
-    /// True when the program could not even be started, which no credentials will change.
+    /// True when the program could not be started at all, which credentials cannot fix.
     pub(crate) cannot_start: bool,
 }
 
-impl Verdict {
+impl VerificationResult {
     /// The reason and the last few lines, for the record.
     pub(crate) fn explanation(&self) -> Option<String> {
         let detail = self.detail.as_ref()?;
@@ -34,13 +34,13 @@ impl Verdict {
     }
 }
 
-/// Starts the agent in a scratch folder and looks for an answer.
+/// Starts the agent in a scratch folder and checks that it answers.
 pub(crate) async fn verify(
     command: &LaunchCommand,
     variables: &BTreeMap<OsString, OsString>,
     directory: &Path,
     instead_of_handshake: Option<&[String]>,
-) -> Verdict {
+) -> VerificationResult {
     match instead_of_handshake {
         Some(args) => by_command(command, variables, directory, args).await,
         None => by_handshake(command, variables, directory).await,
@@ -52,21 +52,21 @@ async fn by_command(
     variables: &BTreeMap<OsString, OsString>,
     directory: &Path,
     args: &[String],
-) -> Verdict {
+) -> VerificationResult {
     let mut variables = variables.clone();
     variables.extend(command.env.clone());
-    // A script's interpreter stays in front; the launch arguments after it give way to the command's.
+    // The script path after an interpreter is kept; the launch arguments after it are replaced.
     let script = command.args.first().filter(|first| Path::new(first).is_absolute()).cloned();
     let tool = Tool {
         program: command.program.clone(),
         args: script.into_iter().chain(args.iter().map(OsString::from)).collect(),
         variables,
         directory: directory.to_owned(),
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
     };
     match tool.run().await {
         Ok(_) => ok(),
-        Err(failure) => Verdict {
+        Err(failure) => VerificationResult {
             verified: Verification::Failed,
             cannot_start: failure.detail.starts_with("cannot start"),
             detail: Some(failure.detail),
@@ -79,13 +79,13 @@ async fn by_handshake(
     command: &LaunchCommand,
     variables: &BTreeMap<OsString, OsString>,
     directory: &Path,
-) -> Verdict {
-    let mut conversation = match Conversation::start(command, variables, directory, PATIENCE).await {
+) -> VerificationResult {
+    let mut conversation = match Conversation::start(command, variables, directory, TIMEOUT).await {
         Ok(conversation) => conversation,
         Err(error) => {
             let detail = format!("cannot start {}: {error}", command.program.display());
             let verified = Verification::Failed;
-            return Verdict {
+            return VerificationResult {
                 verified,
                 detail: Some(detail),
                 output_tail: String::new(),
@@ -98,26 +98,31 @@ async fn by_handshake(
     match answer {
         Ok(_) => ok(),
         Err(error) => {
-            let verified = judge(&error, &output_tail);
-            Verdict { verified, detail: Some(error.to_string()), output_tail, cannot_start: false }
+            let verified = classify_failure(&error, &output_tail);
+            VerificationResult { verified, detail: Some(error.to_string()), output_tail, cannot_start: false }
         }
     }
 }
 
-fn ok() -> Verdict {
-    Verdict { verified: Verification::Ok, detail: None, output_tail: String::new(), cannot_start: false }
+fn ok() -> VerificationResult {
+    VerificationResult {
+        verified: Verification::Ok,
+        detail: None,
+        output_tail: String::new(),
+        cannot_start: false,
+    }
 }
 
-/// An agent that wants credentials says so in its error or, before it exits, on stderr.
-fn judge(error: &TalkError, stderr: &str) -> Verification {
-    let words = match error {
-        TalkError::Refused { message, .. } => message.to_lowercase(),
-        TalkError::Gone { .. } => stderr.to_lowercase(),
-        TalkError::TimedOut => return Verification::Failed,
+/// An agent that requires credentials reports that in its error, or on stderr before it exits.
+fn classify_failure(error: &RequestError, stderr: &str) -> Verification {
+    let text = match error {
+        RequestError::Refused { message, .. } => message.to_lowercase(),
+        RequestError::Gone { .. } => stderr.to_lowercase(),
+        RequestError::TimedOut => return Verification::Failed,
     };
     let signs =
         ["api key", "api_key", "apikey", "not logged in", "log in", "login", "authenticat", "credential"];
-    if error.wants_authentication() || signs.iter().any(|sign| words.contains(sign)) {
+    if error.requires_authentication() || signs.iter().any(|sign| text.contains(sign)) {
         Verification::NeedsCredentials
     } else {
         Verification::Failed
@@ -130,11 +135,14 @@ mod tests {
 
     #[test]
     fn an_agent_that_asks_for_a_key_is_not_broken() {
-        let gone = TalkError::Gone { detail: "ended".into() };
-        assert_eq!(judge(&gone, "Error: set the EXAMPLE_API_KEY variable"), Verification::NeedsCredentials);
-        assert_eq!(judge(&gone, "Segmentation fault"), Verification::Failed);
-        let refused = TalkError::Refused { code: -32000, message: "Sorry".into() };
-        assert_eq!(judge(&refused, ""), Verification::NeedsCredentials);
-        assert_eq!(judge(&TalkError::TimedOut, "please log in"), Verification::Failed);
+        let gone = RequestError::Gone { detail: "ended".into() };
+        assert_eq!(
+            classify_failure(&gone, "Error: set the EXAMPLE_API_KEY variable"),
+            Verification::NeedsCredentials
+        );
+        assert_eq!(classify_failure(&gone, "Segmentation fault"), Verification::Failed);
+        let refused = RequestError::Refused { code: -32000, message: "Sorry".into() };
+        assert_eq!(classify_failure(&refused, ""), Verification::NeedsCredentials);
+        assert_eq!(classify_failure(&RequestError::TimedOut, "please log in"), Verification::Failed);
     }
 }

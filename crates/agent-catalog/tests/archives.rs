@@ -1,4 +1,4 @@
-//! Archives from a server that may be wrong, slow, cut off or hostile.
+//! Installs of archives from a server that may be wrong, slow, interrupted or hostile.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,18 +10,18 @@ use std::process::Command;
 use agent_catalog::{CatalogError, InstallRequest, InstallStep};
 use serde_json::{Value, json};
 use support::server::{Answer, Server};
-use support::{World, fake_agent, noise, registry_of, sha256, tar, tar_gz};
+use support::{Fixture, fake_agent, noise, registry_of, sha256, tar, tar_gz};
 
 /// Serves an archive under a name and tries to install it.
-async fn install(name: &str, answer: Answer, target: Value) -> (World, Result<(), CatalogError>) {
+async fn install(name: &str, answer: Answer, target: Value) -> (Fixture, Result<(), CatalogError>) {
     let server = Server::start().await;
     server.set(&format!("/{name}"), answer);
     let mut target = target;
     target["archive"] = json!(server.url(&format!("/{name}")));
     server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
-    let world = World::new(&server.url("/registry.json"));
-    let result = world.catalog.install("fake", InstallRequest::default()).await;
-    (world, result.map(|_| ()))
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    let result = fixture.catalog.install("fake", InstallRequest::default()).await;
+    (fixture, result.map(|_| ()))
 }
 
 fn failed(error: CatalogError) -> (InstallStep, String) {
@@ -31,9 +31,9 @@ fn failed(error: CatalogError) -> (InstallStep, String) {
     }
 }
 
-/// Nothing of a failed install may stay, and nothing may be in use.
-fn assert_clean(world: &World) {
-    assert_eq!(world.names("fake"), Vec::<String>::new());
+/// A failed install must leave no files and no current version.
+fn assert_clean(fixture: &Fixture) {
+    assert_eq!(fixture.names("fake"), Vec::<String>::new());
 }
 
 fn zip_of(name: &str, content: &[u8]) -> Vec<u8> {
@@ -59,13 +59,13 @@ async fn every_kind_of_archive_installs_and_starts() {
     for (name, bytes) in kinds {
         let target =
             json!({ "cmd": "./dist/agent", "sha256": sha256(&bytes).to_uppercase(), "env": { "A": "b" } });
-        let (world, result) = install(name, Answer::body(bytes), target).await;
+        let (fixture, result) = install(name, Answer::body(bytes), target).await;
         result.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let info = world.catalog.agent_probed("fake").await.unwrap();
+        let info = fixture.catalog.agent_probed("fake").await.unwrap();
         assert_eq!(serde_json::to_value(info.verified).unwrap(), "ok", "{name}");
         assert!(info.capabilities.images && info.capabilities.plan_mode, "{name}");
         assert_eq!(info.models.unwrap()["category"], "model");
-        let command = world.catalog.launch("fake").await.unwrap();
+        let command = fixture.catalog.launch("fake").await.unwrap();
         assert_eq!(command.env[std::ffi::OsStr::new("A")], "b");
         assert!(command.lease.is_held());
     }
@@ -75,57 +75,58 @@ async fn every_kind_of_archive_installs_and_starts() {
 async fn a_wrong_checksum_is_refused() {
     let bytes = tar_gz(&[("fake", 0o755, b"#!/bin/sh\n")]);
     let target = json!({ "cmd": "fake", "sha256": sha256(b"something else") });
-    let (world, result) = install("a.tar.gz", Answer::body(bytes), target).await;
+    let (fixture, result) = install("a.tar.gz", Answer::body(bytes), target).await;
     let (step, detail) = failed(result.unwrap_err());
     assert_eq!(step, InstallStep::Download);
     assert!(detail.contains("wrong checksum"), "{detail}");
-    assert_clean(&world);
+    assert_clean(&fixture);
 }
 
 #[tokio::test]
 async fn a_download_that_breaks_off_is_refused() {
     let bytes = tar_gz(&[("fake", 0o755, &noise(100_000))]);
-    let (world, result) = install("a.tar.gz", Answer::Truncated(bytes), json!({ "cmd": "fake" })).await;
+    let (fixture, result) = install("a.tar.gz", Answer::Truncated(bytes), json!({ "cmd": "fake" })).await;
     let (step, detail) = failed(result.unwrap_err());
     assert_eq!(step, InstallStep::Download, "{detail}");
-    assert_clean(&world);
+    assert_clean(&fixture);
 }
 
 #[tokio::test]
 async fn an_archive_that_leaves_its_directory_is_refused() {
     let bytes = tar_gz(&[("fake", 0o755, b"#!/bin/sh\n"), ("../../../escaped", 0o644, b"x")]);
-    let (world, result) = install("a.tar.gz", Answer::body(bytes), json!({ "cmd": "fake" })).await;
+    let (fixture, result) = install("a.tar.gz", Answer::body(bytes), json!({ "cmd": "fake" })).await;
     let (step, detail) = failed(result.unwrap_err());
     assert_eq!(step, InstallStep::Unpack);
     assert!(detail.contains("../../../escaped"), "{detail}");
-    assert_clean(&world);
-    let folder = world.folder.path();
-    assert!(!folder.join("escaped").exists() && !world.data().join("escaped").exists());
+    assert_clean(&fixture);
+    let folder = fixture.folder.path();
+    assert!(!folder.join("escaped").exists() && !fixture.data().join("escaped").exists());
 }
 
 #[tokio::test]
 async fn a_command_that_leaves_the_archive_is_refused() {
     let bytes = tar_gz(&[("fake", 0o755, b"#!/bin/sh\n")]);
-    let (world, result) = install("a.tar.gz", Answer::body(bytes), json!({ "cmd": "../../../bin/sh" })).await;
+    let (fixture, result) =
+        install("a.tar.gz", Answer::body(bytes), json!({ "cmd": "../../../bin/sh" })).await;
     assert!(failed(result.unwrap_err()).1.contains("leaves the archive"));
-    assert_clean(&world);
+    assert_clean(&fixture);
 }
 
 #[tokio::test]
 async fn an_archive_without_its_command_is_refused() {
     let bytes = tar_gz(&[("other", 0o755, b"#!/bin/sh\n")]);
-    let (world, result) = install("a.tar.gz", Answer::body(bytes), json!({ "cmd": "fake" })).await;
+    let (fixture, result) = install("a.tar.gz", Answer::body(bytes), json!({ "cmd": "fake" })).await;
     assert_eq!(failed(result.unwrap_err()).0, InstallStep::Unpack);
-    assert_clean(&world);
+    assert_clean(&fixture);
 }
 
 #[tokio::test]
-async fn an_archive_that_is_not_there_says_what_the_server_said() {
+async fn a_missing_archive_is_reported_with_the_servers_status() {
     let server = Server::start().await;
     let target = json!({ "archive": server.url("/missing.zip"), "cmd": "fake" });
     server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
-    let world = World::new(&server.url("/registry.json"));
-    let error = world.catalog.install("fake", InstallRequest::default()).await.unwrap_err();
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    let error = fixture.catalog.install("fake", InstallRequest::default()).await.unwrap_err();
     assert!(error.to_string().contains("404"), "{error}");
 }
 
@@ -133,28 +134,28 @@ async fn an_archive_that_is_not_there_says_what_the_server_said() {
 async fn a_program_for_another_machine_fails_the_install_at_verification() {
     let mut bytes = b"\x7fELF".to_vec();
     bytes.extend(noise(4096));
-    let (world, result) = install("agent", Answer::body(bytes), json!({ "cmd": "agent" })).await;
+    let (fixture, result) = install("agent", Answer::body(bytes), json!({ "cmd": "agent" })).await;
     let (step, detail) = failed(result.unwrap_err());
     assert_eq!(step, InstallStep::Verify);
     assert!(detail.contains("cannot start"), "{detail}");
-    assert_clean(&world);
+    assert_clean(&fixture);
 }
 
 #[tokio::test]
 async fn an_agent_that_only_lacks_credentials_is_installed() {
     let script = b"#!/bin/sh\necho 'Error: please set EXAMPLE_API_KEY' >&2\nexit 1\n";
-    let (world, result) = install("agent", Answer::body(*script), json!({ "cmd": "agent" })).await;
+    let (fixture, result) = install("agent", Answer::body(*script), json!({ "cmd": "agent" })).await;
     result.unwrap();
-    let info = world.catalog.agent("fake").await.unwrap();
+    let info = fixture.catalog.agent("fake").await.unwrap();
     assert_eq!(serde_json::to_value(info.verified).unwrap(), "needs_credentials");
     assert!(info.install.error.unwrap().contains("EXAMPLE_API_KEY"));
 }
 
-/// In a mount namespace of its own, so this is in `make test-builds`.
+/// Needs a mount namespace of its own, so it runs in `make test-builds`.
 mod privileged {
     use super::*;
 
-    /// On a tiny file system of its own.
+    /// Installs into a tiny file system.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_full_disk_fails_the_install_and_leaves_no_litter() {
         let server = Server::start().await;

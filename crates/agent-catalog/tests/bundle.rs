@@ -1,4 +1,4 @@
-//! Bundles: whole or refused.
+//! Bundles are restored completely or refused.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 use agent_catalog::{AgentsLock, ArtifactKind};
 use serde_json::json;
 use support::server::{Answer, Server};
-use support::{NO_REGISTRY, World, fake_agent, registry_of, sha256, tar_gz};
+use support::{Fixture, NO_REGISTRY, fake_agent, registry_of, sha256, tar_gz};
 
-/// A world in which `fake` is installed, and its bundle.
-async fn bundled() -> (World, PathBuf, Vec<u8>) {
+/// A catalog with `fake` installed, and its bundle.
+async fn bundled() -> (Fixture, PathBuf, Vec<u8>) {
     let server = Server::start().await;
     let agent = fake_agent("1.0.0");
     let archive = tar_gz(&[("bin/fake", 0o755, agent.as_bytes()), ("share/data", 0o644, b"data")]);
     server.set("/fake.tar.gz", Answer::body(archive.clone()));
     let target = json!({ "archive": server.url("/fake.tar.gz"), "cmd": "bin/fake" });
     server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
-    let world = World::new(&server.url("/registry.json"));
-    world.catalog.launch("fake").await.unwrap();
-    let file = world.folder.path().join("bundle.tar.zst");
-    world.catalog.bundle(&["fake".to_owned()], &file).await.unwrap();
-    (world, file, archive)
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    fixture.catalog.launch("fake").await.unwrap();
+    let file = fixture.folder.path().join("bundle.tar.zst");
+    fixture.catalog.bundle(&["fake".to_owned()], &file).await.unwrap();
+    (fixture, file, archive)
 }
 
 /// Unpacks a bundle, changes it, and packs it again.
@@ -48,16 +48,16 @@ fn tampered(bundle: &Path, change: impl Fn(&str, Vec<u8>) -> Option<(String, Vec
 
 #[tokio::test]
 async fn a_bundle_restores_to_another_path_without_network() {
-    let (world, file, _) = bundled().await;
-    let elsewhere = World::new(NO_REGISTRY);
+    let (fixture, file, _) = bundled().await;
+    let elsewhere = Fixture::new(NO_REGISTRY);
     let restored = elsewhere.catalog.unbundle(&file).await.unwrap();
     assert_eq!(restored.agents[0].id.as_str(), "fake");
-    // What is left is only what was restored.
-    std::fs::remove_dir_all(world.data()).unwrap();
+    // Remove the original: only the restored copy is left.
+    std::fs::remove_dir_all(fixture.data()).unwrap();
     let command = elsewhere.catalog.launch("fake").await.unwrap();
     assert!(command.program.starts_with(elsewhere.data()));
     assert_eq!(elsewhere.catalog.probe("fake").await.unwrap().agent_info["version"], "1.0.0");
-    // Once more, over itself, while an instance holds the version.
+    // Restore once more while an instance holds the version.
     elsewhere.catalog.unbundle(&file).await.unwrap();
     assert_eq!(elsewhere.names("fake"), ["1.0.0", "1.0.0+2", "current"]);
     assert!(command.program.exists());
@@ -72,7 +72,7 @@ async fn a_changed_missing_or_added_file_is_refused_and_changes_nothing() {
     let changed = tampered(&file, |name, content| {
         Some((name.to_owned(), if is_data(name) { b"other".to_vec() } else { content }))
     });
-    let elsewhere = World::new(NO_REGISTRY);
+    let elsewhere = Fixture::new(NO_REGISTRY);
     let error = elsewhere.catalog.unbundle(&changed).await.unwrap_err();
     assert!(error.code() == "bundle_invalid" && error.to_string().contains("wrong checksum"), "{error}");
     let missing = tampered(&file, |name, content| (!is_data(name)).then(|| (name.to_owned(), content)));
@@ -95,25 +95,25 @@ async fn a_changed_missing_or_added_file_is_refused_and_changes_nothing() {
 
 #[tokio::test]
 async fn a_bundle_of_something_not_installed_is_refused() {
-    let world = World::new(NO_REGISTRY);
-    let file = world.folder.path().join("x.tar.zst");
-    let error = world.catalog.bundle(&["claude".to_owned()], &file).await.unwrap_err();
+    let fixture = Fixture::new(NO_REGISTRY);
+    let file = fixture.folder.path().join("x.tar.zst");
+    let error = fixture.catalog.bundle(&["claude".to_owned()], &file).await.unwrap_err();
     assert_eq!(error.code(), "agent_not_installed");
     assert!(!file.exists());
 }
 
 #[tokio::test]
 async fn the_lock_file_names_versions_sources_and_checksums() {
-    let (world, _, archive) = bundled().await;
-    let file = world.folder.path().join("agents.lock");
-    let written = world.catalog.write_lock(&file).await.unwrap();
+    let (fixture, _, archive) = bundled().await;
+    let file = fixture.folder.path().join("agents.lock");
+    let written = fixture.catalog.write_lock(&file).await.unwrap();
     let read: AgentsLock = toml::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(read, written);
     let fake = &read.agents[&"fake".parse().unwrap()];
     assert_eq!((fake.version.as_str(), fake.artifacts[0].kind), ("1.0.0", ArtifactKind::AgentProcess));
     assert_eq!(fake.artifacts[0].sha256.as_deref(), Some(sha256(&archive).as_str()));
     assert!(fake.artifacts[0].origin.ends_with("/fake.tar.gz"));
-    std::fs::write(world.data().join("agents/fake/1.0.0/share/data"), "changed").unwrap();
-    let changed = world.catalog.lock().await.unwrap();
+    std::fs::write(fixture.data().join("agents/fake/1.0.0/share/data"), "changed").unwrap();
+    let changed = fixture.catalog.lock().await.unwrap();
     assert_ne!(changed.agents[&"fake".parse().unwrap()].sha256, fake.sha256);
 }

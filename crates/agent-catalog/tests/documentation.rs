@@ -1,4 +1,4 @@
-//! The generated page about agents says what the manifest says.
+//! The generated page about agents matches the manifest.
 
 use std::path::Path;
 

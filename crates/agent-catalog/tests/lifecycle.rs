@@ -1,4 +1,4 @@
-//! Installing twice, at once, pinned, again, and not at all.
+//! Repeated, concurrent, pinned and refused installs.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,7 +15,7 @@ use agent_catalog::{
 use serde_json::json;
 use support::packages::Package;
 use support::server::{Answer, Server};
-use support::{NO_REGISTRY, World, eventually, fake_agent, registry_of, tar_gz};
+use support::{Fixture, NO_REGISTRY, eventually, fake_agent, registry_of, tar_gz};
 use tokio::sync::Notify;
 
 /// Offers a version of `fake`, replacing what was offered before.
@@ -26,10 +26,10 @@ fn offer(server: &Server, version: &str, script: &str) {
     server.set("/registry.json", Answer::body(registry_of("fake", version, &target)));
 }
 
-/// A second look at the registry, as after its cache has grown old.
-fn look_again(world: &World, server: &Server) -> Catalog {
-    let _ = std::fs::remove_dir_all(world.data().join("cache"));
-    support::catalog_in(world.folder.path(), &server.url("/registry.json"), |_| {})
+/// A catalog without a cached registry document, as after the cache has expired.
+fn catalog_without_cache(fixture: &Fixture, server: &Server) -> Catalog {
+    let _ = std::fs::remove_dir_all(fixture.data().join("cache"));
+    support::catalog_in(fixture.folder.path(), &server.url("/registry.json"), |_| {})
 }
 
 fn reinstall() -> InstallRequest {
@@ -37,22 +37,22 @@ fn reinstall() -> InstallRequest {
 }
 
 #[tokio::test]
-async fn a_second_install_finds_everything_done() {
+async fn a_second_install_finds_the_agent_installed() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
-    let world = World::new(&server.url("/registry.json"));
-    let first = world.catalog.install("fake", InstallRequest::default()).await.unwrap();
-    let second = world.catalog.install("fake", InstallRequest::default()).await.unwrap();
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    let first = fixture.catalog.install("fake", InstallRequest::default()).await.unwrap();
+    let second = fixture.catalog.install("fake", InstallRequest::default()).await.unwrap();
     assert!(!first.already_installed && second.already_installed);
     assert_eq!(first.artifacts, second.artifacts);
     assert_eq!(server.requests("/fake-1.0.0.tar.gz").len(), 1);
-    // One user may install and another run: what was written is as readable as any new file.
-    let plain = world.folder.path().join("plain");
+    // One user may install and another run, so the files have the permissions of any new file.
+    let plain = fixture.folder.path().join("plain");
     std::fs::write(&plain, "").unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
-    assert_eq!(mode(&world.data().join("agents/fake/1.0.0/.install.json")), mode(&plain));
+    assert_eq!(mode(&fixture.data().join("agents/fake/1.0.0/.install.json")), mode(&plain));
     // Another process finds it too, even offline.
-    let offline = support::catalog_in(world.folder.path(), NO_REGISTRY, |_| {});
+    let offline = support::catalog_in(fixture.folder.path(), NO_REGISTRY, |_| {});
     assert!(offline.is_known("fake").await);
     assert!(offline.install("fake", InstallRequest::default()).await.unwrap().already_installed);
 }
@@ -61,11 +61,11 @@ async fn a_second_install_finds_everything_done() {
 async fn twenty_first_launches_make_one_install() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
-    let world = Arc::new(World::new(&server.url("/registry.json")));
+    let fixture = Arc::new(Fixture::new(&server.url("/registry.json")));
     let launches: Vec<_> = (0..20)
         .map(|_| {
-            let world = world.clone();
-            tokio::spawn(async move { world.catalog.launch("fake").await.unwrap().program })
+            let fixture = fixture.clone();
+            tokio::spawn(async move { fixture.catalog.launch("fake").await.unwrap().program })
         })
         .collect();
     let mut programs = Vec::new();
@@ -75,24 +75,24 @@ async fn twenty_first_launches_make_one_install() {
     programs.dedup();
     assert_eq!(programs.len(), 1);
     assert_eq!(server.requests("/fake-1.0.0.tar.gz").len(), 1);
-    assert_eq!(world.names("fake"), ["1.0.0", "current"]);
+    assert_eq!(fixture.names("fake"), ["1.0.0", "current"]);
 }
 
 #[tokio::test]
-async fn an_install_goes_on_without_its_caller_and_tells_how_far_it_is() {
+async fn an_install_outlives_its_caller_and_reports_its_progress() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
     let release = Arc::new(Notify::new());
     let archive = tar_gz(&[("fake", 0o755, fake_agent("1.0.0").as_bytes())]);
     server.set("/fake-1.0.0.tar.gz", Answer::Stalled(archive, release.clone()));
-    let world = World::new(&server.url("/registry.json"));
-    let mut progress = world.catalog.install_progress("fake").unwrap();
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    let mut progress = fixture.catalog.install_progress("fake").unwrap();
     let caller = {
-        let catalog = world.catalog.clone();
+        let catalog = fixture.catalog.clone();
         tokio::spawn(async move { catalog.launch("fake").await })
     };
     progress.wait_for(|progress| progress.step == Some(InstallStep::Download)).await.unwrap();
-    let info = serde_json::to_value(world.catalog.agent("fake").await.unwrap()).unwrap();
+    let info = serde_json::to_value(fixture.catalog.agent("fake").await.unwrap()).unwrap();
     assert_eq!(info["install"]["state"], "installing");
     assert_eq!(info["install"]["step"], "download");
     assert!(info["install"]["elapsedMs"].is_u64() && info["installed"] == false);
@@ -101,57 +101,58 @@ async fn an_install_goes_on_without_its_caller_and_tells_how_far_it_is() {
     release.notify_one();
     let end = progress.wait_for(|progress| progress.state != InstallState::Installing).await.unwrap().clone();
     assert_eq!((end.state, end.step), (InstallState::Installed, None));
-    assert!(world.catalog.agent("fake").await.unwrap().installed);
+    assert!(fixture.catalog.agent("fake").await.unwrap().installed);
     assert_eq!(server.requests("/fake-1.0.0.tar.gz").len(), 1);
 }
 
 #[tokio::test]
-async fn without_lazy_installs_a_launch_is_refused_until_somebody_installs() {
+async fn without_lazy_installs_a_launch_is_refused_until_the_agent_is_installed() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
-    let world =
-        World::with(&server.url("/registry.json"), |options| options.preinstall = PreinstallPolicy::Required);
-    let error = world.catalog.launch("fake").await.unwrap_err();
+    let fixture = Fixture::with(&server.url("/registry.json"), |options| {
+        options.preinstall = PreinstallPolicy::Required
+    });
+    let error = fixture.catalog.launch("fake").await.unwrap_err();
     assert_eq!(error.code(), "agent_not_installed");
     assert!(error.to_string().contains("sandbox-agent install fake"), "{error}");
-    assert_eq!(world.catalog.probe("fake").await.unwrap_err().code(), "agent_not_installed");
+    assert_eq!(fixture.catalog.probe("fake").await.unwrap_err().code(), "agent_not_installed");
     assert_eq!(server.requests("/fake-1.0.0.tar.gz").len(), 0);
-    world.catalog.install("fake", InstallRequest::default()).await.unwrap();
-    world.catalog.launch("fake").await.unwrap();
+    fixture.catalog.install("fake", InstallRequest::default()).await.unwrap();
+    fixture.catalog.launch("fake").await.unwrap();
 }
 
 #[tokio::test]
 async fn a_reinstall_leaves_a_running_version_in_place_and_clears_it_later() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
-    let world = World::new(&server.url("/registry.json"));
-    let running = world.catalog.launch("fake").await.unwrap();
-    world.catalog.install("fake", reinstall()).await.unwrap();
-    assert_eq!(world.names("fake"), ["1.0.0", "1.0.0+2", "current"]);
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    let running = fixture.catalog.launch("fake").await.unwrap();
+    fixture.catalog.install("fake", reinstall()).await.unwrap();
+    assert_eq!(fixture.names("fake"), ["1.0.0", "1.0.0+2", "current"]);
     assert!(running.program.exists(), "the running version was deleted");
-    let second = world.catalog.launch("fake").await.unwrap();
-    assert!(second.program.starts_with(world.data().join("agents/fake/1.0.0+2")));
-    // Nobody runs the first any more: the next install clears it away, but not the second.
+    let second = fixture.catalog.launch("fake").await.unwrap();
+    assert!(second.program.starts_with(fixture.data().join("agents/fake/1.0.0+2")));
+    // The first version is no longer leased: the next install deletes it, but not the second one.
     drop(running);
     offer(&server, "2.0.0", &fake_agent("2.0.0"));
-    let later = look_again(&world, &server);
+    let later = catalog_without_cache(&fixture, &server);
     later.install("fake", reinstall()).await.unwrap();
-    assert_eq!(world.names("fake"), ["1.0.0+2", "2.0.0", "current"]);
-    world.catalog.remove_unused_versions().await;
+    assert_eq!(fixture.names("fake"), ["1.0.0+2", "2.0.0", "current"]);
+    fixture.catalog.remove_unused_versions().await;
     assert!(second.program.exists());
     drop(second);
-    world.catalog.remove_unused_versions().await;
-    assert_eq!(world.names("fake"), ["2.0.0", "current"]);
+    fixture.catalog.remove_unused_versions().await;
+    assert_eq!(fixture.names("fake"), ["2.0.0", "current"]);
 }
 
 #[tokio::test]
 async fn an_update_that_does_not_work_leaves_the_working_version_in_use() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
-    let world = World::new(&server.url("/registry.json"));
-    world.catalog.install("fake", InstallRequest::default()).await.unwrap();
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    fixture.catalog.install("fake", InstallRequest::default()).await.unwrap();
     offer(&server, "2.0.0", "#!/bin/sh\necho 'Segmentation fault' >&2\nexit 139\n");
-    let later = look_again(&world, &server);
+    let later = catalog_without_cache(&fixture, &server);
     match later.install("fake", reinstall()).await.unwrap_err() {
         CatalogError::InstallFailed { step, detail, output_tail, .. } => {
             assert_eq!(step, InstallStep::Verify);
@@ -165,30 +166,30 @@ async fn an_update_that_does_not_work_leaves_the_working_version_in_use() {
         serde_json::to_value(later.agent("fake").await.unwrap()).unwrap()["install"]["state"],
         "failed"
     );
-    assert_eq!(world.names("fake"), ["1.0.0", "current"]);
+    assert_eq!(fixture.names("fake"), ["1.0.0", "current"]);
     later.launch("fake").await.unwrap();
 }
 
 #[tokio::test]
-async fn a_pinned_version_is_installed_and_an_impossible_one_says_what_there_is() {
+async fn a_pinned_version_is_installed_and_an_unavailable_one_is_refused() {
     let npm = Server::start().await;
     Package { name: "@google/gemini-cli", version: "0.50.0", engine: ">=18" }.publish(&npm);
-    let world = World::with(NO_REGISTRY, |options| options.npm_registry = Some(npm.url("")));
+    let fixture = Fixture::with(NO_REGISTRY, |options| options.npm_registry = Some(npm.url("")));
     let pinned = |version: &str| InstallRequest {
         agent_process_version: Some(version.to_owned()),
         ..InstallRequest::default()
     };
-    let outcome = world.catalog.install("gemini", pinned("0.50.0")).await.unwrap();
+    let outcome = fixture.catalog.install("gemini", pinned("0.50.0")).await.unwrap();
     let artifact = &outcome.artifacts[0];
     assert_eq!((artifact.version.as_deref(), artifact.source), (Some("0.50.0"), Source::Fallback));
-    assert!(world.catalog.install("gemini", pinned("0.50.0")).await.unwrap().already_installed);
-    let error = world.catalog.install("gemini", pinned("0.49.0")).await.unwrap_err();
+    assert!(fixture.catalog.install("gemini", pinned("0.50.0")).await.unwrap().already_installed);
+    let error = fixture.catalog.install("gemini", pinned("0.49.0")).await.unwrap_err();
     assert_eq!(error.code(), "version_unavailable", "{error}");
     assert_eq!(
-        world.catalog.install("gemini", pinned("../evil")).await.unwrap_err().code(),
+        fixture.catalog.install("gemini", pinned("../evil")).await.unwrap_err().code(),
         "version_unavailable"
     );
-    assert_eq!(world.catalog.launch("gemini").await.unwrap().version.as_deref(), Some("0.50.0"));
+    assert_eq!(fixture.catalog.launch("gemini").await.unwrap().version.as_deref(), Some("0.50.0"));
 }
 
 #[tokio::test]
@@ -198,27 +199,27 @@ async fn a_custom_agent_and_the_mock_need_no_install() {
     std::fs::write(&program, fake_agent("0")).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let spec = CommandSpec { command: program.clone(), args: vec!["--x".into()], ..CommandSpec::default() };
-    let world = World::with(NO_REGISTRY, |options| {
+    let fixture = Fixture::with(NO_REGISTRY, |options| {
         options.custom_agents.insert("claude".parse().unwrap(), spec.clone());
         options.mock_command = Some(CommandSpec { command: program.clone(), ..CommandSpec::default() });
     });
-    let custom = world.catalog.launch("claude").await.unwrap();
+    let custom = fixture.catalog.launch("claude").await.unwrap();
     assert_eq!((custom.program.as_path(), custom.args.len()), (program.as_path(), 1));
-    let outcome = world.catalog.install("mock", InstallRequest::default()).await.unwrap();
+    let outcome = fixture.catalog.install("mock", InstallRequest::default()).await.unwrap();
     assert_eq!((outcome.already_installed, outcome.artifacts[0].source), (true, Source::Builtin));
     let pinned =
         InstallRequest { agent_process_version: Some("1.0".to_owned()), ..InstallRequest::default() };
-    let refused = world.catalog.install("mock", pinned).await.unwrap_err();
-    assert_eq!(refused.code(), "version_unavailable", "there is only the one that is configured");
-    let mock = world.catalog.agent_probed("mock").await.unwrap();
+    let refused = fixture.catalog.install("mock", pinned).await.unwrap_err();
+    assert_eq!(refused.code(), "version_unavailable", "a configured command has no versions");
+    let mock = fixture.catalog.agent_probed("mock").await.unwrap();
     assert!(mock.installed && mock.credentials_available && mock.capabilities.questions);
     assert_eq!(mock.modes.unwrap()["currentModeId"], "plan");
-    assert!(!World::new(NO_REGISTRY).catalog.is_known("mock").await);
-    assert!(!world.data().exists(), "nothing had to be written");
+    assert!(!Fixture::new(NO_REGISTRY).catalog.is_known("mock").await);
+    assert!(!fixture.data().exists(), "the data directory was written");
 }
 
 #[tokio::test]
-async fn what_a_probe_starts_does_not_outlive_it() {
+async fn processes_started_by_a_probe_do_not_outlive_it() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("daemonizing");
     let pid_file = folder.path().join("pid");
@@ -229,30 +230,30 @@ async fn what_a_probe_starts_does_not_outlive_it() {
     );
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let world = World::with(NO_REGISTRY, |options| {
+    let fixture = Fixture::with(NO_REGISTRY, |options| {
         options.mock_command = Some(CommandSpec { command: program.clone(), ..CommandSpec::default() });
     });
-    // The daemon may be slower than the whole talk, and then there is nothing to find: try until it was there.
+    // The probe may finish before the daemon starts, which proves nothing: repeat until the daemon was running.
     let mut started = false;
     for _ in 0..20 {
-        world.catalog.probe("mock").await.unwrap();
-        // Killed between opening the file and writing to it, it leaves it empty.
+        fixture.catalog.probe("mock").await.unwrap();
+        // The file is empty if the daemon was killed between opening it and writing to it.
         let pid = std::fs::read_to_string(&pid_file).unwrap_or_default();
         if !pid.trim().is_empty() {
             started = true;
             let stat = Path::new("/proc").join(pid.trim()).join("stat");
             eventually("the daemon is gone", || {
-                // A killed process may stay as a zombie until somebody reaps it.
+                // A killed process may remain as a zombie until its parent reaps it.
                 std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
             })
             .await;
             break;
         }
-        let catalog = support::catalog_in(world.folder.path(), NO_REGISTRY, |options| {
+        let catalog = support::catalog_in(fixture.folder.path(), NO_REGISTRY, |options| {
             options.mock_command = Some(CommandSpec { command: program.clone(), ..CommandSpec::default() });
         });
         catalog.probe("mock").await.unwrap();
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(started, "the daemon never came up");
+    assert!(started, "the daemon never started");
 }

@@ -1,4 +1,4 @@
-//! Several processes and one data directory; processes that are killed.
+//! Several processes that share one data directory, and processes that are killed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use support::server::{Answer, Server};
-use support::{World, eventually, fake_agent, registry_of, tar_gz};
+use support::{Fixture, eventually, fake_agent, registry_of, tar_gz};
 use tokio::sync::Notify;
 
 /// Starts another process that installs `fake` into the same data directory.
@@ -49,12 +49,12 @@ async fn stalling_server() -> (Server, Arc<Notify>) {
 async fn two_processes_with_one_data_directory_install_once() {
     let (server, release) = stalling_server().await;
     let url = server.url("/registry.json");
-    let world = World::new(&url);
-    let first = installer(&world.data(), &url);
+    let fixture = Fixture::new(&url);
+    let first = installer(&fixture.data(), &url);
     eventually("the first downloads", || !server.requests("/fake.tar.gz").is_empty()).await;
-    let second = installer(&world.data(), &url);
+    let second = installer(&fixture.data(), &url);
     eventually("the second waits for the lock", || {
-        has_open(&second, &world.data().join("locks/agent-fake.lock"))
+        has_open(&second, &fixture.data().join("locks/agent-fake.lock"))
     })
     .await;
     release.notify_one();
@@ -65,45 +65,45 @@ async fn two_processes_with_one_data_directory_install_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_install_leaves_litter_that_the_next_one_clears() {
+async fn files_left_by_a_killed_install_are_deleted_by_the_next_one() {
     let (server, release) = stalling_server().await;
     let url = server.url("/registry.json");
-    let world = World::new(&url);
-    let mut killed = installer(&world.data(), &url);
+    let fixture = Fixture::new(&url);
+    let mut killed = installer(&fixture.data(), &url);
     eventually("the download has begun", || {
-        let scratch = world.names("fake").into_iter().find(|name| name.starts_with(".scratch"));
-        scratch.is_some_and(|name| world.data().join("agents/fake").join(name).join("download").exists())
+        let scratch = fixture.names("fake").into_iter().find(|name| name.starts_with(".scratch"));
+        scratch.is_some_and(|name| fixture.data().join("agents/fake").join(name).join("download").exists())
     })
     .await;
     killed.kill().unwrap();
     killed.wait().unwrap();
-    assert!(!world.names("fake").is_empty(), "there should be litter");
-    assert!(!world.catalog.agent("fake").await.unwrap().installed);
+    assert!(!fixture.names("fake").is_empty(), "the killed install left no files");
+    assert!(!fixture.catalog.agent("fake").await.unwrap().installed);
     release.notify_one();
-    let retry = world.catalog.launch("fake");
+    let retry = fixture.catalog.launch("fake");
     release.notify_one();
     retry.await.unwrap();
-    assert_eq!(world.names("fake"), ["1.0.0", "current"]);
+    assert_eq!(fixture.names("fake"), ["1.0.0", "current"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_install_killed_while_its_tool_runs_is_retried_beside_the_orphan() {
-    // The agent hangs when it is verified: the version directory is filled, but not yet complete.
+    // The agent hangs during verification: the version directory is filled, but not complete yet.
     let server = Server::start().await;
     let archive = tar_gz(&[("fake", 0o755, b"#!/bin/sh\nexec sleep 20\n")]);
     server.set("/fake.tar.gz", Answer::body(archive));
     let target = json!({ "archive": server.url("/fake.tar.gz"), "cmd": "fake" });
     server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
     let url = server.url("/registry.json");
-    let world = World::new(&url);
-    let mut killed = installer(&world.data(), &url);
-    eventually("the program is unpacked", || world.data().join("agents/fake/1.0.0/fake").exists()).await;
+    let fixture = Fixture::new(&url);
+    let mut killed = installer(&fixture.data(), &url);
+    eventually("the program is unpacked", || fixture.data().join("agents/fake/1.0.0/fake").exists()).await;
     killed.kill().unwrap();
     killed.wait().unwrap();
     server.set("/fake.tar.gz", Answer::body(tar_gz(&[("fake", 0o755, fake_agent("1.0.0").as_bytes())])));
-    let command = world.catalog.launch("fake").await.unwrap();
+    let command = fixture.catalog.launch("fake").await.unwrap();
     assert!(command.program.ends_with("agents/fake/1.0.0+2/fake"), "{:?}", command.program);
-    assert_eq!(world.names("fake"), ["1.0.0+2", "current"]);
+    assert_eq!(fixture.names("fake"), ["1.0.0+2", "current"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! Python packages: a real agent from the configured index, in an environment that can travel.
+//! Python packages: a real agent from the configured index, in a relocatable environment.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,23 +8,23 @@ use std::io::Write;
 
 use agent_catalog::{HostEnvironment, InstallRequest, Source};
 use support::server::{Answer, Server};
-use support::{NO_REGISTRY, World, sha256};
+use support::{Fixture, NO_REGISTRY, sha256};
 
 #[tokio::test]
-async fn a_real_python_agent_installs_answers_and_travels_with_its_interpreter() {
-    let world = World::with(NO_REGISTRY, |options| options.host = HostEnvironment::from_process());
-    let outcome = world.catalog.install("hermes", InstallRequest::default()).await.unwrap();
+async fn a_real_python_agent_installs_answers_and_is_bundled_with_its_interpreter() {
+    let fixture = Fixture::with(NO_REGISTRY, |options| options.host = HostEnvironment::from_process());
+    let outcome = fixture.catalog.install("hermes", InstallRequest::default()).await.unwrap();
     let artifact = &outcome.artifacts[0];
     assert_eq!((artifact.version.as_deref(), artifact.source), (Some("0.19.0"), Source::Fallback));
-    assert_eq!(serde_json::to_value(world.catalog.agent("hermes").await.unwrap().verified).unwrap(), "ok");
+    assert_eq!(serde_json::to_value(fixture.catalog.agent("hermes").await.unwrap().verified).unwrap(), "ok");
 
-    let bundle = world.folder.path().join("hermes.tar.zst");
-    world.catalog.bundle(&["hermes".to_owned()], &bundle).await.unwrap();
-    let elsewhere = World::with(NO_REGISTRY, |options| {
+    let bundle = fixture.folder.path().join("hermes.tar.zst");
+    fixture.catalog.bundle(&["hermes".to_owned()], &bundle).await.unwrap();
+    let elsewhere = Fixture::with(NO_REGISTRY, |options| {
         options.host = HostEnvironment::from_process().with("PATH", "/usr/bin:/bin").without("PYENV_ROOT");
     });
     elsewhere.catalog.unbundle(&bundle).await.unwrap();
-    drop(world);
+    drop(fixture);
     let report = elsewhere.catalog.probe("hermes").await.unwrap();
     assert!(report.agent_capabilities.is_object(), "{report:?}");
     let python = elsewhere.data().join("agents/hermes/0.19.0/venv/bin/python").canonicalize().unwrap();
@@ -32,16 +32,16 @@ async fn a_real_python_agent_installs_answers_and_travels_with_its_interpreter()
 }
 
 #[tokio::test]
-async fn a_machine_without_python_says_what_is_missing() {
+async fn without_python_the_error_names_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
-    let world = World::with(NO_REGISTRY, |options| {
+    let fixture = Fixture::with(NO_REGISTRY, |options| {
         let host = HostEnvironment::from_process().with("PATH", folder.path()).with("HOME", folder.path());
         options.host = host.without("PYENV_ROOT").without("PIP_INDEX_URL");
     });
-    let error = world.catalog.install("hermes", InstallRequest::default()).await.unwrap_err();
+    let error = fixture.catalog.install("hermes", InstallRequest::default()).await.unwrap_err();
     assert_eq!(error.code(), "runtime_missing");
     assert!(error.to_string().contains("neither uv nor a Python"), "{error}");
-    assert_eq!(world.names("hermes"), Vec::<String>::new());
+    assert_eq!(fixture.names("hermes"), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -65,14 +65,14 @@ async fn a_machine_without_pip_gets_uv_from_the_index_that_pip_is_configured_wit
     let bin = folder.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink("/bin/sh", bin.join("sh")).unwrap();
-    let world = World::with(NO_REGISTRY, |options| {
+    let fixture = Fixture::with(NO_REGISTRY, |options| {
         let host = HostEnvironment::from_process().with("PATH", &bin).with("HOME", folder.path());
         options.host = host.without("PYENV_ROOT").with("PIP_INDEX_URL", server.url("/simple"));
     });
-    let error = world.catalog.install("hermes", InstallRequest::default()).await.unwrap_err();
-    // uv came; what is missing now is Python itself, and uv's own words say why it cannot be had.
+    let error = fixture.catalog.install("hermes", InstallRequest::default()).await.unwrap_err();
+    // uv was installed. Python itself is missing now, and uv's output explains why it cannot be downloaded.
     assert_eq!(error.code(), "runtime_missing");
     assert!(error.to_string().contains("Python >=3.11, <3.14"), "{error}");
     assert!(error.to_string().contains("no route to the Python releases"), "{error}");
-    assert_eq!(std::fs::read(world.data().join("runtimes/uv/0.13.7/bin/uv")).unwrap(), program);
+    assert_eq!(std::fs::read(fixture.data().join("runtimes/uv/0.13.7/bin/uv")).unwrap(), program);
 }

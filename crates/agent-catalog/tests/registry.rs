@@ -1,4 +1,4 @@
-//! The ACP registry: fetched, cached, revalidated, and never a reason to fail.
+//! The ACP registry is downloaded, cached and revalidated, and its failure never fails an install with a fallback.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,7 +11,7 @@ use agent_catalog::{InstallRequest, Source};
 use serde_json::json;
 use support::packages::Package;
 use support::server::{Answer, Server};
-use support::{NO_REGISTRY, World, catalog_in, fake_agent, registry_of, tar_gz};
+use support::{Fixture, NO_REGISTRY, catalog_in, fake_agent, registry_of, tar_gz};
 
 /// A server with a registry that offers `fake` as an archive.
 async fn server_with_fake() -> Server {
@@ -23,7 +23,7 @@ async fn server_with_fake() -> Server {
     server
 }
 
-/// A stand-in npm registry with what the manifest pins for `pi`.
+/// A fake npm registry with the versions that the manifest pins for `pi`.
 async fn npm_with_pi() -> Server {
     let server = Server::start().await;
     for (name, version) in [("pi-acp", "0.0.34"), ("@earendil-works/pi-coding-agent", "0.87.1")] {
@@ -34,26 +34,26 @@ async fn npm_with_pi() -> Server {
 
 async fn sources_of_pi(registry_url: &str) -> (Vec<Source>, Duration) {
     let npm = npm_with_pi().await;
-    let world = World::with(registry_url, |options| options.npm_registry = Some(npm.url("")));
+    let fixture = Fixture::with(registry_url, |options| options.npm_registry = Some(npm.url("")));
     let start = Instant::now();
-    let outcome = world.catalog.install("pi", InstallRequest::default()).await.unwrap();
+    let outcome = fixture.catalog.install("pi", InstallRequest::default()).await.unwrap();
     (outcome.artifacts.iter().map(|artifact| artifact.source).collect(), start.elapsed())
 }
 
 #[tokio::test]
-async fn an_agent_only_the_registry_knows_installs_from_it_and_says_so() {
+async fn a_registry_only_agent_installs_with_the_registry_as_its_source() {
     let server = server_with_fake().await;
-    let world = World::new(&server.url("/registry.json"));
-    assert!(world.catalog.is_known("fake").await);
-    assert!(!world.catalog.is_known("somebody-else").await);
-    let outcome = world.catalog.install("fake", InstallRequest::default()).await.unwrap();
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    assert!(fixture.catalog.is_known("fake").await);
+    assert!(!fixture.catalog.is_known("somebody-else").await);
+    let outcome = fixture.catalog.install("fake", InstallRequest::default()).await.unwrap();
     assert!(!outcome.already_installed);
     assert_eq!(outcome.artifacts[0].source, Source::Registry);
     let json = serde_json::to_value(&outcome).unwrap();
     assert_eq!(json["already_installed"], false);
     assert_eq!(json["artifacts"][0]["kind"], "agent_process");
     assert_eq!(json["artifacts"][0]["version"], "1.0.0");
-    let listed = world.catalog.agents().await;
+    let listed = fixture.catalog.agents().await;
     let fake = listed.iter().find(|agent| agent.id == "fake").unwrap();
     assert_eq!((fake.name.as_str(), fake.installed), ("Fake agent", true));
     assert!(listed.iter().any(|agent| agent.id == "claude" && !agent.installed));
@@ -66,7 +66,7 @@ async fn a_registry_that_is_down_means_the_pinned_fallback() {
 }
 
 #[tokio::test]
-async fn a_registry_that_answers_nonsense_means_the_pinned_fallback() {
+async fn an_invalid_registry_document_means_the_pinned_fallback() {
     let server = Server::start().await;
     server.set("/registry.json", Answer::body("<html>maintenance</html>"));
     let (sources, _) = sources_of_pi(&server.url("/registry.json")).await;
@@ -74,7 +74,7 @@ async fn a_registry_that_answers_nonsense_means_the_pinned_fallback() {
 }
 
 #[tokio::test]
-async fn a_registry_that_never_answers_is_given_up_in_time() {
+async fn a_registry_that_never_answers_is_abandoned_in_time() {
     let server = Server::start().await;
     server.set("/registry.json", Answer::Silent);
     let (sources, took) = sources_of_pi(&server.url("/registry.json")).await;
@@ -83,29 +83,30 @@ async fn a_registry_that_never_answers_is_given_up_in_time() {
 }
 
 #[tokio::test]
-async fn the_registry_decides_over_the_fallback_for_a_manifest_agent() {
+async fn the_registry_takes_precedence_over_the_fallback_of_a_manifest_agent() {
     let npm = npm_with_pi().await;
     Package { name: "pi-acp", version: "9.9.9", engine: ">=18" }.publish(&npm);
     let registry = json!({ "version": "1", "agents": [{ "id": "pi-acp", "name": "pi", "version": "9.9.9",
         "description": "", "distribution": { "npx": { "package": "pi-acp@9.9.9", "args": ["--flag"] } } }] });
     npm.set("/registry.json", Answer::body(registry.to_string()));
-    let world = World::with(&npm.url("/registry.json"), |options| options.npm_registry = Some(npm.url("")));
-    let outcome = world.catalog.install("pi", InstallRequest::default()).await.unwrap();
+    let fixture =
+        Fixture::with(&npm.url("/registry.json"), |options| options.npm_registry = Some(npm.url("")));
+    let outcome = fixture.catalog.install("pi", InstallRequest::default()).await.unwrap();
     assert_eq!(
         (outcome.artifacts[0].version.as_deref(), outcome.artifacts[0].source),
         (Some("9.9.9"), Source::Registry)
     );
-    let command = world.catalog.launch("pi-acp").await.unwrap();
+    let command = fixture.catalog.launch("pi-acp").await.unwrap();
     assert_eq!(command.args.last().unwrap(), "--flag");
 }
 
 #[tokio::test]
-async fn a_cached_registry_is_revalidated_and_serves_when_the_registry_is_gone() {
+async fn a_cached_document_is_revalidated_and_used_when_the_registry_is_down() {
     let server = server_with_fake().await;
     let url = server.url("/registry.json");
     let folder = tempfile::tempdir().unwrap();
     assert!(catalog_in(folder.path(), &url, |_| {}).is_known("fake").await);
-    // Another process, much later: its cache is old, so it asks whether it still holds.
+    // Another process, much later: its cache is stale, so it revalidates it.
     let header = folder.path().join("data/cache/registry.header.json");
     let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&header).unwrap()).unwrap();
     kept["checked_at_ms"] = json!(1);
@@ -114,11 +115,11 @@ async fn a_cached_registry_is_revalidated_and_serves_when_the_registry_is_gone()
     let requests = server.requests("/registry.json");
     assert_eq!(requests.len(), 2);
     assert!(requests[1].head.contains("if-none-match: \"one\""), "{}", requests[1].head);
-    // Fresh again: nobody is asked.
+    // The cache is fresh again: no request is sent.
     let catalog = catalog_in(folder.path(), &url, |_| {});
     assert!(catalog.is_known("fake").await);
     assert_eq!(server.requests("/registry.json").len(), 2);
-    // Gone, and the cache is old again.
+    // The registry is down, and the cache is stale again.
     kept["checked_at_ms"] = json!(1);
     std::fs::write(&header, kept.to_string()).unwrap();
     server.set("/registry.json", Answer::body("not json"));
@@ -137,28 +138,28 @@ async fn a_registry_can_be_a_file() {
     let target = json!({ "archive": format!("file://{}", agent.display()), "cmd": "bin/agent" });
     let registry = folder.path().join("registry.json");
     std::fs::write(&registry, registry_of("filed", "2.0.0", &target)).unwrap();
-    let world = World::new(&format!("file://{}", registry.display()));
-    let command = world.catalog.launch("filed").await.unwrap();
+    let fixture = Fixture::new(&format!("file://{}", registry.display()));
+    let command = fixture.catalog.launch("filed").await.unwrap();
     assert!(command.program.ends_with("agents/filed/2.0.0/bin/agent"), "{:?}", command.program);
 }
 
 #[tokio::test]
-async fn an_agent_of_the_registry_alone_cannot_come_from_a_registry_that_is_down() {
-    let world = World::new(NO_REGISTRY);
-    let error = world.catalog.launch("amp").await.unwrap_err();
+async fn a_registry_only_agent_cannot_be_installed_while_the_registry_is_down() {
+    let fixture = Fixture::new(NO_REGISTRY);
+    let error = fixture.catalog.launch("amp").await.unwrap_err();
     assert_eq!(error.code(), "no_source");
     assert!(error.to_string().contains("SANDBOX_AGENT_ACP_REGISTRY_URL"), "{error}");
-    assert_eq!(world.catalog.launch("never-heard-of").await.unwrap_err().code(), "unknown_agent");
+    assert_eq!(fixture.catalog.launch("never-heard-of").await.unwrap_err().code(), "unknown_agent");
 }
 
 #[tokio::test]
-async fn twenty_questions_at_once_fetch_the_registry_once() {
+async fn twenty_concurrent_lookups_fetch_the_registry_once() {
     let server = server_with_fake().await;
-    let world = Arc::new(World::new(&server.url("/registry.json")));
+    let fixture = Arc::new(Fixture::new(&server.url("/registry.json")));
     let asked: Vec<_> = (0..20)
         .map(|_| {
-            let world = world.clone();
-            tokio::spawn(async move { world.catalog.is_known("fake").await })
+            let fixture = fixture.clone();
+            tokio::spawn(async move { fixture.catalog.is_known("fake").await })
         })
         .collect();
     for answer in asked {

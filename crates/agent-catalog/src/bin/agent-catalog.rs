@@ -1,8 +1,8 @@
-//! A bare command line over the catalog, for development and for tests that need a second process.
+//! A minimal command line for the catalog, for development and for tests that need a second process.
 //!
-//! `agent-catalog DIR install AGENT...` installs and probes, one JSON line an agent;
+//! `agent-catalog DIR install AGENT...` installs and probes, and prints one JSON line per agent;
 //! `agent-catalog DIR bundle FILE AGENT...`, `agent-catalog DIR unbundle FILE`, `agent-catalog DIR lock FILE`.
-//! The product's own commands are elsewhere and do more.
+//! The `sandbox-agent` command has the complete versions of these.
 
 use std::error::Error;
 use std::path::Path;

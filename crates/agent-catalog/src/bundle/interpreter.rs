@@ -1,7 +1,8 @@
-//! The interpreters a bundled agent needs: private ones travel as they are, the machine's own are made private.
+//! The interpreters that a bundled agent needs. Private ones are packed unchanged; the machine's own are packed as
+//! private ones.
 //!
-//! A machine's Python is taken with its standard library and shared library; libraries of the system below it
-//! (libc, OpenSSL, SQLite) do not travel.
+//! A machine's Python is packed with its standard library and its shared library. The system libraries it links to
+//! (libc, OpenSSL, SQLite) are not packed.
 
 use std::path::{Path, PathBuf};
 
@@ -14,56 +15,61 @@ use crate::install::RuntimeRecord;
 use crate::record::{InstallRecord, RecordedLaunch, Word};
 use crate::tool::{Tool, words};
 
-/// What has to come along with one agent.
+/// What has to be packed with one agent.
 #[derive(Debug, Default)]
-pub(super) struct Travel {
+pub(super) struct BundleParts {
     /// The launch, with the machine's paths replaced by private ones.
     pub(super) launch: Option<RecordedLaunch>,
     /// Directories below the data directory, packed whole.
     pub(super) runtimes: Vec<PathBuf>,
-    /// Single files of the machine and where they go.
+    /// Files of the machine, and their paths in the bundle.
     pub(super) files: Vec<(PathBuf, PathBuf)>,
-    /// Directories of the machine and where they go.
+    /// Directories of the machine, and their paths in the bundle.
     pub(super) directories: Vec<(PathBuf, PathBuf)>,
-    /// Runtimes made up from the machine's files, which need a record.
+    /// Runtimes assembled from the machine's files, and the records to write for them.
     pub(super) records: Vec<(PathBuf, RuntimeRecord)>,
-    /// Links to be packed in place of what is there.
+    /// Links to pack instead of the entries at their paths.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     pub(super) environments: Vec<IndexedEnvironment>,
 }
 
-/// Finds out what an agent needs.
+/// Determines what an agent needs.
 pub(super) async fn prepare(
     catalog: &Catalog,
     record: &InstallRecord,
     bundle: &Path,
-) -> Result<Travel, CatalogError> {
-    let mut travel = Travel { launch: Some(record.launch.clone()), ..Travel::default() };
+) -> Result<BundleParts, CatalogError> {
+    let mut parts = BundleParts { launch: Some(record.launch.clone()), ..BundleParts::default() };
     let in_launch = std::iter::once(&record.launch.program).chain(&record.launch.search_path);
     for word in in_launch.chain(&record.launch.library_path) {
         if let Word::Data(path) = word {
-            travel.runtimes.extend(runtime_directory(path));
+            parts.runtimes.extend(runtime_directory(path));
         }
     }
-    travel.runtimes.sort();
-    travel.runtimes.dedup();
+    parts.runtimes.sort();
+    parts.runtimes.dedup();
     if let Word::Host(node) = &record.launch.program {
-        take_node(catalog, &mut travel, node, bundle).await?;
+        include_node(catalog, &mut parts, node, bundle).await?;
     }
     let version_directory = catalog.data().version(&record.agent, &record.directory);
     if version_directory.join("venv/pyvenv.cfg").exists() {
         let relative = Path::new("agents").join(record.agent.as_str()).join(&record.directory).join("venv");
-        take_python(catalog, &mut travel, &relative, bundle).await?;
+        include_python(catalog, &mut parts, &relative, bundle).await?;
     }
-    Ok(travel)
+    Ok(parts)
 }
 
-/// `runtimes/<name>/<version>` of a path below it.
+/// The `runtimes/<name>/<version>` prefix of a path.
 fn runtime_directory(path: &Path) -> Option<PathBuf> {
     path.starts_with("runtimes").then(|| path.components().take(3).collect())
 }
 
-async fn ask(catalog: &Catalog, program: &Path, args: &[&str], bundle: &Path) -> Result<Value, CatalogError> {
+async fn query(
+    catalog: &Catalog,
+    program: &Path,
+    args: &[&str],
+    bundle: &Path,
+) -> Result<Value, CatalogError> {
     let tool = Tool {
         program: program.to_owned(),
         args: words(args),
@@ -79,40 +85,40 @@ fn text<'a>(answer: &'a Value, name: &str) -> &'a str {
     answer[name].as_str().unwrap_or_default()
 }
 
-async fn take_node(
+async fn include_node(
     catalog: &Catalog,
-    travel: &mut Travel,
+    parts: &mut BundleParts,
     node: &Path,
     bundle: &Path,
 ) -> Result<(), CatalogError> {
     let script = "process.stdout.write(JSON.stringify({version: process.versions.node, \
                   shared: !!process.config.variables.node_shared}))";
-    let answer = ask(catalog, node, &["-e", script], bundle).await?;
+    let answer = query(catalog, node, &["-e", script], bundle).await?;
     if answer["shared"] == true {
-        let detail = format!("{} needs its distribution's libraries and cannot travel", node.display());
+        let detail = format!("{} needs its distribution's libraries and cannot be bundled", node.display());
         return Err(invalid(bundle, detail));
     }
     let version = text(&answer, "version").to_owned();
     let home = Path::new("runtimes/node").join(&version);
     let program = home.join("bin/node");
-    if let Some(launch) = &mut travel.launch {
+    if let Some(launch) = &mut parts.launch {
         launch.program = Word::Data(program.clone());
         launch.search_path.insert(0, Word::Data(home.join("bin")));
     }
-    // A private copy of that version may be there already; then it travels instead.
+    // A private copy of that version may exist already; then that copy is packed.
     if catalog.data().root().join(&home).join(crate::layout::RECORD_FILE).exists() {
-        travel.runtimes.push(home);
+        parts.runtimes.push(home);
     } else {
-        travel.files.push((node.to_owned(), program));
+        parts.files.push((node.to_owned(), program));
         let origin = format!("machine:node@{version}");
-        travel.records.push((home, RuntimeRecord { name: "node".to_owned(), version, origin }));
+        parts.records.push((home, RuntimeRecord { name: "node".to_owned(), version, origin }));
     }
     Ok(())
 }
 
-async fn take_python(
+async fn include_python(
     catalog: &Catalog,
-    travel: &mut Travel,
+    parts: &mut BundleParts,
     environment: &Path,
     bundle: &Path,
 ) -> Result<(), CatalogError> {
@@ -123,39 +129,39 @@ async fn take_python(
         'library': os.path.join(s.get_config_var('LIBDIR') or '', s.get_config_var('INSTSONAME') or '')\n\
         if s.get_config_var('Py_ENABLE_SHARED') else ''}))";
     let answer =
-        ask(catalog, &root.join(environment).join("bin/python"), &["-I", "-c", script], bundle).await?;
+        query(catalog, &root.join(environment).join("bin/python"), &["-I", "-c", script], bundle).await?;
     let program = PathBuf::from(text(&answer, "program"));
     let home = if let Ok(inside) = program.strip_prefix(root) {
         let runtime = runtime_directory(inside)
             .ok_or_else(|| invalid(bundle, format!("{} is not a runtime", program.display())))?;
-        travel.links.push((environment.join("bin/python"), relative_link(&environment.join("bin"), inside)));
-        travel.runtimes.push(runtime);
+        parts.links.push((environment.join("bin/python"), relative_link(&environment.join("bin"), inside)));
+        parts.runtimes.push(runtime);
         inside.parent().unwrap_or(inside).to_owned()
     } else {
         let (version, short) = (text(&answer, "version"), text(&answer, "short"));
         let home = Path::new("runtimes/python").join(version);
         let placed = home.join("bin").join(format!("python{short}"));
-        travel.links.push((environment.join("bin/python"), relative_link(&environment.join("bin"), &placed)));
-        travel.files.push((program, placed));
+        parts.links.push((environment.join("bin/python"), relative_link(&environment.join("bin"), &placed)));
+        parts.files.push((program, placed));
         let library = PathBuf::from(text(&answer, "library"));
         if let Some(name) = library.file_name() {
-            travel.files.push((library.clone(), home.join("lib").join(name)));
-            if let Some(launch) = &mut travel.launch {
+            parts.files.push((library.clone(), home.join("lib").join(name)));
+            if let Some(launch) = &mut parts.launch {
                 launch.library_path.push(Word::Data(home.join("lib")));
             }
         }
         let standard_library = home.join("lib").join(format!("python{short}"));
-        travel.directories.push((PathBuf::from(text(&answer, "stdlib")), standard_library));
+        parts.directories.push((PathBuf::from(text(&answer, "stdlib")), standard_library));
         let (name, version) = ("python".to_owned(), version.to_owned());
         let origin = format!("machine:python@{version}");
-        travel.records.push((home.clone(), RuntimeRecord { name, version, origin }));
+        parts.records.push((home.clone(), RuntimeRecord { name, version, origin }));
         home.join("bin")
     };
-    travel.environments.push(IndexedEnvironment { path: environment.to_owned(), home });
+    parts.environments.push(IndexedEnvironment { path: environment.to_owned(), home });
     Ok(())
 }
 
-/// The link text that leads from a directory to a path, both below the same root.
+/// The relative link from a directory to a path; both are relative to the same root.
 fn relative_link(from: &Path, to: &Path) -> PathBuf {
     let up = from.components().map(|_| "..");
     up.map(PathBuf::from).collect::<PathBuf>().join(to)

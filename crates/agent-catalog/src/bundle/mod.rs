@@ -1,8 +1,9 @@
-//! Agents for machines without a network: packed with their runtimes, restored with every checksum verified.
+//! Bundles of agents for machines without a network: packed with their runtimes, restored after every checksum is
+//! verified.
 //!
-//! A bundle is a `tar.zst` of paths below the data directory; its last entry, [`INDEX_FILE`], lists every
-//! file's SHA-256 and every link. Nothing in it is absolute: the machine's own interpreters are packed as
-//! private runtimes, and links to them made relative.
+//! A bundle is a `tar.zst` of paths below the data directory. Its last entry, [`INDEX_FILE`], lists every file's
+//! SHA-256 and every link. No path in it is absolute: the machine's own interpreters are packed as private
+//! runtimes, and links to them are made relative.
 
 mod interpreter;
 mod pack;
@@ -22,7 +23,7 @@ use crate::record::InstallRecord;
 
 /// The index's name inside a bundle.
 pub(crate) const INDEX_FILE: &str = "bundle.json";
-/// Raised when an older catalog could not restore a newer bundle.
+/// Incremented when older catalogs cannot restore newer bundles.
 const FORMAT: u32 = 1;
 
 /// The last entry of a bundle.
@@ -31,7 +32,7 @@ struct Index {
     format: u32,
     platform: Platform,
     agents: Vec<IndexedAgent>,
-    /// Python environments whose configuration names an absolute path, and the directory it has to name.
+    /// Python environments whose configuration names an absolute path, and the directory to name there.
     environments: Vec<IndexedEnvironment>,
     /// Every file's SHA-256 by its path.
     files: BTreeMap<PathBuf, String>,
@@ -57,7 +58,7 @@ struct IndexedEnvironment {
 pub struct BundleSummary {
     /// The agents, with their versions.
     pub agents: Vec<BundledAgent>,
-    /// How many files.
+    /// The number of files.
     pub files: usize,
     /// The bundle's size on disk.
     pub bytes: u64,
@@ -76,8 +77,8 @@ impl Catalog {
     /// Packs installed agents, with every runtime they need, into one file.
     ///
     /// # Errors
-    /// [`CatalogError::AgentNotInstalled`]; [`CatalogError::BundleInvalid`] for an interpreter that cannot
-    /// travel; [`CatalogError::Storage`].
+    /// [`CatalogError::AgentNotInstalled`]; [`CatalogError::BundleInvalid`] for an interpreter that cannot be
+    /// bundled; [`CatalogError::Storage`].
     pub async fn bundle(&self, agents: &[String], file: &Path) -> Result<BundleSummary, CatalogError> {
         let mut records = Vec::new();
         let mut leases = Vec::new();
@@ -88,26 +89,26 @@ impl Catalog {
                 agent: id.to_string(),
                 command: crate::catalog::install_command(&id),
             })?;
-            // Held until everything is packed, so that no update deletes it meanwhile.
+            // The lease is held until everything is packed, so that no update deletes the version meanwhile.
             leases.extend(self.data().lease(&record));
             records.push(record);
         }
-        let mut travellers: Vec<(InstallRecord, interpreter::Travel)> = Vec::new();
+        let mut packed_agents: Vec<(InstallRecord, interpreter::BundleParts)> = Vec::new();
         for record in records {
-            let travel = interpreter::prepare(self, &record, file).await?;
-            travellers.push((record, travel));
+            let parts = interpreter::prepare(self, &record, file).await?;
+            packed_agents.push((record, parts));
         }
         let (data, target) = (self.data().clone(), file.to_owned());
-        let packed = tokio::task::spawn_blocking(move || pack::pack(&data, travellers, &target)).await;
+        let packed = tokio::task::spawn_blocking(move || pack::pack(&data, packed_agents, &target)).await;
         drop(leases);
         packed.unwrap_or_else(|error| Err(invalid(file, error.to_string())))
     }
 
-    /// Restores a bundle into this catalog's data directory, without network, and takes its agents into use.
+    /// Restores a bundle into this catalog's data directory, without network, and activates its agents.
     ///
     /// # Errors
-    /// [`CatalogError::BundleInvalid`] when anything in it is damaged, unsafe or for another platform: then
-    /// nothing is changed.
+    /// [`CatalogError::BundleInvalid`] if anything in the bundle is damaged, unsafe or for another platform;
+    /// nothing is changed then.
     pub async fn unbundle(&self, file: &Path) -> Result<BundleSummary, CatalogError> {
         restore::restore(self.data(), file).await
     }

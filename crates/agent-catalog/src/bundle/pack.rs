@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::interpreter::Travel;
+use super::interpreter::BundleParts;
 use super::tree::{HashingReader, Node, walk};
 use super::{BundleSummary, BundledAgent, FORMAT, INDEX_FILE, Index, IndexedAgent, invalid};
 use crate::error::{CatalogError, StorageResult};
@@ -14,13 +14,13 @@ use crate::layout::{DataDirectory, RECORD_FILE};
 use crate::platform::Platform;
 use crate::record::InstallRecord;
 
-/// Parts of a standard library that no agent runs.
+/// Parts of Python's standard library that agents do not need.
 const LEFT_OUT: [&str; 4] = ["site-packages", "dist-packages", "test", "idlelib"];
 
-/// Packs agents with what they need. The file appears whole or not at all.
+/// Packs agents with everything they need. The file appears complete or not at all.
 pub(super) fn pack(
     data: &DataDirectory,
-    agents: Vec<(InstallRecord, Travel)>,
+    agents: Vec<(InstallRecord, BundleParts)>,
     target: &Path,
 ) -> Result<BundleSummary, CatalogError> {
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -34,8 +34,8 @@ pub(super) fn pack(
         .map(|(record, _)| BundledAgent { id: record.agent.clone(), version: record.version.clone() })
         .collect();
     let mut writer = Writer::new(file.as_file()).during("write", target)?;
-    for (record, travel) in agents {
-        writer.agent(data, record, travel).during("pack into", target)?;
+    for (record, parts) in agents {
+        writer.agent(data, record, parts).during("pack into", target)?;
     }
     let files = writer.finish().during("write", target)?;
     let bytes = file.as_file().metadata().during("inspect", target)?.len();
@@ -46,7 +46,7 @@ pub(super) fn pack(
 struct Writer<'a> {
     archive: tar::Builder<zstd::Encoder<'a, &'a File>>,
     index: Index,
-    /// Files with several names are packed once, as installers link large binaries rather than copy them.
+    /// Files already packed, by device and inode. Installers hard-link large binaries; each is packed once.
     seen: HashMap<(u64, u64), PathBuf>,
 }
 
@@ -65,30 +65,35 @@ impl<'a> Writer<'a> {
         Ok(Self { archive: tar::Builder::new(encoder), index, seen: HashMap::new() })
     }
 
-    fn agent(&mut self, data: &DataDirectory, mut record: InstallRecord, travel: Travel) -> io::Result<()> {
+    fn agent(
+        &mut self,
+        data: &DataDirectory,
+        mut record: InstallRecord,
+        parts: BundleParts,
+    ) -> io::Result<()> {
         let root = data.root();
-        for runtime in &travel.runtimes {
+        for runtime in &parts.runtimes {
             self.directory(root, &root.join(runtime), runtime, &[])?;
         }
-        for (from, to) in &travel.directories {
+        for (from, to) in &parts.directories {
             self.directory(root, from, to, &LEFT_OUT)?;
         }
-        for (from, to) in &travel.files {
+        for (from, to) in &parts.files {
             self.file(from, to)?;
         }
-        for (directory, runtime) in &travel.records {
+        for (directory, runtime) in &parts.records {
             self.bytes(&directory.join(RECORD_FILE), &serde_json::to_vec_pretty(runtime)?)?;
         }
-        for (path, target) in &travel.links {
+        for (path, target) in &parts.links {
             self.link(path, target)?;
         }
-        if let Some(launch) = travel.launch {
+        if let Some(launch) = parts.launch {
             record.launch = launch;
         }
         let place = Path::new("agents").join(record.agent.as_str()).join(&record.directory);
         self.bytes(&place.join(RECORD_FILE), &serde_json::to_vec_pretty(&record)?)?;
         self.directory(root, &root.join(&place), &place, &[])?;
-        self.index.environments.extend(travel.environments);
+        self.index.environments.extend(parts.environments);
         self.index.agents.push(IndexedAgent {
             id: record.agent,
             directory: record.directory,
@@ -97,7 +102,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Packs a directory; what was packed under the same name before stays.
+    /// Packs a directory. Paths that were packed before are skipped.
     fn directory(&mut self, root: &Path, from: &Path, to: &Path, left_out: &[&str]) -> io::Result<()> {
         for (relative, node) in walk(from)? {
             let first = relative.components().next().and_then(|part| part.as_os_str().to_str());
@@ -114,7 +119,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// An absolute link inside the data directory becomes relative; one to a file outside becomes that file.
+    /// Makes an absolute link into the data directory relative; replaces a link to an outside file by that file.
     fn absolute_link(&mut self, root: &Path, source: &Path, place: &Path, target: &Path) -> io::Result<()> {
         if let Ok(inside) = target.strip_prefix(root) {
             let up: PathBuf = place.components().skip(1).map(|_| "..").collect();
@@ -124,7 +129,7 @@ impl<'a> Writer<'a> {
             return self.file(source, place);
         }
         if self.is_new(place) {
-            tracing::warn!(link = %source.display(), "a link to outside the data directory is left out");
+            tracing::warn!(link = %source.display(), "skipping a link to outside the data directory");
         }
         Ok(())
     }
@@ -164,7 +169,7 @@ impl<'a> Writer<'a> {
     fn content(&mut self, place: &Path, mode: u32, size: u64, content: &mut impl Read) -> io::Result<()> {
         let mut reader = HashingReader::new(content);
         let mut header = header(tar::EntryType::Regular, mode, size);
-        // Fails when the file changes its size meanwhile, so that the archive stays well-formed.
+        // Fails if the file's size changes meanwhile, so that the archive stays well-formed.
         self.archive.append_data(&mut header, place, &mut reader)?;
         self.index.files.insert(place.to_owned(), reader.finish());
         Ok(())

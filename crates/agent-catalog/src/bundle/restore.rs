@@ -1,4 +1,4 @@
-//! Restoring a bundle: unpacked aside, checked whole, then moved into place.
+//! Restores a bundle: unpacks it into a staging folder, checks everything, then moves it into place.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,7 +59,7 @@ fn unpack_and_check(bundle: &Path, folder: &Path) -> Result<Index, CatalogError>
     Ok(index)
 }
 
-/// Every file and link is listed, and is what the list says.
+/// Checks that exactly the indexed files and links are there, with the indexed content.
 fn check(bundle: &Path, folder: &Path, index: &Index) -> Result<(), CatalogError> {
     let mut found = BTreeSet::new();
     for (path, node) in walk(folder).during("read", folder)? {
@@ -81,7 +81,7 @@ fn check(bundle: &Path, folder: &Path, index: &Index) -> Result<(), CatalogError
     }
 }
 
-/// A Python environment's configuration has to name its interpreter's directory absolutely.
+/// Writes the absolute path of the interpreter's directory into a Python environment's configuration.
 fn point_home(root: &Path, staging: &Path, environment: &IndexedEnvironment) -> Result<(), CatalogError> {
     let config = staging.join(&environment.path).join("pyvenv.cfg");
     let text = fs::read_to_string(&config).during("read", &config)?;
@@ -94,13 +94,13 @@ fn point_home(root: &Path, staging: &Path, environment: &IndexedEnvironment) -> 
     fs::write(&config, text).during("write", &config)
 }
 
-/// Moves runtimes that are not there yet; one of the same version that is complete stays.
+/// Moves runtimes into place. A complete one of the same version is kept.
 async fn restore_runtimes(data: &DataDirectory, staging: &Path) -> Result<(), CatalogError> {
     for name in children(&staging.join("runtimes")) {
         let _lock = FileLock::acquire(&data.lock(&format!("runtime-{name}")), || {}).await?;
         for version in children(&staging.join("runtimes").join(&name)) {
             let target = data.runtime(&name, &version);
-            // Pythons that uv manages have no record of ours; there the directory itself has to do.
+            // Pythons that uv manages have no install record; for them, an existing directory counts as complete.
             let source = staging.join("runtimes").join(&name).join(&version);
             let is_ours = source.join(RECORD_FILE).exists();
             if target.join(RECORD_FILE).exists() || (!is_ours && target.exists()) {
@@ -122,7 +122,7 @@ async fn restore_agent(
     bundle: &Path,
 ) -> Result<(), CatalogError> {
     let _lock = FileLock::acquire(&data.lock(&format!("agent-{}", agent.id)), || {}).await?;
-    // Names out of a file are not trusted to be one component.
+    // The index is untrusted: a directory name must be a single path component.
     if children(&staging.join("agents").join(agent.id.as_str())).iter().all(|name| *name != agent.directory) {
         return Err(invalid(bundle, format!("agent {} is not in it", agent.id)));
     }
@@ -142,7 +142,7 @@ async fn restore_agent(
     Ok(())
 }
 
-/// Gives a record another directory: every path below the old one moves along.
+/// Changes a record's directory, and every path in the record that is below it.
 fn rename_version(record: &mut InstallRecord, directory: &str) {
     let home = Path::new("agents").join(record.agent.as_str());
     let (old, new) = (home.join(&record.directory), home.join(directory));

@@ -1,4 +1,4 @@
-//! Walking a directory in a stable order, and one checksum for all of it.
+//! Walks a directory in a stable order, and computes one checksum for all of it.
 
 use std::fs;
 use std::io;
@@ -10,14 +10,14 @@ use sha2::{Digest, Sha256};
 use crate::install::download::hex;
 use crate::layout::{PROBE_FILE, RECORD_FILE};
 
-/// What a walk meets.
+/// An entry of a directory tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
     File { executable: bool },
     Link { target: PathBuf },
 }
 
-/// Names that come and go while an agent runs, and are no part of what was installed.
+/// Whether a name is created while an agent runs and is not part of the install.
 pub(crate) fn is_transient(name: &str) -> bool {
     name == "__pycache__"
         || name == PROBE_FILE
@@ -25,7 +25,7 @@ pub(crate) fn is_transient(name: &str) -> bool {
         || name.starts_with(".write-")
 }
 
-/// Every file and link below a directory, by relative path, sorted. Empty directories do not count.
+/// Every file and link below a directory, sorted by relative path. Empty directories are ignored.
 pub(crate) fn walk(root: &Path) -> io::Result<Vec<(PathBuf, Node)>> {
     let mut found = Vec::new();
     let mut pending = vec![PathBuf::new()];
@@ -77,7 +77,7 @@ pub(crate) fn file_digest(path: &Path) -> io::Result<String> {
     Ok(reader.finish())
 }
 
-/// Hashes what is read through it.
+/// Hashes the bytes that are read through it.
 pub(crate) struct HashingReader<R> {
     inner: R,
     digest: Sha256,

@@ -1,32 +1,32 @@
-//! Unpacking archives that nobody vouches for.
+//! Unpacks untrusted archives.
 //!
-//! Every name is checked before anything is written: no absolute name, no `..`, no device. Files are written
-//! first and links made last, so that nothing is ever written through a link of the archive; a link may only
-//! point inside. What comes out is counted against a limit. Owners and set-id bits are not restored.
+//! Every name is checked before anything is written: no absolute name, no `..`, no device. Files are written first
+//! and links are created last, so that nothing is ever written through a link of the archive; a link may only
+//! point inside. The unpacked bytes are limited. Owners and set-id bits are not restored.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
-/// Bytes that may come out of one archive.
+/// The maximum number of bytes unpacked from one archive.
 const MAX_UNPACKED: u64 = 8 << 30;
-/// Entries that one archive may have.
+/// The maximum number of entries in one archive.
 const MAX_ENTRIES: usize = 500_000;
 
-/// How an archive is packed.
+/// The format of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArchiveKind {
     Zip,
     TarGz,
     TarBz2,
     TarZst,
-    /// The program itself.
+    /// Not an archive: the program itself.
     Bare,
 }
 
 impl ArchiveKind {
-    /// The kind, from the first bytes: names lie more often than magic numbers.
+    /// Detects the kind from the first bytes, because file names are less reliable.
     pub(crate) fn detect(file: &Path) -> io::Result<Self> {
         let mut magic = Vec::new();
         File::open(file)?.take(4).read_to_end(&mut magic)?;
@@ -40,7 +40,7 @@ impl ArchiveKind {
     }
 }
 
-/// Unpacks into an existing directory. `strip` leading components of every name are dropped.
+/// Unpacks into an existing directory. The first `strip` components of every name are dropped.
 pub(crate) fn unpack(archive: &Path, kind: ArchiveKind, target: &Path, strip: usize) -> Result<(), String> {
     let open = || File::open(archive).map(BufReader::new).map_err(|error| error.to_string());
     let mut unpacker = Unpacker { target, strip, links: Vec::new(), bytes: 0, entries: 0 };
@@ -54,7 +54,7 @@ pub(crate) fn unpack(archive: &Path, kind: ArchiveKind, target: &Path, strip: us
     unpacker.make_links()
 }
 
-/// A link to be made once every file is there.
+/// A link to create once every file is written.
 enum Link {
     Symbolic { path: PathBuf, target: PathBuf },
     Hard { path: PathBuf, existing: PathBuf },
@@ -123,7 +123,7 @@ impl Unpacker<'_> {
         if self.entries > MAX_ENTRIES {
             return Err(format!("the archive has more than {MAX_ENTRIES} entries"));
         }
-        // Only Windows tools write these; on Unix the name would be legal and wrong.
+        // Only Windows tools write backslashes as separators; on Unix they would become part of the name.
         if name.to_string_lossy().contains('\\') {
             return Err(refused(name, "contains a backslash"));
         }
@@ -197,7 +197,7 @@ impl Unpacker<'_> {
             };
             made.map_err(|error| format!("linking {}: {error}", path.display()))?;
         }
-        // Links that are harmless one by one can lead outside together; only now can they be followed.
+        // Links that are harmless one by one can lead outside together, so they are followed once all exist.
         for link in &self.links {
             if let Link::Symbolic { path, .. } = link
                 && path.exists()
@@ -228,7 +228,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut gzip = flate2::write::GzEncoder::new(file.reopen().unwrap(), flate2::Compression::fast());
         for (name, kind, content) in entries {
-            // Written by hand: the builder itself refuses the names that must be refused on reading.
+            // The header is written by hand, because the builder refuses the names that this test needs.
             let mut header = tar::Header::new_gnu();
             header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
             header.set_entry_type(*kind);
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_link_inside_cannot_be_used_as_a_step_to_the_outside() {
-        // Each hop looks harmless by its text; together they would leave.
+        // Each link's own target is inside; together they would lead outside.
         let error = unpacked(&[
             ("a/b/c", tar::EntryType::Directory, ""),
             ("hop", tar::EntryType::Symlink, "a/b/c"),

@@ -1,4 +1,4 @@
-//! Installing an archive, or a bare program, from an address.
+//! Installs an archive, or a bare program, from an address.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -58,7 +58,7 @@ pub(crate) async fn install(
     Ok(Installed { version: named.to_owned(), directory, artifacts: vec![artifact], launch })
 }
 
-/// The command inside the archive: registry data is not trusted to stay inside.
+/// The command's path in the archive. Registry data is untrusted: the path must stay inside.
 fn command_path(text: &str) -> Result<PathBuf, String> {
     let mut path = PathBuf::new();
     for component in Path::new(text).components() {
@@ -74,7 +74,7 @@ fn command_path(text: &str) -> Result<PathBuf, String> {
 fn place(file: &Path, origin: &str, directory: &Path, program: &Path) -> Result<(), String> {
     let kind = ArchiveKind::detect(file).map_err(|error| error.to_string())?;
     if kind == ArchiveKind::Bare && is_named_like_an_archive(origin) {
-        // A proxy's login page, say, which would otherwise be taken for a program that does not start.
+        // For example a proxy's login page, which would otherwise be installed as a program that does not start.
         return Err("what was downloaded is no archive that can be unpacked (zip, tar.gz, tar.bz2, tar.zst)"
             .to_owned());
     }

@@ -1,4 +1,4 @@
-//! What every installer is given: where to put things, how to reach out, whom to tell.
+//! What every installer needs: target directories, network access and progress reporting.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::progress::ProgressReporter;
 use crate::record::{RecordedArtifact, RecordedLaunch, Source};
 use crate::tool::{Tool, ToolFailure, ToolOutput};
 
-/// The longest a package manager may take: the largest agents need two minutes here, slow lines more.
+/// The time limit for a package manager: the largest agents take two minutes on a fast network.
 pub(crate) const INSTALL_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// The longest a question to a package manager may take.
+/// The time limit for a query to a package manager.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// One install under way.
+/// One running install.
 #[derive(Debug)]
 pub(crate) struct InstallContext {
     pub(crate) agent: AgentId,
@@ -29,22 +29,22 @@ pub(crate) struct InstallContext {
     pub(crate) source: Source,
     pub(crate) progress: ProgressReporter,
     pub(crate) scratch: Scratch,
-    /// Directory names of cut-off installs, not to be used again right away.
+    /// Directory names of interrupted installs, which must not be reused yet.
     pub(crate) avoided: Vec<String>,
 }
 
-/// What an installer has put into a version's directory.
+/// What an installer has written into a version's directory.
 #[derive(Debug)]
 pub(crate) struct Installed {
     pub(crate) version: String,
-    /// The directory's name below the agent's.
+    /// The name of the version's directory in the agent's directory.
     pub(crate) directory: String,
     pub(crate) artifacts: Vec<RecordedArtifact>,
     pub(crate) launch: RecordedLaunch,
 }
 
 impl InstallContext {
-    /// The directory for a version, made and empty. Its name was never used before.
+    /// Creates an empty directory for a version, under a name that was never used before.
     pub(crate) fn make_version_directory(&self, version: &str) -> Result<(String, PathBuf), CatalogError> {
         let name = self.data.unused_directory(&self.agent, version, &self.avoided);
         let path = self.data.version(&self.agent, &name);

@@ -1,4 +1,4 @@
-//! Fetching one file: streamed to disk, counted, hashed on the way, never trusted in length.
+//! Downloads one file: streamed to disk, hashed on the way, and limited in size whatever length it announces.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use tokio::io::AsyncWriteExt;
 
 use crate::http::chain;
 
-/// The largest archive that is fetched; the biggest agents are a third of this.
+/// The maximum size of a download; the largest agents are a third of this.
 pub(crate) const MAX_DOWNLOAD: u64 = 2 << 30;
 
-/// What was fetched.
+/// A finished download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Downloaded {
     /// Lower-case hexadecimal.
@@ -19,7 +19,7 @@ pub(crate) struct Downloaded {
     pub(crate) bytes: u64,
 }
 
-/// Fetches `url` (`http`, `https` or `file`) into `target`, checking `sha256` when there is one.
+/// Downloads `url` (`http`, `https` or `file`) into `target`, and checks `sha256` if one is given.
 pub(crate) async fn fetch(
     http: &reqwest::Client,
     url: &str,
@@ -49,7 +49,7 @@ pub(crate) async fn fetch(
         }
         let mut stream = response.bytes_stream();
         while let Some(chunk) = stream.next().await {
-            // A body shorter than announced ends in an error here, not in a short file.
+            // A body shorter than its announced length is an error here.
             take(&chunk.map_err(|error| format!("{url} broke off: {}", chain(&error)))?).await?;
         }
     }

@@ -1,4 +1,4 @@
-//! Installing: from a plan to a complete, verified version directory.
+//! Installs a plan into a complete version directory.
 
 pub(crate) mod archive;
 mod binary;
@@ -22,8 +22,8 @@ use crate::error::CatalogError;
 use crate::plan::{InstallPlan, Offer};
 use context::{InstallContext, Installed};
 
-/// Tries a plan's offers in order. The next one is tried only when a runtime is missing for this one: any
-/// other failure is the user's to see.
+/// Tries a plan's offers in order. The next offer is tried only when this one's runtime is missing; any other
+/// failure is reported to the user.
 pub(crate) async fn from_offers(
     context: &InstallContext,
     plan: &InstallPlan,
@@ -40,7 +40,7 @@ pub(crate) async fn from_offers(
             other => return other,
         }
     }
-    // A plan has at least one offer, so nothing was missing only if something was returned above.
+    // A plan has at least one offer, so `missing` is set here.
     Err(missing.unwrap_or_else(|| CatalogError::NoSource {
         agent: context.agent.to_string(),
         reason: "the plan is empty".to_owned(),

@@ -1,4 +1,4 @@
-//! Node.js and npm for an install: the machine's own where they do, private ones where they do not.
+//! Node.js and npm for an install: the machine's own if they are suitable, else private ones.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +14,17 @@ use crate::platform::Platform;
 use crate::record::RecordedArtifact;
 use crate::tool::{Tool, path_option, words};
 
-/// A Node.js that can be started.
+/// A usable Node.js.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) program: PathBuf,
     pub(crate) version: Version,
-    /// Set when it is ours and not the machine's.
+    /// Set for a private Node.js, not for the machine's.
     pub(crate) runtime: Option<Runtime>,
 }
 
 impl Node {
-    /// The directory to put first on `PATH`, when the machine's own would not do.
+    /// The directory to prepend to `PATH`, for a private Node.js.
     pub(crate) fn path_entry(&self) -> Option<PathBuf> {
         self.runtime.as_ref().and(self.program.parent()).map(Path::to_owned)
     }
@@ -38,11 +38,11 @@ impl Node {
 #[derive(Debug, Clone)]
 pub(crate) struct Npm {
     node: Node,
-    /// `npm-cli.js`, or an npm program that starts by itself.
+    /// `npm-cli.js`, or an executable npm program.
     program: PathBuf,
 }
 
-/// What npm knows of one package version.
+/// The metadata of one package version.
 #[derive(Debug, Clone)]
 pub(crate) struct PackageFacts {
     pub(crate) version: String,
@@ -66,7 +66,7 @@ impl Npm {
         }
     }
 
-    /// A Node.js that satisfies every range: the one that runs npm, or a private one.
+    /// A Node.js that satisfies every range: the one that runs npm, else a private one.
     pub(crate) async fn node_for(
         &self,
         context: &InstallContext,
@@ -101,7 +101,7 @@ impl Npm {
         Ok(Node { program: runtime.directory.join("bin/node"), version, runtime: Some(runtime) })
     }
 
-    /// A package's exact version and what it needs; `None` when there is no such version.
+    /// A package's exact version and its Node.js requirement; `None` if the version does not exist.
     pub(crate) async fn facts(
         &self,
         context: &InstallContext,
@@ -118,7 +118,8 @@ impl Npm {
             }
             Err(error) => return Err(error),
         };
-        // A range answers with a list, of which the last is the newest; one field alone comes bare.
+        // For a range, npm prints a list whose last element is the newest; for one field, it prints the bare
+        // value.
         let answer = match answer {
             Value::Array(mut list) => list.pop().unwrap_or(Value::Null),
             other => other,
@@ -129,7 +130,7 @@ impl Npm {
         Ok(Some(PackageFacts { version, engine }))
     }
 
-    /// An npm command line, run with a Node.js first on the path.
+    /// An npm command line, with this Node.js first on `PATH`.
     pub(crate) fn tool(
         &self,
         context: &InstallContext,
@@ -162,7 +163,7 @@ impl Npm {
         Ok(serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
     }
 
-    /// Fetches a package's tarball the way npm is configured to.
+    /// Downloads a package's tarball with npm's own configuration.
     async fn pack(&self, context: &InstallContext, spec: &str) -> Result<PathBuf, CatalogError> {
         let folder = context.scratch.path().join("pack");
         let made = std::fs::create_dir_all(&folder);
@@ -177,7 +178,8 @@ impl Npm {
     }
 }
 
-/// The Node.js on `PATH`, asked for its real path: version managers put shims there that need the real home.
+/// The Node.js on `PATH`, resolved to its real path: version managers put shims on `PATH` that need the real home
+/// directory.
 async fn machine_node(context: &InstallContext) -> Option<Node> {
     let program = context.host.find_program("node")?;
     let script = "process.stdout.write(process.execPath + '\\n' + process.versions.node)";

@@ -1,6 +1,6 @@
-//! Node.js and npm on a machine that has neither: their tarballs, straight from the configured npm registry.
+//! Node.js and npm for a machine that has neither: their tarballs, directly from the configured npm registry.
 //!
-//! Only with an address that somebody configured: this file knows no registry of its own.
+//! It works only with a configured address: no registry is built in.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ use crate::install::npmrc::NpmSettings;
 use crate::install::runtime::{Runtime, RuntimeRecord, ensure, unpack_tarball};
 use crate::platform::Platform;
 
-/// npm 12 and later run no install scripts of indirect dependencies; the line before it still does.
+/// npm 12 and later do not run install scripts of indirect dependencies; npm 11 does.
 const NPM_RANGE: &str = "^11";
 
-/// Makes sure that private copies of Node.js and npm are there; gives Node.js and `npm-cli.js`.
+/// Ensures that private copies of Node.js and npm exist; returns Node.js and the path of `npm-cli.js`.
 pub(crate) async fn fetch(context: &InstallContext) -> Result<(Node, PathBuf), CatalogError> {
     let settings = NpmSettings::of_host(&context.host, context.npm_registry.as_deref());
     let Some(registry) = settings.registry.clone() else {
@@ -125,7 +125,7 @@ impl TarballSource<'_> {
     }
 }
 
-/// Checks `sha512-<base64>`. Other algorithms are too old to be worth trusting.
+/// Checks `sha512-<base64>`. Older algorithms are not accepted.
 fn check_integrity(file: &Path, integrity: Option<&str>) -> Result<(), String> {
     let expected = integrity
         .and_then(|text| text.split_whitespace().find_map(|part| part.strip_prefix("sha512-")))

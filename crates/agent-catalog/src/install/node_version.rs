@@ -10,7 +10,7 @@ pub(crate) struct NodeRange {
 }
 
 impl NodeRange {
-    /// Reads a range. One that cannot be read accepts every version: a guess must not stop an install.
+    /// Parses a range. An unparsable range accepts every version, so that it does not prevent an install.
     pub(crate) fn parse(text: &str) -> Self {
         let alternatives: Option<Vec<VersionReq>> = text.split("||").map(parse_alternative).collect();
         Self {
@@ -36,7 +36,7 @@ fn parse_alternative(text: &str) -> Option<VersionReq> {
     if let Some((from, to)) = text.split_once(" - ") {
         return VersionReq::parse(&format!(">={}, <={}", from.trim(), to.trim())).ok();
     }
-    // `>= 20 <23` in npm is `>=20, <23` here, and a bare version means exactly it, not a caret.
+    // npm's `>= 20 <23` is `>=20, <23` here, and a bare version means exactly that version, not a caret range.
     let mut comparators: Vec<Comparator> = Vec::new();
     let mut operator = String::new();
     for word in text.split_whitespace() {
@@ -60,8 +60,8 @@ fn parse_alternative(text: &str) -> Option<VersionReq> {
     Some(VersionReq { comparators })
 }
 
-/// The version of Node.js to install: a long-term line that many have run agents on, else the newest line
-/// with long support (even numbers), else the newest at all.
+/// The version of Node.js to install: the preferred LTS line, else the newest LTS line (even numbers), else the
+/// newest version.
 pub(crate) fn choose(versions: &[String], ranges: &[NodeRange]) -> Option<Version> {
     let accepted =
         |version: &Version| version.pre.is_empty() && ranges.iter().all(|range| range.accepts(version));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chosen_version_satisfies_everybody_and_is_a_long_term_line() {
+    fn the_chosen_version_satisfies_every_range_and_is_an_lts_line() {
         let versions: Vec<String> =
             ["20.1.0", "22.5.0", "23.1.0", "24.1.0", "24.9.0", "25.0.0", "26.0.0", "27.0.0-rc.1"]
                 .map(Into::into)

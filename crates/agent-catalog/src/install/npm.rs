@@ -1,4 +1,4 @@
-//! Installing an npm package into its own directory.
+//! Installs an npm package into its own directory.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::manifest::NativeMode;
 use crate::plan::{NativePlan, PackageOffer};
 use crate::record::{ArtifactKind, RecordedArtifact, RecordedLaunch, Source, Word};
 
-/// What an installed package says about itself.
+/// The relevant fields of an installed `package.json`.
 #[derive(Debug, Deserialize)]
 struct PackageJson {
     version: String,
@@ -24,7 +24,7 @@ struct PackageJson {
     bin: Option<Bin>,
 }
 
-/// npm allows one nameless command or several named ones.
+/// `bin` is either one unnamed command or a map of named ones.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Bin {
@@ -32,7 +32,7 @@ enum Bin {
     Many(BTreeMap<String, PathBuf>),
 }
 
-/// Installs the package and, beside it, the native agent it needs.
+/// Installs the package and, next to it, the native agent that it needs.
 pub(crate) async fn install(
     context: &InstallContext,
     offer: &PackageOffer,
@@ -62,7 +62,7 @@ pub(crate) async fn install(
         };
         place.insert(plan.dependency.package.clone(), native_facts.version.clone());
     }
-    // npm 12 runs only the install scripts that are allowed by name; older ones ignore the field.
+    // npm 12 runs only install scripts that are allowed by name; older versions ignore the field.
     let allowed: BTreeMap<&str, bool> =
         dependencies.keys().chain(overrides.keys()).map(|n| (n.as_str(), true)).collect();
     let package_json = json!({
@@ -127,7 +127,7 @@ fn launch(
     Ok(RecordedLaunch { program, args, env: offer.env.clone(), search_path, library_path: Vec::new() })
 }
 
-/// The command asked for, else the one named like the package, else the first.
+/// The requested command, else the one with the package's name, else the first.
 fn command(description: &PackageJson, offer: &PackageOffer) -> Option<PathBuf> {
     match description.bin.as_ref()? {
         Bin::One(path) => Some(path.clone()),
@@ -141,7 +141,7 @@ fn command(description: &PackageJson, offer: &PackageOffer) -> Option<PathBuf> {
     }
 }
 
-/// Whether a command is a script for Node.js; some packages' commands are machine code.
+/// Whether a command is a Node.js script; some packages ship native executables.
 fn runs_in_node(script: &Path) -> bool {
     let mut start = Vec::new();
     let read = std::fs::File::open(script).and_then(|file| file.take(128).read_to_end(&mut start));
@@ -178,13 +178,13 @@ fn artifacts(
         sha256: None,
     };
     let process = artifact(ArtifactKind::AgentProcess, offer.package.name(), facts.version.clone());
-    // Reported as installed, whatever was asked for: an adapter may bring its own choice.
+    // Reports the version that is installed, which may be the adapter's own choice.
     let native = native.and_then(|plan| {
         let name = &plan.dependency.package;
         let installed: PackageJson =
             read_json(&directory.join("node_modules").join(name).join("package.json")).ok()?;
         let mut artifact = artifact(ArtifactKind::NativeAgent, name, installed.version);
-        // The registry knows adapters only; what goes beside them is the manifest's choice.
+        // The registry lists adapters only; the native agent is the manifest's choice.
         if plan.dependency.mode == NativeMode::Beside {
             artifact.source = Source::Fallback;
         }

@@ -1,14 +1,14 @@
-//! npm's configuration, for the one case in which there is no npm to read it: fetching npm itself.
+//! Reads npm's configuration when npm itself is missing and has to be downloaded.
 
 use std::path::{Path, PathBuf};
 
 use crate::host::HostEnvironment;
 use crate::install::scratch::user_npmrc;
 
-/// The settings that fetching a tarball needs.
+/// The settings needed to download a tarball.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NpmSettings {
-    /// Without a slash at its end.
+    /// The registry's address, without a trailing slash.
     pub(crate) registry: Option<String>,
     /// A file of certificates to trust.
     pub(crate) certificates: Option<PathBuf>,
@@ -17,7 +17,7 @@ pub(crate) struct NpmSettings {
 }
 
 impl NpmSettings {
-    /// System files, then the user's, then variables; later ones win.
+    /// Reads the system's files, then the user's, then variables; later settings take precedence.
     pub(crate) fn of_host(host: &HostEnvironment, registry_override: Option<&str>) -> Self {
         let mut settings = Self::default();
         for file in ["/etc/npmrc", "/usr/etc/npmrc", "/usr/local/etc/npmrc"] {
@@ -39,7 +39,7 @@ impl NpmSettings {
         settings
     }
 
-    /// The token for an address, when its registry has one.
+    /// The token for an address, if its registry has one.
     pub(crate) fn token_for(&self, url: &str) -> Option<&str> {
         let without_scheme = url.split_once(':').map_or(url, |(_, rest)| rest);
         let matching = self.tokens.iter().filter(|(prefix, _)| without_scheme.starts_with(prefix.as_str()));

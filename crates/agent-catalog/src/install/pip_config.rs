@@ -1,14 +1,14 @@
-//! pip's configuration, as far as uv needs to be told of it: index, extra indexes, links, certificates.
+//! The parts of pip's configuration that are passed on to uv: index, extra indexes, links, certificates.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::host::HostEnvironment;
 
-/// What pip is configured with on this machine.
+/// pip's configuration on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PipConfig {
-    /// The user's own file: pip finds the others by itself, this one only through the home directory.
+    /// The user's own file. Unlike the others, pip finds it only through the home directory.
     pub(crate) user_file: Option<PathBuf>,
     pub(crate) index_url: Option<String>,
     /// Separated by spaces.
@@ -22,7 +22,7 @@ pub(crate) struct PipConfig {
 }
 
 impl PipConfig {
-    /// Files first, in pip's order, then `PIP_*` variables.
+    /// Reads files in pip's order, then `PIP_*` variables.
     pub(crate) fn of_host(host: &HostEnvironment) -> Self {
         let user_file = user_files(host).into_iter().find(|path| path.exists());
         let mut settings = BTreeMap::new();
@@ -64,7 +64,7 @@ fn read_into(settings: &mut BTreeMap<String, String>, file: &Path) {
     }
 }
 
-/// The `[global]` and `[install]` sections; values that go on over indented lines are joined with spaces.
+/// Parses the `[global]` and `[install]` sections. Continuation lines are joined with spaces.
 fn parse(text: &str) -> BTreeMap<String, String> {
     let mut settings: BTreeMap<String, String> = BTreeMap::new();
     let mut relevant = false;

@@ -1,4 +1,4 @@
-//! Python interpreters and uv: what the machine has, what can be had privately.
+//! Python interpreters and uv: the machine's own, else private ones.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use crate::install::runtime::{Runtime, RuntimeRecord, ensure};
 use crate::install::uv_bootstrap;
 use crate::tool::{Tool, ToolFailure, path_option, words};
 
-/// The release of uv that is fetched where there is none.
+/// The release of uv to download if the machine has none.
 const UV_VERSION: &str = "0.13.7";
-/// Minor versions of Python 3 looked for, most preferred first: agents' wheels lag behind new releases.
+/// The minor versions of Python 3 to look for, most preferred first: agents' wheels lag behind new releases.
 const MINORS: [u64; 5] = [13, 12, 14, 11, 10];
 
-/// A Python that can be started.
+/// A usable Python.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Python {
     pub(crate) program: PathBuf,
@@ -32,7 +32,7 @@ pub(crate) struct Uv {
     pub(crate) runtime: Option<Runtime>,
 }
 
-/// The interpreters that satisfy a requirement, best first; each once.
+/// The interpreters that satisfy a requirement, best first, without duplicates.
 pub(crate) async fn find_pythons(context: &InstallContext, wanted: &VersionReq) -> Vec<Python> {
     let mut found: Vec<Python> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -50,7 +50,7 @@ pub(crate) async fn find_pythons(context: &InstallContext, wanted: &VersionReq) 
     found
 }
 
-/// Programs on the path, pyenv's versions (its shims answer only for the selected one), and usual places.
+/// Programs on `PATH`, pyenv's versions (its shims run only the selected one), and usual locations.
 fn candidates(context: &InstallContext) -> Vec<PathBuf> {
     let host = &context.host;
     let names = MINORS.iter().map(|minor| format!("python3.{minor}")).chain(["python3".to_owned()]);
@@ -70,7 +70,7 @@ fn candidates(context: &InstallContext) -> Vec<PathBuf> {
     paths
 }
 
-/// Where uv puts Pythons that it downloads for us.
+/// The directory for Pythons that uv downloads.
 fn uv_pythons(context: &InstallContext) -> PathBuf {
     context.data.root().join("runtimes/python-uv")
 }
@@ -81,7 +81,7 @@ async fn ask(context: &InstallContext, program: &Path) -> Option<Python> {
     let tool = Tool {
         program: program.to_owned(),
         args: words(&["-I", "-c", script]),
-        // The real environment: a shim needs the real home to find what it stands for.
+        // The real environment: a shim needs the real home directory to find its interpreter.
         variables: context.host.variables().clone(),
         directory: context.scratch.path().to_owned(),
         timeout: QUERY_TIMEOUT,
@@ -93,7 +93,7 @@ async fn ask(context: &InstallContext, program: &Path) -> Option<Python> {
 }
 
 impl Uv {
-    /// The machine's uv, else a private one through pip and its configured index.
+    /// The machine's uv, else a private one installed with pip from its configured index.
     pub(crate) async fn prepare(context: &InstallContext) -> Result<Self, CatalogError> {
         context.progress.enter(InstallStep::PrepareRuntime, "uv");
         if let Some(program) = context.host.find_program("uv") {
@@ -113,7 +113,7 @@ impl Uv {
     pub(crate) fn tool(&self, context: &InstallContext, args: &[&str]) -> Tool {
         let mut variables = context.scratch.variables();
         variables.insert("UV_PYTHON_INSTALL_DIR".into(), uv_pythons(context).into());
-        // A project's own settings in some parent directory are none of ours.
+        // Ignore a project's settings in a parent directory.
         variables.insert("UV_NO_PROJECT".into(), "1".into());
         Tool {
             program: self.program.clone(),
@@ -124,7 +124,7 @@ impl Uv {
         }
     }
 
-    /// Has uv download a Python. Its releases come from elsewhere than packages and may be out of reach.
+    /// Lets uv download a Python. uv gets Pythons from another server than packages, which may be unreachable.
     pub(crate) async fn download_python(
         &self,
         context: &InstallContext,
@@ -165,13 +165,13 @@ async fn install_uv(context: &InstallContext, directory: &Path) -> Result<(), Ca
     };
     tool.args.push(path_option("--prefix=", directory));
     tool.args.push(format!("uv=={UV_VERSION}").into());
-    // Distributions mark their Python as managed; a prefix of our own does not touch it.
+    // Distributions mark their Python as externally managed; installing into a separate prefix does not touch it.
     tool.variables.insert("PIP_BREAK_SYSTEM_PACKAGES".into(), "1".into());
     if let Err(failure) = tool.run().await {
         let tail = failure.tail.lines().last().unwrap_or_default().to_owned();
         return Err(missing(format!("pip could not install it: {}; {tail}", failure.detail)));
     }
-    // Debian's pip appends `local` to a prefix; wherever the program went, it belongs in `bin`.
+    // Debian's pip appends `local` to a prefix; move the program to `bin`.
     let program = directory.join("bin/uv");
     let elsewhere = directory.join("local/bin/uv");
     if !program.exists() && elsewhere.exists() {

@@ -1,4 +1,4 @@
-//! Private runtimes: unpacked once below the data directory, shared by every agent that needs them.
+//! Private runtimes: installed once below the data directory, shared by every agent that needs them.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(crate) struct RuntimeRecord {
     pub(crate) origin: String,
 }
 
-/// A runtime that is there.
+/// An installed runtime.
 #[derive(Debug, Clone)]
 pub(crate) struct Runtime {
     pub(crate) record: RuntimeRecord,
@@ -27,7 +27,7 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    /// The artifact to report. A runtime is chosen by us, not by the registry.
+    /// The artifact to report. Its source is never the registry, which does not choose runtimes.
     pub(crate) fn artifact(&self, context: &InstallContext, program: &Path) -> RecordedArtifact {
         RecordedArtifact {
             kind: ArtifactKind::Runtime,
@@ -40,7 +40,7 @@ impl Runtime {
     }
 }
 
-/// Makes sure that a runtime is there; `fill` puts it into the empty directory when it is not.
+/// Ensures that a runtime is installed; `fill` installs it into the empty directory if it is not.
 pub(crate) async fn ensure(
     context: &InstallContext,
     record: RuntimeRecord,

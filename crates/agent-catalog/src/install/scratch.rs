@@ -1,8 +1,8 @@
-//! The environment in which install tools run: a scratch home, but the machine's own configuration.
+//! The environment of install tools: a scratch home directory, but the machine's own configuration.
 //!
-//! A package's install script may edit shell profiles or leave daemons' files in the home directory, so the
-//! home is a folder that goes away again. What the user configured for npm, pip and uv (registry, proxy,
-//! certificates) is pointed at where it really is. Nothing is read out of those files here.
+//! A package's install script may edit shell profiles or leave files in the home directory, so the home is a
+//! temporary folder. Variables point the tools to the user's real npm, pip and uv configuration (registry, proxy,
+//! certificates). Nothing is read from those files here.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use crate::error::{CatalogError, StorageResult};
 use crate::host::HostEnvironment;
 use crate::install::pip_config::PipConfig;
 
-/// A scratch folder and the variables that go with it. The folder is deleted on drop.
+/// A scratch folder and the environment variables that refer to it. The folder is deleted on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
@@ -22,7 +22,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a scratch folder below `parent`, on the same file system as what is being installed.
+    /// Creates a scratch folder below `parent`, on the same file system as the install.
     pub(crate) fn create(
         parent: &Path,
         host: &HostEnvironment,
@@ -42,7 +42,7 @@ impl Scratch {
         Ok(Self { folder, variables })
     }
 
-    /// The folder itself, for downloads and the like.
+    /// The folder, for example for downloads.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -52,7 +52,7 @@ impl Scratch {
         self.variables.clone()
     }
 
-    /// The variables for a tool that needs a private runtime first on its path.
+    /// The variables for a tool, with private runtimes first on `PATH`.
     pub(crate) fn variables_with_path(
         &self,
         host: &HostEnvironment,
@@ -81,7 +81,7 @@ fn npm_variables(
     host: &HostEnvironment,
     npm_registry: Option<&str>,
 ) {
-    // Left over when the product itself is started by npm; they would move the install elsewhere.
+    // Inherited when npm started the product; they would redirect the install.
     for name in ["npm_config_prefix", "npm_config_local_prefix", "npm_config_global", "NPM_CONFIG_PREFIX"] {
         variables.remove(std::ffi::OsStr::new(name));
     }
@@ -104,7 +104,7 @@ fn npm_variables(
     }
 }
 
-/// The user's npmrc, whether or not it exists at the default place.
+/// The path of the user's npmrc; the file may not exist.
 pub(crate) fn user_npmrc(host: &HostEnvironment) -> Option<PathBuf> {
     let configured = host.get("NPM_CONFIG_USERCONFIG").or_else(|| host.get("npm_config_userconfig"));
     configured.map(PathBuf::from).or_else(|| host.home().map(|home| home.join(".npmrc")))
@@ -126,7 +126,7 @@ fn python_variables(variables: &mut BTreeMap<OsString, OsString>, host: &HostEnv
         .or_else(|| host.home().map(|home| home.join(".config")));
     let uv_config = config_home.map(|config| config.join("uv/uv.toml")).filter(|path| path.exists());
     default("UV_CONFIG_FILE", uv_config.clone().map(Into::into));
-    // uv does not read pip's configuration; without one of its own it gets pip's.
+    // uv does not read pip's configuration; without its own, it gets pip's settings.
     if uv_config.is_none() && host.get("UV_INDEX_URL").is_none() {
         default("UV_DEFAULT_INDEX", pip.index_url.map(Into::into));
         default("UV_INDEX", pip.extra_index_urls.map(Into::into));
@@ -143,19 +143,19 @@ fn python_variables(variables: &mut BTreeMap<OsString, OsString>, host: &HostEnv
         "NETRC",
         host.home().map(|home| home.join(".netrc")).filter(|path| path.exists()).map(Into::into),
     );
-    // Scratch homes are not where a Python should look for packages of the user.
+    // Python must not look for user packages in the scratch home.
     default("PYTHONNOUSERSITE", Some("1".into()));
     variables.remove(std::ffi::OsStr::new("PYTHONHOME"));
     variables.remove(std::ffi::OsStr::new("PYTHONPATH"));
     variables.remove(std::ffi::OsStr::new("VIRTUAL_ENV"));
 }
 
-/// uv separates by commas what pip separates by spaces.
+/// Converts pip's space-separated list to uv's comma-separated one.
 fn comma_separated(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(",")
 }
 
-/// The directory, when it exists and can be written: a cache that the machine already has is shared.
+/// The directory, if it exists and is writable: an existing cache of the machine is shared.
 fn writable(directory: Option<PathBuf>) -> Option<PathBuf> {
     let directory = directory?;
     rustix::fs::access(&directory, rustix::fs::Access::WRITE_OK).ok()?;

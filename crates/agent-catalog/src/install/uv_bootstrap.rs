@@ -1,7 +1,7 @@
-//! uv on a machine without pip: its wheel, straight from the index that pip is configured with.
+//! uv for a machine without pip: its wheel, directly from pip's configured index.
 //!
-//! Only from an address that somebody configured: this file knows no index of its own. Without a checksum in
-//! the index the wheel is refused, since the program inside it will be run.
+//! It works only with a configured address: no index is built in. A wheel without a checksum in the index is
+//! refused, since the program in it will be run.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ struct Wheel {
     sha256: Option<String>,
 }
 
-/// Fetches uv of that version and puts its program at `bin/uv` below the directory.
+/// Downloads this version of uv and moves its program to `bin/uv` in the directory.
 pub(super) async fn fetch(
     context: &InstallContext,
     index: &str,
@@ -59,7 +59,7 @@ pub(super) async fn fetch(
     tokio::task::spawn_blocking(place).await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Finds the wheel for this machine in an index page, be it JSON or HTML.
+/// Finds the wheel for this platform in an index page, which may be JSON or HTML.
 fn find(base: &Url, page: &str, version: &str) -> Option<Wheel> {
     let (family, processor) = match Platform::current() {
         Platform::LinuxX86_64 => ("manylinux", "x86_64"),

@@ -1,4 +1,4 @@
-//! Installing a Python package into an environment of its own, with uv.
+//! Installs a Python package into a virtual environment of its own, with uv.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use crate::plan::PackageOffer;
 use crate::record::{ArtifactKind, RecordedArtifact, RecordedLaunch, Word};
 use crate::tool::path_option;
 
-/// The environment's directory below the version's.
+/// The virtual environment's directory in the version's directory.
 const ENVIRONMENT: &str = "venv";
-/// What is asked of Python where the package's data says nothing.
+/// The required Python version if the package's data names none.
 const DEFAULT_PYTHON: &str = ">=3.10";
 
-/// Makes the environment and installs the package.
+/// Creates the environment and installs the package.
 pub(crate) async fn install(
     context: &InstallContext,
     offer: &PackageOffer,
@@ -26,7 +26,7 @@ pub(crate) async fn install(
     let wanted = offer.python.as_deref().unwrap_or(DEFAULT_PYTHON);
     let candidates = pythons(context, &uv, wanted).await?;
     let name = offer.package.name();
-    // The version directory is named before uv has resolved anything; without a version it is named `latest`.
+    // The version directory is created before uv resolves a version; without a requested one it is named `latest`.
     let (directory, path) = context.make_version_directory(offer.version.as_deref().unwrap_or("latest"))?;
     let environment = path.join(ENVIRONMENT);
     let mut failure = None;
@@ -36,7 +36,7 @@ pub(crate) async fn install(
                 failure = None;
                 break;
             }
-            // Another Python may do where the package refuses this one.
+            // Another Python may work if the package refuses this one.
             Err(error) if refuses_python(&error) => {
                 crate::layout::remove_tree(&environment);
                 failure = Some(error);
@@ -66,7 +66,7 @@ pub(crate) async fn install(
         program: Word::path(root, &script),
         args: offer.args.iter().cloned().map(Word::Text).collect(),
         env: offer.env.clone(),
-        // Where a package starts `python` or a sibling command by name.
+        // For packages that start `python` or a sibling command by name.
         search_path: vec![Word::path(root, &environment.join("bin"))],
         library_path: Vec::new(),
     };
@@ -78,7 +78,7 @@ pub(crate) async fn install(
     })
 }
 
-/// Interpreters that could do; at most three are tried.
+/// The candidate interpreters, at most three.
 async fn pythons(context: &InstallContext, uv: &Uv, wanted: &str) -> Result<Vec<Python>, CatalogError> {
     let range = VersionReq::parse(wanted).unwrap_or(VersionReq::STAR);
     let mut found = find_pythons(context, &range).await;
@@ -125,7 +125,7 @@ async fn attempt(
     context.run(InstallStep::InstallPackage, install).await.map(|_| ())
 }
 
-/// Whether uv's words say that the interpreter is the problem.
+/// Whether uv's output blames the interpreter.
 fn refuses_python(error: &CatalogError) -> bool {
     let output = error.output_tail().unwrap_or_default();
     let flat = output.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -159,7 +159,7 @@ async fn installed_version(
     })
 }
 
-/// The command asked for, else the one named like the package.
+/// The requested command, else the one with the package's name.
 fn command(
     context: &InstallContext,
     offer: &PackageOffer,

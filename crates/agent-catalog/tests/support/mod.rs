@@ -1,4 +1,4 @@
-//! What the tests share: a tiny HTTP server, a fake agent, archives, catalogs in temporary folders.
+//! Shared test support: a tiny HTTP server, a fake agent, archives, catalogs in temporary folders.
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "every test binary uses a part of it")]
 
@@ -13,10 +13,10 @@ use agent_catalog::{Catalog, CatalogOptions, HostEnvironment};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A registry address at which nobody listens.
+/// A registry address at which no server listens.
 pub const NO_REGISTRY: &str = "http://127.0.0.1:1/registry.json";
 
-/// A shell script that speaks just enough ACP. `VERSION` stands in its `agentInfo`.
+/// A shell script that speaks just enough ACP, with this version in its `agentInfo`.
 pub fn fake_agent(version: &str) -> String {
     format!(
         r#"#!/bin/sh
@@ -30,13 +30,13 @@ done
     )
 }
 
-/// A catalog with its folder, in an environment whose home is empty.
-pub struct World {
+/// A catalog in a temporary folder, with an empty home directory.
+pub struct Fixture {
     pub folder: TempDir,
     pub catalog: Catalog,
 }
 
-impl World {
+impl Fixture {
     pub fn new(registry_url: &str) -> Self {
         Self::with(registry_url, |_| {})
     }
@@ -96,7 +96,7 @@ pub fn tar<W: Write>(files: &[(&str, u32, &[u8])], writer: W) -> W {
     let mut archive = tar::Builder::new(writer);
     for (name, mode, content) in files {
         let mut header = tar::Header::new_gnu();
-        // Set by hand: the library refuses the very names that the catalog has to refuse.
+        // The name is set by hand, because the library refuses the names that the catalog has to refuse.
         header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
         header.set_mode(*mode);
         header.set_size(content.len() as u64);

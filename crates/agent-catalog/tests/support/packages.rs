@@ -1,4 +1,4 @@
-//! A stand-in for an npm registry: enough of it for the real npm client.
+//! A fake npm registry: enough of one for the real npm client.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ pub fn publish_all(server: &Server, name: &str, descriptions: &[Value]) {
     server.set(&format!("/{name}"), Answer::body(document.to_string()));
 }
 
-/// Speaks ACP from Node.js and tells which Node.js it runs in.
+/// An ACP agent that reports the version of the Node.js that runs it.
 pub const AGENT_SCRIPT: &str = r#"#!/usr/bin/env node
 require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line);
@@ -45,7 +45,7 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
 "#;
 
 impl Package<'_> {
-    /// Publishes the package, alone under its name.
+    /// Publishes the package, with this version only.
     pub fn publish(&self, server: &Server) {
         let short = self.name.rsplit('/').next().unwrap();
         let description = json!({

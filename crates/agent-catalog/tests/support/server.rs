@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 pub enum Answer {
     /// 200 with a body and extra headers; a matching `If-None-Match` gets 304.
     Ok { body: Vec<u8>, headers: Vec<(&'static str, String)> },
-    /// Announces the whole body, sends half of it, and closes.
+    /// Announces the length of the whole body, sends half of it, and closes the connection.
     Truncated(Vec<u8>),
-    /// Sends half of the body, then waits to be released.
+    /// Sends half of the body, and the rest when it is notified.
     Stalled(Vec<u8>, Arc<Notify>),
     /// Never answers.
     Silent,
@@ -30,7 +30,7 @@ impl Answer {
     }
 }
 
-/// One request that came in.
+/// One received request.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub path: String,
@@ -99,7 +99,7 @@ async fn serve(
     let path = raw_path.replace("%2f", "/");
     requests.lock().unwrap().push(Request { path: path.clone(), head: head.clone() });
     let answer = answers.lock().unwrap().get(&path).cloned();
-    // A client that goes away in the middle is part of the tests.
+    // Some tests make the client disconnect early.
     let _ = reply(&mut stream, &head, answer).await;
 }
 
