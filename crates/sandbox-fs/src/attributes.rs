@@ -1,4 +1,4 @@
-//! What belongs to a file besides its bytes: owner, mode, times, extended attributes. Copied from handle to handle.
+//! A file's metadata besides its bytes: owner, mode, times, extended attributes. Copied from handle to handle.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,27 +9,30 @@ use rustix::io::{Errno, Result};
 use crate::sys::{self, Stat};
 use crate::timestamp::Timestamp;
 
-/// A file capability is a grant to the old bytes; the kernel drops it on a write, and so does a replacement.
+/// File capabilities were granted to the old bytes. The kernel drops them on a write, so a replacement drops them
+/// too.
 const DROPPED: &[&CStr] = &[c"security.capability"];
 
 /// Gives `to` the owner, mode and extended attributes of `from`.
 ///
-/// An error means that something could not be kept, and `to` must not take the place of `from`.
-pub(crate) fn keep(from: BorrowedFd<'_>, stat: &Stat, to: BorrowedFd<'_>) -> Result<()> {
+/// On an error, some of it could not be preserved, and `to` must not replace `from`.
+pub(crate) fn preserve(from: BorrowedFd<'_>, stat: &Stat, to: BorrowedFd<'_>) -> Result<()> {
     let (user, group) = stat.owner();
     let present = sys::stat_handle(to)?;
     if present.owner() != (user, group) {
         rustix::fs::fchown(to, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?;
     }
     copy_extended(from, to)?;
-    // Last: a change of owner clears bits of the mode, and an access list among the attributes sets others.
+    // The mode is set last: changing the owner clears mode bits, and an access list among the attributes sets
+    // others.
     rustix::fs::fchmod(to, sys::mode_bits(stat.permissions()))
 }
 
-/// Copies extended attributes. The system's own labels (`security.*`, `trusted.*`) are copied where it allows that.
+/// Copies extended attributes. The system's labels (`security.*`, `trusted.*`) are copied if the system permits
+/// it.
 fn copy_extended(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<()> {
     let names = extended_names(from)?;
-    // A new file may have inherited an access list from its directory that the old one does not have.
+    // A new file may have inherited an access list from its directory that the old file does not have.
     for inherited in extended_names(to)?.iter().filter(|name| !is_label(name) && !names.contains(name)) {
         let _ = rustix::fs::fremovexattr(to, inherited.as_c_str());
     }
@@ -40,7 +43,7 @@ fn copy_extended(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<()> {
         let copied = extended_value(from, &name)
             .and_then(|value| rustix::fs::fsetxattr(to, name.as_c_str(), &value, XattrFlags::empty()));
         match copied {
-            // Removed meanwhile, so there is nothing to keep.
+            // The attribute was removed meanwhile.
             Ok(()) | Err(Errno::NODATA) => {}
             Err(_) if is_label(&name) => {}
             Err(error) => return Err(error),
@@ -70,7 +73,7 @@ fn extended_value(file: BorrowedFd<'_>, name: &CStr) -> Result<Vec<u8>> {
     grown(|buffer| rustix::fs::fgetxattr(file, name, buffer))
 }
 
-/// Calls with a buffer that grows until the answer fits; the system's limit is 64 KiB.
+/// Repeats a call with a growing buffer until the result fits; the system's limit is 64 KiB.
 fn grown(mut call: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
     let mut buffer = vec![0; 1024];
     loop {
@@ -85,12 +88,12 @@ fn grown(mut call: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
     }
 }
 
-/// The times of an entry, for setting them on another.
+/// An entry's access and modification times, to be set on another entry.
 pub(crate) fn times_of(stat: &Stat) -> Timestamps {
     Timestamps { last_access: timespec(stat.accessed()), last_modification: timespec(stat.modified()) }
 }
 
-/// A modification time alone, the time of access left as it is.
+/// Sets only the modification time and leaves the access time unchanged.
 pub(crate) fn modified_at(modified: Timestamp) -> Timestamps {
     let untouched = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
     Timestamps { last_access: untouched, last_modification: timespec(modified) }
@@ -100,13 +103,13 @@ fn timespec(time: Timestamp) -> Timespec {
     Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() }
 }
 
-/// Copies owner (where allowed), extended attributes (where the other side has them), mode and times to a copy.
+/// Copies owner (if permitted), extended attributes (if the target supports them), mode and times.
 pub(crate) fn copy_all(from: BorrowedFd<'_>, stat: &Stat, to: impl AsFd) -> Result<()> {
     let to = to.as_fd();
     let (user, group) = stat.owner();
     let mode = match rustix::fs::fchown(to, Some(Uid::from_raw(user)), Some(Gid::from_raw(group))) {
         Ok(()) => stat.permissions(),
-        // Bits that lend the owner's rights must not lend those of another owner.
+        // Set-id bits grant the owner's rights, so they must not be set for a different owner.
         Err(Errno::PERM) => stat.permissions() & 0o777,
         Err(error) => return Err(error),
     };

@@ -1,6 +1,6 @@
-//! Copying an entry with all that belongs to it, for moves between devices. The source is only read.
+//! Copies an entry with all its metadata, for moves between devices. The source is only read.
 //!
-//! Holes stay holes, hard links inside the tree stay hard links, links are copied as links. Nothing is followed.
+//! Holes and hard links inside the tree are preserved, and symbolic links are copied, never followed.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use crate::error::{At, Error, Result};
 use crate::sys::{self, Identity, Name, Stat};
 use crate::walk::{Descent, Visit, Visited, Visitor, walk};
 
-/// Copies `from` to `to`, which must not exist. What was made before a failure is left for the caller to remove.
+/// Copies `from` to `to`, which must not exist. After a failure, the caller removes what was copied.
 pub(crate) fn copy_entry(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
     let stat = sys::stat_name(from.directory, from.name).at(shown)?;
     if !stat.is_directory() {
@@ -38,11 +38,11 @@ pub(crate) fn copy_entry(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<(
 
 struct Copier<'a> {
     shown: &'a Path,
-    /// The top of the copy, from which the first of several hard links is found again.
+    /// The top of the copy, from which the first of several hard links is opened again.
     top: std::os::fd::OwnedFd,
-    /// Follows the walk on the other side.
+    /// The current directory of the copy, in step with the walk.
     target: Descent,
-    /// Files with several names, and where in the copy the first of them is.
+    /// Files with several hard links, and the path of the first one in the copy.
     linked: HashMap<Identity, PathBuf>,
 }
 
@@ -77,7 +77,8 @@ impl Visitor for Copier<'_> {
     }
 }
 
-/// A directory's own attributes come last: writing into it changes its times, and its mode may forbid writing.
+/// Sets a directory's own attributes after its contents are copied: writing into it changes its times, and its
+/// mode may forbid writing.
 fn finish_directory(from: Name<'_>, to: Name<'_>) -> rustix::io::Result<()> {
     let source = sys::open_for_reading(from.directory, from.name)?;
     let target = sys::open_for_reading(to.directory, to.name)?;
@@ -127,7 +128,7 @@ fn copy_single(from: Name<'_>, stat: &Stat, to: Name<'_>) -> io::Result<()> {
     }
 }
 
-/// Owner, where allowed, and times of what cannot be opened.
+/// Sets owner (if permitted) and times of an entry that cannot be opened.
 fn finish_name(stat: &Stat, to: Name<'_>) -> io::Result<()> {
     let (user, group) = stat.owner();
     let (user, group) = (Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
@@ -139,7 +140,7 @@ fn finish_name(stat: &Stat, to: Name<'_>) -> io::Result<()> {
     Ok(rustix::fs::utimensat(to.directory, to.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Copies the parts of a file that hold data, leaving its holes as they are.
+/// Copies the data extents of a file and keeps its holes.
 fn copy_bytes(mut source: &File, mut target: &File, size: u64) -> io::Result<()> {
     let mut position = 0;
     while position < size {
@@ -148,7 +149,7 @@ fn copy_bytes(mut source: &File, mut target: &File, size: u64) -> io::Result<()>
         target.seek(SeekFrom::Start(start))?;
         let copied = io::copy(&mut source.take(end - start), &mut target)?;
         if copied < end - start {
-            // The file has become shorter; the check before its removal will find that out.
+            // The file was truncated meanwhile; the check before its removal detects that.
             break;
         }
         position = end;
@@ -156,7 +157,7 @@ fn copy_bytes(mut source: &File, mut target: &File, size: u64) -> io::Result<()>
     target.set_len(size)
 }
 
-/// The next stretch of data at or after `position`; everything that is left where holes cannot be told.
+/// The next data extent at or after `position`; the whole rest if the file system does not report holes.
 fn data_extent(file: &File, position: u64, size: u64) -> io::Result<(u64, u64)> {
     #[cfg(target_os = "linux")]
     {
@@ -178,19 +179,19 @@ fn data_extent(file: &File, position: u64, size: u64) -> io::Result<(u64, u64)> 
     }
 }
 
-/// Whether a source entry is still what its copy was made from; only then may it be removed.
+/// Whether a source entry is unchanged since it was copied; only then may it be removed.
 pub(crate) fn is_unchanged(source: &Stat, copy: &Stat) -> bool {
     if source.file_type() != copy.file_type() {
         return false;
     }
     let (original, copied) = (source.modified(), copy.modified());
-    // File systems differ in how finely they keep time; a coarse copy holds the same moment cut off.
+    // File systems differ in time resolution; a coarser copy has the same time, truncated.
     let same_time =
         original == copied || (copied.nanoseconds == 0 && original.seconds.abs_diff(copied.seconds) <= 2);
     source.size() == copy.size() && same_time
 }
 
-/// Turns a failed copy into an answer that says that the source is untouched where it was swapped meanwhile.
+/// Translates the error of a copy whose source was replaced meanwhile; the source is untouched then.
 pub(crate) fn changed(error: Error, shown: &Path) -> Error {
     match error {
         Error::Io { source, .. } if Errno::from_io_error(&source) == Some(Errno::STALE) => {

@@ -1,6 +1,6 @@
-//! Directories that an operation made on its way, taken away again if it comes to nothing.
+//! Directories that an operation created on its way, removed again if the operation fails.
 //!
-//! Only empty directories are removed, so what somebody else has put into one meanwhile stays.
+//! Only empty directories are removed, so files that others have put into them meanwhile stay.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,12 +9,12 @@ use rustix::io::Result;
 
 use crate::sys;
 
-/// Undoes itself when dropped, unless kept.
+/// Removes the directories when dropped, unless `keep` was called.
 #[derive(Debug)]
 pub(crate) struct CreatedDirectories {
-    /// The directory that was there before, open.
+    /// The innermost directory that existed before, open.
     base: Option<OwnedFd>,
-    /// The names made below it, each inside the one before.
+    /// The names created below it, each inside the previous one.
     names: Vec<OsString>,
 }
 
@@ -23,7 +23,7 @@ impl CreatedDirectories {
         Self { base: None, names: Vec::new() }
     }
 
-    /// Notes that `name` was made in `parent`, which is the directory made last or, at first, the one that was there.
+    /// Records that `name` was created in `parent`: the directory created last or, at first, the existing one.
     pub(crate) fn push(&mut self, parent: impl AsFd, name: &OsStr) -> Result<()> {
         self.names.push(name.to_os_string());
         if self.base.is_none() {
@@ -36,12 +36,12 @@ impl CreatedDirectories {
         self.names.is_empty()
     }
 
-    /// Lets them stay.
+    /// Keeps the directories.
     pub(crate) fn keep(mut self) {
         self.names.clear();
     }
 
-    /// Removes the innermost that is left; each one is found anew, so only one handle is open at a time.
+    /// Removes the innermost directory. Each one is opened from the base, so only one handle is open at a time.
     fn remove_innermost(base: &OwnedFd, names: &[OsString]) -> Result<()> {
         let Some((last, above)) = names.split_last() else { return Ok(()) };
         let mut directory = rustix::io::fcntl_dupfd_cloexec(base, 0)?;
@@ -56,7 +56,7 @@ impl Drop for CreatedDirectories {
     fn drop(&mut self) {
         let Some(base) = self.base.take() else { return };
         while !self.names.is_empty() {
-            // One that cannot be removed is in use by somebody else, and so are those around it.
+            // A directory that cannot be removed is in use, and so are its parents.
             if Self::remove_innermost(&base, &self.names).is_err() {
                 return;
             }

@@ -1,7 +1,7 @@
-//! Listings: sorted, in pages, recursive where asked.
+//! Listings: sorted, paged, and optionally recursive.
 //!
-//! The order is that of a walk: names by their bytes, a directory before what is inside of it. A page needs memory for
-//! its own entries only, however many the directory has. Links are listed, not followed.
+//! The order is that of a walk: names are sorted by their bytes, and a directory comes before its contents. A page
+//! needs memory for its own entries only, however many the directory has. Links are listed, not followed.
 
 use std::collections::{BinaryHeap, VecDeque};
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use crate::sys;
 use crate::token::ContinuationToken;
 use crate::walk::Descent;
 
-/// How far down something reaches.
+/// Whether an operation covers a directory's own entries or the whole tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Depth {
     /// The directory's own entries.
@@ -32,40 +32,40 @@ pub enum Depth {
 /// What to list.
 #[derive(Debug, Clone, Default)]
 pub struct EntriesRequest {
-    /// How far down.
+    /// The directory's own entries, or the whole tree.
     pub depth: Depth,
-    /// Entries in one page; all of them by default.
+    /// The maximum number of entries in one page; unlimited by default.
     pub limit: Option<NonZeroUsize>,
-    /// Where the page before ended.
+    /// Where the previous page ended.
     pub after: Option<ContinuationToken>,
 }
 
-/// One line of a listing.
+/// One entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its own name.
     pub name: OsString,
-    /// The listed directory's path with this entry's below it.
+    /// The listed directory's path joined with this entry's relative path.
     pub path: PathBuf,
-    /// What it is; for a link, the link itself.
+    /// Its metadata; for a link, those of the link itself.
     pub metadata: Metadata,
 }
 
-/// A part of a listing.
+/// One page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// In order.
     pub entries: Vec<Entry>,
-    /// There if more entries follow.
+    /// Present if more entries follow.
     pub next: Option<ContinuationToken>,
 }
 
 impl FileService {
-    /// Lists a directory, through a link if the path is one. Sub-directories that may not be read are listed without
-    /// their contents; entries that vanish meanwhile are left out.
+    /// Lists a directory. A final link is followed. Sub-directories that cannot be read are listed without their
+    /// contents; entries that vanish meanwhile are omitted.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::WrongKind`] where it is no directory, [`Error::PermissionDenied`].
+    /// [`Error::NotFound`], [`Error::WrongKind`] if it is not a directory, [`Error::PermissionDenied`].
     pub fn entries(&self, path: &UserPath, request: &EntriesRequest) -> Result<Page> {
         let located = self.tree().locate(path)?;
         let directory = self.tree().open_directory(&located.inner).at(&located.shown)?;
@@ -83,19 +83,19 @@ impl FileService {
     }
 }
 
-/// The names of one directory that are still to come.
+/// The remaining names of one directory.
 struct Level {
     names: VecDeque<OsString>,
-    /// The last of `names`, where there are more in the directory than were kept.
+    /// The last of `names`, if the directory has more names than were kept.
     cut_after: Option<OsString>,
 }
 
 struct Lister<'a> {
     shown: &'a Path,
     descent: Descent,
-    /// Where `descent` is.
+    /// The current directory of `descent`, relative to the listed one.
     relative: PathBuf,
-    /// The names of the last entry shown that are still ahead, outermost first.
+    /// The remaining path components to the last entry of the previous page, outermost first.
     resume: VecDeque<OsString>,
     depth: Depth,
     limit: usize,
@@ -108,7 +108,7 @@ impl Lister<'_> {
         while let Some(level) = levels.last_mut() {
             let Some(name) = level.names.pop_front() else {
                 if let Some(cut_after) = level.cut_after.take() {
-                    // Entries vanished from a full list, so the rest of the directory is needed after all.
+                    // Entries vanished from a truncated list, so the rest of the directory is needed.
                     *level = self.read_level(Some(Bound::After(cut_after))).at(self.shown)?;
                     continue;
                 }
@@ -119,7 +119,7 @@ impl Lister<'_> {
                 self.relative.pop();
                 continue;
             };
-            // On the way back to where the last page ended, entries are passed through, not shown again.
+            // Entries on the path to the end of the previous page are entered, but not listed again.
             let passed = self.resume.front() == Some(&name);
             if passed {
                 self.resume.pop_front();
@@ -144,7 +144,7 @@ impl Lister<'_> {
                 if let Ok(level) = self.read_level(None) {
                     levels.push(level);
                 } else {
-                    // Not allowed to look inside: its own line is all there is to show.
+                    // The directory cannot be read: it is listed without its contents.
                     levels.push(Level { names: VecDeque::new(), cut_after: None });
                 }
             }
@@ -158,22 +158,22 @@ impl Lister<'_> {
         Page { entries: self.entries, next }
     }
 
-    /// Reads the current directory, from where the last page ended if that is in here.
+    /// Reads the current directory, starting where the previous page ended if that is in this directory.
     fn read_level(&self, bound: Option<Bound>) -> rustix::io::Result<Level> {
         let bound = bound.or_else(|| self.resume.front().cloned().map(Bound::From));
-        // One more than fits tells whether another page follows, and one may be passed through.
+        // One entry more than fits shows whether another page follows, and one may only be entered, not listed.
         let keep = (self.limit - self.entries.len()).saturating_add(2);
         smallest_names(self.descent.current(), bound.as_ref(), keep)
     }
 }
 
-/// Where in a directory to begin.
+/// The first name to read in a directory.
 enum Bound {
     From(OsString),
     After(OsString),
 }
 
-/// The first `keep` names of a directory in order, holding no more than that in memory.
+/// The first `keep` names of a directory in sorted order, using no more memory than that.
 fn smallest_names(
     directory: BorrowedFd<'_>,
     bound: Option<&Bound>,

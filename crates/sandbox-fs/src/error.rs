@@ -1,7 +1,7 @@
-//! Everything that can go wrong with a file, said so that a user knows what to do about it.
+//! The crate's error type. Each message tells the user how to fix the problem.
 //!
-//! One variant is one answer: a caller maps variants to statuses and never looks into an [`std::io::Error`].
-//! The mapping from the system's error numbers is here and nowhere else.
+//! Callers map variants to HTTP statuses and never inspect an [`std::io::Error`]. The mapping from the system's
+//! error numbers is defined only here.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,40 +13,40 @@ use crate::archive::RejectReason;
 /// The result of every operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an operation did not happen. The suggested HTTP status is in each variant's description.
+/// Why an operation failed. Each variant's description has the suggested HTTP status.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing has that name (404).
+    /// The entry does not exist (404).
     #[error("{} does not exist; list the parent directory to see what is there", .path.display())]
     NotFound {
-        /// The name that was looked for.
+        /// The missing entry.
         path: PathBuf,
     },
     /// The entry is not of the kind that the operation needs (409).
-    #[error("{} is {found}, and this needs {needed}; name another entry", .path.display())]
+    #[error("{} is {found}, but this operation needs {needed}; choose another entry", .path.display())]
     WrongKind {
         /// The entry.
         path: PathBuf,
-        /// What it is, with its article.
+        /// Its kind, with its article.
         found: &'static str,
-        /// What was needed, with its article.
+        /// The needed kind, with its article.
         needed: &'static str,
     },
-    /// The target is already there and was not to be replaced (409).
-    #[error("{} already exists; choose another name, remove it first, or ask for it to be overwritten", .path.display())]
+    /// The target exists and must not be replaced (409).
+    #[error("{} already exists; choose another name, remove it first, or request overwriting", .path.display())]
     Exists {
-        /// The entry that is in the way.
+        /// The existing entry.
         path: PathBuf,
     },
     /// The operating system refused (403).
-    #[error("permission denied for {}; check the owner and mode of it and of its directory, and whether the disk is read-only", .path.display())]
+    #[error("permission denied for {}; check the owner and mode of the entry and its directory, and whether the disk is read-only", .path.display())]
     PermissionDenied {
         /// The entry.
         path: PathBuf,
     },
-    /// The workspace, or a directory that holds it, was to be removed or moved (403).
-    #[error("{} holds the workspace and is not removed or moved; name something inside it", .path.display())]
+    /// The workspace or one of its parent directories cannot be removed or moved (403).
+    #[error("{} contains the workspace and cannot be removed or moved; choose an entry inside the workspace", .path.display())]
     Protected {
         /// The entry.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum Error {
         /// The entry that was being written.
         path: PathBuf,
     },
-    /// The name cannot be that of an entry (400).
+    /// The name is not valid (400).
     #[error("{name:?} is not a usable name: {reason}")]
     BadName {
         /// The name, made printable.
@@ -65,79 +65,79 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A continuation token that this service did not make (400).
-    #[error("the continuation token is not one of this service's; start again without it")]
+    /// The continuation token was not issued by this service (400).
+    #[error("the continuation token is not valid; start again without one")]
     BadToken,
     /// An `If-Match` or `If-None-Match` condition does not hold (412).
-    #[error("{} is not in the state the precondition asks for; read it again and retry with its present ETag", .path.display())]
+    #[error("{} does not satisfy the precondition; read it again and retry with its current ETag", .path.display())]
     PreconditionFailed {
         /// The entry.
         path: PathBuf,
     },
-    /// A directory was to be moved into itself, or onto a directory that holds it (400).
-    #[error("{} and {} lie one inside the other, so one cannot become the other; choose a target elsewhere", .from.display(), .to.display())]
+    /// A directory cannot be moved into itself, or replace a directory that contains it (400).
+    #[error("one of {} and {} contains the other, so the move is not possible; choose another target", .from.display(), .to.display())]
     IntoItself {
-        /// What was to be moved.
+        /// The source.
         from: PathBuf,
-        /// Where to.
+        /// The target.
         to: PathBuf,
     },
-    /// A directory with something in it was to be removed on its own (409).
+    /// A directory that is not empty can only be removed recursively (409).
     #[error("{} is not empty; remove it recursively, or empty it first", .path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,
     },
-    /// An archive was refused; nothing of it is left behind (400).
+    /// The archive was refused and nothing was unpacked (400).
     #[error("the archive was refused{}: {reason}", .entry.as_ref().map(|name| format!(" at entry {:?}", name.display().to_string())).unwrap_or_default())]
     ArchiveRejected {
-        /// The entry at fault, where it is one entry's fault.
+        /// The offending entry, if the reason is about one entry.
         entry: Option<PathBuf>,
         /// What is wrong with it.
         reason: RejectReason,
     },
-    /// More bytes than allowed (413).
-    #[error("more than the {limit} bytes that one upload may hold; send less, or raise the limit")]
+    /// The upload exceeds the byte limit (413).
+    #[error("the upload exceeds the limit of {limit} bytes; send less, or raise the limit")]
     TooLarge {
         /// The limit.
         limit: u64,
     },
-    /// More archive entries than allowed (413).
-    #[error("more than the {limit} entries that one archive may hold; split it, or raise the limit")]
+    /// The archive exceeds the entry limit (413).
+    #[error("the archive exceeds the limit of {limit} entries; split it, or raise the limit")]
     TooManyEntries {
         /// The limit.
         limit: u64,
     },
-    /// The path, or a symbolic link on it, leads out of the tree that the service is confined to (403).
-    #[error("{} leads outside of the served tree; use a path inside it", .path.display())]
+    /// The path, or a symbolic link in it, leads out of the confined root (403).
+    #[error("{} leads outside the served tree; use a path inside it", .path.display())]
     OutsideRoot {
         /// The path.
         path: PathBuf,
     },
-    /// Something else changed the entry in the middle of the operation (409); nothing was lost.
-    #[error("{} was changed by somebody else meanwhile; nothing was lost, look again and retry", .path.display())]
+    /// The entry was changed concurrently (409); nothing was lost.
+    #[error("{} was changed concurrently; nothing was lost, read it again and retry", .path.display())]
     Changed {
         /// The entry.
         path: PathBuf,
     },
-    /// The bytes to be stored stopped coming (400, or no answer at all: the client has gone).
+    /// The uploaded bytes ended early (400, or no answer at all if the client is gone).
     #[error("the upload ended early; nothing was stored, send it again")]
     InputFailed {
-        /// What the source of the bytes said.
+        /// The error of the byte source.
         #[source]
         source: io::Error,
     },
-    /// The reader of an archive has gone (no answer is possible any more).
-    #[error("the download was cut off by its reader; ask for it again")]
+    /// The client of a download is gone, so no answer is possible.
+    #[error("the client disconnected during the download; request it again")]
     OutputFailed {
-        /// What the writer of the bytes said.
+        /// The error of the output.
         #[source]
         source: io::Error,
     },
-    /// The system allows no further watches (503).
-    #[error("the system's limit of watches is reached at {}; close other watches or raise fs.inotify.max_user_watches", .path.display())]
+    /// The system's limit on watches is reached (503).
+    #[error("the system's limit on watches was reached at {}; close other watches or raise fs.inotify.max_user_watches", .path.display())]
     WatchLimit {
-        /// What was to be watched.
+        /// The entry to watch.
         path: PathBuf,
     },
     /// Any other failure of the system (500; 409 when busy).
@@ -145,14 +145,14 @@ pub enum Error {
     Io {
         /// The entry.
         path: PathBuf,
-        /// The system's own words.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Says what the system's error means for `path`.
+    /// Translates a system error about `path`.
     pub(crate) fn at(path: &Path, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         let path = path.to_path_buf();
@@ -166,14 +166,12 @@ impl Error {
             Some(Errno::NOSPC | Errno::DQUOT) => Self::NoSpace { path },
             Some(Errno::EXIST) => Self::Exists { path },
             Some(Errno::NOTEMPTY) => Self::NotEmpty { path },
-            Some(Errno::NOTDIR) => {
-                Self::WrongKind { path, found: "not a directory", needed: "a directory in that place" }
-            }
+            Some(Errno::NOTDIR) => Self::WrongKind { path, found: "not a directory", needed: "a directory" },
             Some(Errno::ISDIR) => Self::WrongKind { path, found: "a directory", needed: "a file" },
             Some(Errno::LOOP) => Self::WrongKind {
                 path,
                 found: "a loop of symbolic links",
-                needed: "a link that ends somewhere",
+                needed: "a link with a final target",
             },
             Some(Errno::NXIO) => {
                 Self::WrongKind { path, found: "a socket or device", needed: "a regular file" }
@@ -193,9 +191,9 @@ impl Error {
     }
 }
 
-/// Attaches the path that an error is about.
+/// Attaches a path to a system error.
 pub(crate) trait At<T> {
-    /// Turns a system error into this crate's, naming `path`.
+    /// Translates a system error into this crate's error about `path`.
     fn at(self, path: &Path) -> Result<T>;
 }
 
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_is_told_apart_from_a_refusal_of_the_system() {
+    fn an_escape_is_distinguished_from_a_permission_error() {
         let escape = io::Error::new(io::ErrorKind::PermissionDenied, "led outside");
         assert!(matches!(Error::at(Path::new("x"), escape), Error::OutsideRoot { .. }));
         assert!(matches!(Error::at(Path::new("x"), Errno::ACCESS), Error::PermissionDenied { .. }));

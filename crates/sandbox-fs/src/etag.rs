@@ -1,10 +1,10 @@
-//! The version of a file: inode, size, modification and change time. Contents are never read for it.
+//! The version of a file, made from inode, size, modification and change time. The contents are not read.
 
 use std::fmt;
 
 use crate::sys::Stat;
 
-/// An opaque, strong tag; two equal tags mean the same bytes as far as the file system can tell.
+/// An opaque, strong tag; equal tags mean the same bytes as far as the file system can tell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ETag(String);
 
@@ -22,7 +22,8 @@ impl ETag {
         ))
     }
 
-    /// Reads one quoted tag, as `If-Match` carries it. A weak tag is `None`: it never matches a strong comparison.
+    /// Parses one quoted tag, as in `If-Match`. Returns `None` for a weak tag, which never matches in a strong
+    /// comparison.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let inner = text.trim().strip_prefix('"')?.strip_suffix('"')?;
@@ -31,7 +32,7 @@ impl ETag {
 }
 
 impl fmt::Display for ETag {
-    /// With its quotes, ready for a header.
+    /// Writes the tag with its quotes, as in a header.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "\"{}\"", self.0)
     }
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_reads_back_as_it_is_printed_and_weak_ones_do_not() {
+    fn a_printed_tag_parses_and_a_weak_one_does_not() {
         let tag = ETag::parse("\"1-2\"").expect("a tag");
         assert_eq!(ETag::parse(&tag.to_string()), Some(tag));
         assert_eq!(ETag::parse("W/\"1-2\""), None);

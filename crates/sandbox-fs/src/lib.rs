@@ -1,24 +1,26 @@
-//! The file service: paths, confinement, atomic writes, moves, archives, watches. No HTTP in it.
+//! The file service: paths, confinement, atomic writes, moves, archives, watches. It contains no HTTP.
 //!
-//! A [`FileService`] is opened over a [`Root`] and is cheap to clone. Names arrive as [`UserPath`], which cannot be
-//! empty and cannot hold a NUL; everything else about a path is decided by the kernel, never by comparing strings.
+//! A [`FileService`] is opened on a [`Root`] and is cheap to clone. Names are passed as [`UserPath`], which cannot
+//! be empty and cannot contain a NUL; everything else about a path is decided by the kernel, never by comparing
+//! strings.
 //!
-//! Every call blocks. The streaming ones are made to be driven from one blocking task that is fed by a channel:
+//! Every call blocks. Run each streaming call in one blocking task that is connected by a channel:
 //!
 //! | to serve | call | shape |
 //! |---|---|---|
 //! | a listing | [`FileService::entries`] | sorted page, [`ContinuationToken`] for the next one |
 //! | one entry | [`FileService::stat`] | the link itself for a symbolic link |
 //! | a download | [`FileService::open_file`] -> [`FileReader`] | `metadata`, then `range` -> chunks |
-//! | an upload | [`FileService::begin_write`] -> [`AtomicWriter`] | `write_chunk`\*, then `commit`; a drop undoes |
+//! | an upload | [`FileService::begin_write`] -> [`AtomicWriter`] | `write_chunk`\*, then `commit`; dropping it discards the upload |
 //! | a removal, a folder, a move | [`FileService::remove`], [`FileService::make_directory`], [`FileService::move_entry`] | one call |
 //! | an archive in | [`FileService::extract_archive`] | fed by a [`std::io::Read`] |
 //! | an archive out | [`FileService::open_archive`] -> [`ArchiveBuilder`] | written to a [`std::io::Write`] |
-//! | changes | [`FileService::watch`] -> [`Watcher`] | `next` with a timeout; overflow is told |
+//! | changes | [`FileService::watch`] -> [`Watcher`] | `next` with a timeout; reports an overflow |
 //!
-//! Confinement has one door: every path is split into its parent directory and a last name, the parent is opened by
-//! the root's anchor (cap-std below a root: `openat2`, or its walk by hand where that is denied), and from then on only
-//! single names are used on that handle, never following a link. `/proc/self/fd` is never needed.
+//! Paths are opened in one place: every path is split into its parent directory and a last name, and the parent is
+//! opened relative to the root (by cap-std below a confined root: with `openat2`, or component by component where
+//! that call is denied). From then on only single names are used on that handle, without following links.
+//! `/proc/self/fd` is never needed.
 //!
 //! What is deliberately absent: HTTP types, async, JSON, and any cache of file contents.
 

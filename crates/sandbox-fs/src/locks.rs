@@ -1,7 +1,7 @@
-//! One writer at a time for each name, whatever path it was reached by.
+//! Allows one writer at a time for each name, whatever path it was reached by.
 //!
-//! A name is known by its directory's identity, so two spellings of one path share a lock. Several names are taken in
-//! one step or not at all, which leaves no order to get wrong. It knows nothing of other processes.
+//! A name is identified by its directory's inode, so two spellings of one path share a lock. Several names are
+//! locked in one step or not at all, so no lock order can be violated. Other processes are not excluded.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -16,14 +16,14 @@ pub(crate) struct LockKey {
     pub(crate) name: OsString,
 }
 
-/// The names that are held at the moment.
+/// The currently locked names.
 #[derive(Debug, Default)]
 pub(crate) struct PathLocks {
     held: Mutex<HashSet<LockKey>>,
     freed: Condvar,
 }
 
-/// Holds its names until dropped.
+/// Keeps its names locked until dropped.
 #[derive(Debug)]
 pub(crate) struct PathGuard {
     locks: Arc<PathLocks>,
@@ -31,8 +31,8 @@ pub(crate) struct PathGuard {
 }
 
 impl PathLocks {
-    /// Waits until none of the names is held, then holds them all.
-    pub(crate) fn hold(self: &Arc<Self>, keys: Vec<LockKey>) -> PathGuard {
+    /// Waits until none of the names is locked, then locks them all.
+    pub(crate) fn lock(self: &Arc<Self>, keys: Vec<LockKey>) -> PathGuard {
         let mut held = self.table();
         while keys.iter().any(|key| held.contains(key)) {
             held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +41,7 @@ impl PathLocks {
         PathGuard { locks: Arc::clone(self), keys }
     }
 
-    /// The set stays whole whatever panics around it: it is only ever extended or shrunk in one call.
+    /// The set stays consistent even if another thread panics: it is only extended or shrunk in single calls.
     fn table(&self) -> MutexGuard<'_, HashSet<LockKey>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,7 +77,7 @@ mod tests {
                 let (locks, inside) = (&locks, &inside);
                 scope.spawn(move || {
                     for _ in 0..500 {
-                        let guard = locks.hold(order.map(key).to_vec());
+                        let guard = locks.lock(order.map(key).to_vec());
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                         inside.fetch_sub(1, Ordering::SeqCst);
                         drop(guard);

@@ -1,10 +1,10 @@
-//! What is told about an entry without opening it.
+//! The metadata of an entry, read without opening it.
 
 use crate::etag::ETag;
 use crate::sys::Stat;
 use crate::timestamp::Timestamp;
 
-/// The four kinds that a listing knows.
+/// The kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryType {
     /// A regular file.
@@ -18,7 +18,7 @@ pub enum EntryType {
 }
 
 impl EntryType {
-    /// The name used on the wire.
+    /// The kind's name in the API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,12 +40,12 @@ impl EntryType {
     }
 }
 
-/// One entry as the file system describes it.
+/// One entry's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
     /// Its kind.
     pub entry_type: EntryType,
-    /// Bytes; for a symbolic link the length of its target.
+    /// The size in bytes; for a symbolic link, the length of its target.
     pub size: u64,
     /// When its contents last changed.
     pub modified: Timestamp,

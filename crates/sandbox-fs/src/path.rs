@@ -1,7 +1,6 @@
-//! A name as a user gives it, parsed once at the edge.
+//! A path given by a user, validated once.
 //!
-//! It refuses what no file system can hold and nothing else: `..`, links and where a path leads are the kernel's
-//! business, below the root's anchor.
+//! It refuses only what no file system accepts: the kernel resolves `..` and links, below the root's anchor.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -9,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The longest path that the system takes, its closing NUL included.
+/// The system's limit on path length, including the terminating NUL.
 const PATH_MAX: usize = 4096;
 
-/// An absolute path, or one relative to the workspace. Never empty, never with a NUL.
+/// An absolute path, or one relative to the workspace. Never empty, and without NUL bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UserPath(PathBuf);
 
 impl UserPath {
-    /// Accepts any bytes but an empty name, a NUL, or more than the system's path limit.
+    /// Accepts any bytes except an empty name, a NUL, or more than the system's path limit.
     ///
     /// # Errors
-    /// [`Error::BadName`] says what is wrong.
+    /// [`Error::BadName`], with the reason.
     pub fn parse(name: impl Into<OsString>) -> Result<Self> {
         let path = PathBuf::from(name.into());
         let bytes = path.as_os_str().as_bytes();
@@ -39,7 +38,7 @@ impl UserPath {
         Ok(Self(path))
     }
 
-    /// The workspace itself: what a listing without a path shows.
+    /// The workspace itself, which a listing without a path shows.
     #[must_use]
     pub fn workspace() -> Self {
         Self(PathBuf::from("."))
@@ -51,14 +50,14 @@ impl UserPath {
         &self.0
     }
 
-    /// Whether it ends like a directory (`a/`, `a/.`), which cannot name a file.
+    /// Whether it has the form of a directory (`a/`, `a/.`), which cannot name a file.
     pub(crate) fn names_directory(&self) -> bool {
         let bytes = self.0.as_os_str().as_bytes();
         bytes.ends_with(b"/") || bytes.ends_with(b"/.")
     }
 }
 
-/// A path's directory and last name; `None` where it ends in `..`, `.` or the root and so has no last name.
+/// A path's directory and last name; `None` if it has no last name because it ends in `..`, `.` or is the root.
 pub(crate) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     let mut components = path.components();
     match components.next_back() {

@@ -1,6 +1,7 @@
-//! Reading a file: opened without blocking, its kind checked on the open handle, then read in chunks of a range.
+//! Reads a file: it is opened without blocking, its kind is checked on the open handle, and a range is read in
+//! chunks.
 //!
-//! It never holds more than one chunk, and it never touches a device or FIFO beyond looking at it.
+//! At most one chunk is in memory, and devices and FIFOs are never opened for reading.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,17 +18,17 @@ use crate::path::UserPath;
 use crate::service::FileService;
 use crate::sys;
 
-/// The size of a chunk: large enough that system calls do not count, small enough for many readers.
+/// The size of a chunk: large enough that the cost of system calls is negligible, small enough for many readers.
 pub const CHUNK_BYTES: usize = 256 * 1024;
-/// How often a name that changes under the eyes is looked at anew.
+/// How often to retry when a name changes while it is opened.
 const RACE_RETRIES: usize = 16;
 
-/// How many bytes a file has.
+/// The length of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// As many as its metadata say.
+    /// The length in its metadata.
     Known(u64),
-    /// Unknown until its end: the system makes it up while it is read, as in `/proc`. It cannot be read in ranges.
+    /// Unknown until the end is read: the system generates the contents, as in `/proc`. Ranges are not available.
     Unknown,
 }
 
@@ -41,7 +42,7 @@ pub struct FileReader {
 }
 
 impl FileService {
-    /// Opens a file for reading, through a link if the path is one.
+    /// Opens a file for reading. A final link is followed.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::WrongKind`] for anything but a regular file, [`Error::PermissionDenied`],
@@ -55,7 +56,8 @@ impl FileService {
         };
         for _ in 0..RACE_RETRIES {
             let place = self.tree().place_followed(&located)?;
-            // Opening a device can have effects of its own, so the name is looked at before, and the handle after.
+            // Opening a device can have side effects, so the kind is checked on the name before and on the handle
+            // after.
             match place.stat()?.entry_type() {
                 EntryType::File => {}
                 EntryType::Symlink => continue,
@@ -86,25 +88,25 @@ impl FileService {
 }
 
 impl FileReader {
-    /// The path, as answers show it.
+    /// The path, as shown to the user.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file's description at the moment it was opened.
+    /// The file's metadata at the time it was opened.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// How many bytes there are to read.
+    /// The number of bytes to read.
     #[must_use]
     pub fn length(&self) -> Length {
         self.length
     }
 
-    /// Everything, in order.
+    /// Reads the whole file.
     #[must_use]
     pub fn whole(self) -> RangeReader {
         let end = match self.length {
@@ -114,15 +116,15 @@ impl FileReader {
         RangeReader { file: self.file, position: 0, end }
     }
 
-    /// The bytes of one range, which the caller has cut to the file's length.
+    /// Reads one range, which the caller has clamped to the file's length.
     #[must_use]
     pub fn range(self, range: Range<u64>) -> RangeReader {
         RangeReader { file: self.file, position: range.start, end: Some(range.end.max(range.start)) }
     }
 }
 
-/// Bytes on their way out. A file that grows meanwhile is read as far as was promised; one that shrinks is an error,
-/// so that the answer is cut off instead of being silently short.
+/// Reads a range in chunks. If the file grows meanwhile, only the promised bytes are read; if it shrinks, reading
+/// fails, so that the answer is aborted instead of being silently short.
 #[derive(Debug)]
 pub struct RangeReader {
     file: File,
@@ -140,13 +142,13 @@ impl RangeReader {
     /// The next chunk, at most [`CHUNK_BYTES`]; `None` at the end.
     ///
     /// # Errors
-    /// What the system says, or `UnexpectedEof` for a file that has become shorter.
+    /// The system's error, or `UnexpectedEof` if the file has become shorter.
     pub fn next_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
         let wanted = self.end.map_or(CHUNK_BYTES as u64, |end| end - self.position).min(CHUNK_BYTES as u64);
         if wanted == 0 {
             return Ok(None);
         }
-        // Into memory as it comes: filling it with zeros first would take about as long as the reading.
+        // Read into uninitialised memory: zeroing it first would take about as long as reading.
         let mut chunk = Vec::with_capacity(usize::try_from(wanted).unwrap_or(CHUNK_BYTES));
         let count = loop {
             match rustix::io::pread(&self.file, spare_capacity(&mut chunk), self.position) {
@@ -188,7 +190,7 @@ fn holds_bytes(file: &File) -> bool {
 }
 
 fn advise_sequential(file: &File) {
-    // Only a hint: what it answers does not matter.
+    // This is only a hint, so its result is ignored.
     #[cfg(target_os = "linux")]
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
     #[cfg(not(target_os = "linux"))]

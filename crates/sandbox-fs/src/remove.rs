@@ -1,5 +1,5 @@
-//! Removing entries. A symbolic link is removed, never followed; a tree is taken down through open directories, so
-//! that a link swapped in by somebody else cannot lead the removal elsewhere.
+//! Removes entries. A symbolic link is removed, never followed. A tree is removed through open directories, so
+//! that a link swapped in concurrently cannot redirect the removal.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use crate::service::FileService;
 use crate::sys::{self, Name};
 use crate::walk::{Visit, Visited, Visitor, walk};
 
-/// How often a directory that somebody keeps filling is emptied anew.
+/// How often to retry when a directory is filled again while it is being removed.
 const REFILL_RETRIES: usize = 8;
 
-/// How much to remove.
+/// Whether to remove a directory's contents too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recursion {
-    /// One entry; a directory has to be empty.
+    /// One entry; a directory must be empty.
     Single,
-    /// An entry with everything below it.
+    /// An entry and everything below it.
     Recursive,
 }
 
@@ -28,18 +28,19 @@ impl FileService {
     /// Removes an entry and returns its path.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::NotEmpty`], [`Error::PermissionDenied`], [`Error::Protected`] for the workspace
-    /// and what holds it. A recursive removal that fails half-way has removed the rest of what it came to.
+    /// [`Error::NotFound`], [`Error::NotEmpty`], [`Error::PermissionDenied`], [`Error::Protected`] for the
+    /// workspace and its parent directories. A recursive removal that fails has already removed the entries before
+    /// the failure.
     pub fn remove(&self, path: &UserPath, recursion: Recursion) -> Result<PathBuf> {
         let place = self.tree().place(&self.tree().locate(path)?)?;
-        let _guard = self.hold(&[&place])?;
+        let _guard = self.lock(&[&place])?;
         let stat = place.stat()?;
-        if self.tree().is_guarded(stat.identity()) {
+        if self.tree().is_protected(stat.identity()) {
             return Err(Error::Protected { path: place.shown });
         }
         match (stat.is_directory(), recursion) {
             (false, _) => sys::unlink(&place.directory, &place.name).at(&place.shown)?,
-            // Some systems say EXIST for a directory that is not empty.
+            // Some systems return EXIST for a directory that is not empty.
             (true, Recursion::Single) => match sys::remove_directory(&place.directory, &place.name) {
                 Ok(()) => {}
                 Err(Errno::NOTEMPTY | Errno::EXIST) => return Err(Error::NotEmpty { path: place.shown }),
@@ -51,7 +52,7 @@ impl FileService {
     }
 }
 
-/// Takes down a directory, or removes whatever else has that name by now. A name that is gone already is fine.
+/// Removes a directory tree, or whatever else has that name by now. A missing name is not an error.
 pub(crate) fn remove_tree(target: Name<'_>, shown: &Path) -> Result<()> {
     for _ in 0..REFILL_RETRIES {
         match sys::open_directory(target.directory, target.name) {
@@ -77,7 +78,8 @@ impl Visitor for Remover<'_> {
     fn entry(&mut self, entry: Visited<'_>) -> Result<Visit> {
         match sys::unlink(entry.directory.as_fd(), entry.name) {
             Ok(()) | Err(Errno::NOENT) => Ok(Visit::Next),
-            // Linux says ISDIR for a directory, others PERM, which is also a real refusal: the kind tells.
+            // For a directory, Linux returns ISDIR and others PERM, which can also be a real refusal: check the
+            // kind.
             Err(error @ (Errno::ISDIR | Errno::PERM)) => match sys::stat_name(entry.directory, entry.name) {
                 Ok(stat) if stat.is_directory() => Ok(Visit::Enter),
                 Err(Errno::NOENT) => Ok(Visit::Next),
@@ -89,7 +91,7 @@ impl Visitor for Remover<'_> {
 
     fn leave(&mut self, directory: Visited<'_>) -> Result<()> {
         match sys::remove_directory(directory.directory, directory.name) {
-            // Refilled or swapped by somebody else: the next round finds out.
+            // Filled or replaced concurrently: the next attempt handles it.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(()),
             Err(error) => Err(Error::at(&self.shown.join(directory.path), error)),
         }

@@ -1,9 +1,9 @@
-//! Where paths start and how far they may lead.
+//! The root: where paths start, and which tree they must not leave.
 //!
-//! [`Tree::open_directory`] is the only door through which a path of several components is ever opened. Below a
-//! confined root it is cap-std's: `openat2` with `RESOLVE_BENEATH`, or a walk of the components by hand where a sandbox
-//! denies that call. Nothing here compares strings to decide whether a path is allowed: the prefix of an absolute path
-//! is only translated, and the kernel judges the rest.
+//! [`Tree::open_directory`] is the only function that opens a path of several components. Below a confined root it
+//! uses cap-std: `openat2` with `RESOLVE_BENEATH`, or opening component by component where a sandbox denies that
+//! call. No string comparison decides whether a path is allowed: the prefix of an absolute path is only
+//! translated, and the kernel checks the rest.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,38 +21,38 @@ use crate::metadata::EntryType;
 use crate::path::{UserPath, split};
 use crate::sys::{self, Identity, Stat};
 
-/// As many symbolic links as the kernel follows.
+/// The kernel's limit on followed symbolic links.
 const LINK_HOPS: usize = 40;
-/// How often a change by somebody else is met with another look before giving up.
+/// How often to retry after a concurrent change.
 const RACE_RETRIES: usize = 16;
 
-/// What the service may touch.
+/// The files that the service may access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Root {
-    /// Everything that the process may.
+    /// Everything that the process may access.
     Unconfined {
         /// Where relative paths start.
         workspace: PathBuf,
     },
-    /// One tree, symbolic links included.
+    /// One tree, which symbolic links cannot leave.
     Confined {
         /// The top of the tree.
         root: PathBuf,
-        /// Where relative paths start; inside the root.
+        /// Where relative paths start; must be inside the root.
         workspace: PathBuf,
     },
 }
 
-/// A user's path, placed: how it is shown and how the anchor is asked for it.
+/// A user's path, resolved to a display path and a path relative to the anchor.
 #[derive(Debug, Clone)]
 pub(crate) struct Located {
-    /// Absolute, as the user would write it.
+    /// The absolute path, as shown to the user.
     pub(crate) shown: PathBuf,
-    /// Absolute without confinement, relative to the root with it.
+    /// The path to open: absolute without confinement, relative to the root with it.
     pub(crate) inner: PathBuf,
 }
 
-/// A name in an open directory: what single-name system calls work on.
+/// A name in an open directory, for system calls on single names.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) directory: OwnedFd,
@@ -79,7 +79,7 @@ enum Anchor {
     Everything,
     Beneath {
         directory: Dir,
-        /// The root as given and as the system names it; absolute paths may use either.
+        /// The root's path as given and its canonical path; absolute paths may start with either.
         names: [PathBuf; 2],
     },
 }
@@ -89,8 +89,8 @@ enum Anchor {
 pub(crate) struct Tree {
     anchor: Anchor,
     workspace: PathBuf,
-    /// The workspace and every directory above it, which are never removed or moved.
-    guarded: Vec<Identity>,
+    /// The workspace and its parent directories, which are never removed or moved.
+    protected: Vec<Identity>,
 }
 
 impl Tree {
@@ -114,19 +114,19 @@ impl Tree {
         if !workspace.metadata().at(&workspace)?.is_dir() {
             return Err(Error::at(&workspace, Errno::NOTDIR));
         }
-        let guarded = guarded_directories(&workspace)?;
-        Ok(Self { anchor, workspace, guarded })
+        let protected = protected_directories(&workspace)?;
+        Ok(Self { anchor, workspace, protected })
     }
 
     pub(crate) fn workspace(&self) -> &Path {
         &self.workspace
     }
 
-    pub(crate) fn is_guarded(&self, identity: Identity) -> bool {
-        self.guarded.contains(&identity)
+    pub(crate) fn is_protected(&self, identity: Identity) -> bool {
+        self.protected.contains(&identity)
     }
 
-    /// Places a user's path. It may still lead anywhere; opening it decides.
+    /// Resolves a user's path without touching the disk. Opening it checks where it leads.
     pub(crate) fn locate(&self, path: &UserPath) -> Result<Located> {
         // `components` drops repeated slashes and `.`, and keeps `..` for the kernel.
         let shown: PathBuf = self.workspace.join(path.as_path()).components().collect();
@@ -142,7 +142,7 @@ impl Tree {
         Ok(Located { shown, inner })
     }
 
-    /// Opens a directory by its path, following links as far as the anchor lets them lead.
+    /// Opens a directory by its path, following links that stay inside the anchor.
     pub(crate) fn open_directory(&self, inner: &Path) -> io::Result<OwnedFd> {
         let path = if inner.as_os_str().is_empty() { Path::new(".") } else { inner };
         match &self.anchor {
@@ -151,7 +151,8 @@ impl Tree {
                 let mut attempts = 0;
                 loop {
                     match directory.open_dir(path) {
-                        // Where `openat2` is denied, a link that becomes a directory while it is read looks invalid.
+                        // Without `openat2`, a link that is replaced by a directory while it is read looks
+                        // invalid.
                         Err(error)
                             if attempts < RACE_RETRIES
                                 && Errno::from_io_error(&error) == Some(Errno::INVAL) =>
@@ -165,7 +166,8 @@ impl Tree {
         }
     }
 
-    /// The real path of an existing file or directory, for the one interface that takes nothing else: watches.
+    /// The canonical path of an existing file or directory. Only watches need it, because the system takes watches
+    /// by path.
     pub(crate) fn canonical_path(&self, located: &Located) -> Result<PathBuf> {
         match &self.anchor {
             Anchor::Everything => located.inner.canonicalize().at(&located.shown),
@@ -177,24 +179,24 @@ impl Tree {
         }
     }
 
-    /// The directory and last name of a path; the last name is not followed.
+    /// Opens the directory of a path and returns its last name, which is not followed.
     pub(crate) fn place(&self, located: &Located) -> Result<Place> {
         let Some((parent, name)) = split(&located.inner) else {
             return Err(Error::bad_name(
                 &located.shown,
-                "it has to end in a name of its own, not in `..` or the root",
+                "its last component must be a name, not `..` or the root",
             ));
         };
         let directory = self.open_directory(parent).at(&located.shown)?;
         Ok(Place { directory, name: name.to_os_string(), shown: located.shown.clone() })
     }
 
-    /// Like [`Tree::place`], but where the last name is a link, it is followed to its end, which need not exist.
+    /// Like [`Tree::place`], but follows a link in the last name to its final target, which need not exist.
     pub(crate) fn place_followed(&self, located: &Located) -> Result<Place> {
         let mut inner = located.inner.clone();
         for _ in 0..LINK_HOPS {
             let Some((parent, name)) = split(&inner) else {
-                // `..` or the root: a directory, unless it is nothing or outside.
+                // `..` or the root: either a directory, or missing, or outside.
                 self.open_directory(&inner).at(&located.shown)?;
                 return Err(Error::WrongKind {
                     path: located.shown.clone(),
@@ -212,7 +214,7 @@ impl Tree {
             }
             let target = match sys::read_link(&directory, name) {
                 Ok(target) => PathBuf::from(target),
-                // It was a link a moment ago; look again.
+                // The link was replaced meanwhile; try again.
                 Err(Errno::INVAL | Errno::NOENT) => continue,
                 Err(error) => return Err(Error::at(&located.shown, error)),
             };
@@ -224,7 +226,7 @@ impl Tree {
         Err(Error::at(&located.shown, Errno::LOOP))
     }
 
-    /// Opens a directory, making it and its parents where they are missing.
+    /// Opens a directory, creating it and its missing parents.
     pub(crate) fn make_directories(
         &self,
         inner: &Path,
@@ -243,7 +245,7 @@ impl Tree {
         Err(Error::Changed { path: shown.to_path_buf() })
     }
 
-    /// Makes what is missing below the deepest directory that is there; `None` when somebody else was faster.
+    /// Creates the missing directories below the deepest existing one; `None` after a concurrent change.
     fn make_missing(&self, inner: &Path, shown: &Path) -> Result<Option<(OwnedFd, CreatedDirectories)>> {
         let mut missing: Vec<&OsStr> = Vec::new();
         let mut existing = inner;
@@ -267,14 +269,15 @@ impl Tree {
                     let dangling = sys::find_name(&directory, name)
                         .at(shown)?
                         .is_some_and(|stat| stat.entry_type() == EntryType::Symlink);
-                    // A link that leads nowhere cannot become a directory; anything else is a race, to be looked at anew.
+                    // A dangling link cannot become a directory; anything else is a concurrent change, so try
+                    // again.
                     return if dangling {
                         Err(Error::Exists { path: shown.to_path_buf() })
                     } else {
                         Ok(None)
                     };
                 }
-                // What was there a moment ago has been removed by somebody else.
+                // The parent was removed concurrently.
                 Err(Errno::NOENT) => return Ok(None),
                 Err(error) => return Err(Error::at(shown, error)),
             }
@@ -288,12 +291,12 @@ impl Tree {
     }
 }
 
-fn guarded_directories(workspace: &Path) -> Result<Vec<Identity>> {
-    let mut guarded = Vec::new();
+fn protected_directories(workspace: &Path) -> Result<Vec<Identity>> {
+    let mut protected = Vec::new();
     for directory in workspace.canonicalize().at(workspace)?.ancestors() {
         let handle =
             rustix::fs::openat(CWD, directory, sys::directory_handle(), Mode::empty()).at(directory)?;
-        guarded.push(sys::stat_handle(handle).at(directory)?.identity());
+        protected.push(sys::stat_handle(handle).at(directory)?.identity());
     }
-    Ok(guarded)
+    Ok(protected)
 }

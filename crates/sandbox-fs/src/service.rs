@@ -1,4 +1,4 @@
-//! The service itself: the opened root, the locks, and the operations that are too small for a file of their own.
+//! The service: the opened root, the locks, and the small operations without a module of their own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,27 +10,29 @@ use crate::path::{UserPath, split};
 use crate::root::{Place, Root, Tree};
 use crate::sys;
 
-/// When bytes have to be on the disk.
+/// When written bytes must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Whenever the system writes them, as `cp` and `tar` do. A crash of the server loses nothing; a power cut may lose
-    /// a write that was answered within the last seconds. ext4 and btrfs order a replacing rename after its data.
+    /// When the system writes them back, as for `cp` and `tar`. A crash of the server loses nothing; a power
+    /// failure may lose writes that were answered in the last seconds. ext4 and btrfs order a replacing rename
+    /// after its data.
     #[default]
     Cached,
     /// Before a write is answered.
     Synced,
 }
 
-/// What can be chosen when a service is opened.
+/// The options of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// For uploaded files. A move between devices always syncs before it deletes.
+    /// The durability of uploads. A move between devices always syncs before it deletes its source.
     pub durability: Durability,
-    /// Where an upload waits when its own directory cannot be written; the system's temporary directory by default.
+    /// Where an upload is spooled if its own directory is not writable; the system's temporary directory by
+    /// default.
     pub spool_directory: Option<PathBuf>,
 }
 
-/// Files below a root. Cheap to clone; clones share their locks, so there should be one per root.
+/// The file service of one root. Cheap to clone; clones share their locks, so open it once per root.
 #[derive(Debug, Clone)]
 pub struct FileService {
     shared: Arc<Shared>,
@@ -47,8 +49,8 @@ impl FileService {
     /// Opens a root with default [`Options`].
     ///
     /// # Errors
-    /// [`Error::NotFound`] or [`Error::WrongKind`] where root or workspace are no directories, [`Error::OutsideRoot`]
-    /// where the workspace is not inside the root.
+    /// [`Error::NotFound`] or [`Error::WrongKind`] if the root or the workspace is not a directory,
+    /// [`Error::OutsideRoot`] if the workspace is not inside the root.
     pub fn open(root: &Root) -> Result<Self> {
         Self::open_with(root, Options::default())
     }
@@ -62,21 +64,21 @@ impl FileService {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Where relative paths start, absolute.
+    /// The absolute path of the workspace, where relative paths start.
     #[must_use]
     pub fn workspace(&self) -> &Path {
         self.shared.tree.workspace()
     }
 
-    /// The absolute path that a user's path stands for, as answers show it; `..` is left for the kernel.
+    /// The absolute path of a user's path, as shown to the user; `..` is kept for the kernel to resolve.
     ///
     /// # Errors
-    /// [`Error::OutsideRoot`] for an absolute path elsewhere.
+    /// [`Error::OutsideRoot`] for an absolute path outside the root.
     pub fn shown_path(&self, path: &UserPath) -> Result<PathBuf> {
         Ok(self.tree().locate(path)?.shown)
     }
 
-    /// Describes an entry; for a symbolic link, the link itself.
+    /// An entry's path and metadata; for a symbolic link, those of the link itself.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::PermissionDenied`], [`Error::OutsideRoot`].
@@ -85,17 +87,18 @@ impl FileService {
         let stat = if split(&located.inner).is_some() && !path.names_directory() {
             self.tree().place(&located)?.stat()?
         } else {
-            // `a/..`, `a/` and the root itself are directories or nothing.
+            // `a/..`, `a/` and the root can only be directories.
             let directory = self.tree().open_directory(&located.inner).at(&located.shown)?;
             sys::stat_handle(directory).at(&located.shown)?
         };
         Ok((located.shown, Metadata::of(&stat)))
     }
 
-    /// Makes a directory and its parents; one that is there already is fine.
+    /// Creates a directory and its parents; an existing directory is not an error.
     ///
     /// # Errors
-    /// [`Error::Exists`] where something else has the name, [`Error::WrongKind`] where a parent is no directory.
+    /// [`Error::Exists`] if an entry of another kind has the name, [`Error::WrongKind`] if a parent is not a
+    /// directory.
     pub fn make_directory(&self, path: &UserPath) -> Result<PathBuf> {
         let located = self.tree().locate(path)?;
         match self.tree().make_directories(&located.inner, &located.shown) {
@@ -108,7 +111,7 @@ impl FileService {
         }
     }
 
-    /// Whether the last name itself is taken by something that is no directory.
+    /// Whether the last name exists and is not a directory.
     fn occupies(&self, path: &UserPath) -> bool {
         let found = self.tree().locate(path).and_then(|located| self.tree().place(&located)?.stat());
         found.is_ok_and(|stat| stat.entry_type() != EntryType::Directory)
@@ -122,8 +125,8 @@ impl FileService {
         &self.shared.options
     }
 
-    /// Waits for every other operation of this service on these names.
-    pub(crate) fn hold(&self, places: &[&Place]) -> Result<PathGuard> {
+    /// Locks these names against other operations of this service.
+    pub(crate) fn lock(&self, places: &[&Place]) -> Result<PathGuard> {
         let mut keys = Vec::with_capacity(places.len());
         for place in places {
             let directory = sys::stat_handle(&place.directory).at(&place.shown)?.identity();
@@ -132,6 +135,6 @@ impl FileService {
                 keys.push(key);
             }
         }
-        Ok(self.shared.locks.hold(keys))
+        Ok(self.shared.locks.lock(keys))
     }
 }

@@ -1,7 +1,7 @@
-//! The system calls that the crate makes on single names below an open directory, and what differs between systems.
+//! System calls on single names in an open directory, and the differences between systems.
 //!
-//! Nothing here resolves a path: a name has no slash, and no call follows a symbolic link. Linux first; elsewhere the
-//! special calls fall back to what every Unix has.
+//! Nothing here resolves a path: a name has no slash, and no call follows a symbolic link. The primary target is
+//! Linux; other systems use portable Unix calls instead of the Linux-specific ones.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,23 +19,24 @@ const HANDLE: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const HANDLE: OFlags = OFlags::RDONLY;
 
-/// Flags that open a directory as a handle for other calls, without needing permission to list it.
+/// Flags that open a directory as a handle for other calls, without requiring permission to list it.
 pub(crate) fn directory_handle() -> OFlags {
     HANDLE | OFlags::DIRECTORY | OFlags::CLOEXEC
 }
 
-/// What makes an entry itself, under whatever name.
+/// Identifies an entry independently of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Identity {
     pub(crate) device: u64,
     pub(crate) inode: u64,
 }
 
-/// The system's description of an entry, with the widths of its fields made equal everywhere.
+/// The result of `stat`, with field widths that are the same on all systems.
 #[derive(Debug, Clone)]
 pub(crate) struct Stat(rustix::fs::Stat);
 
-// The widths and signs of these fields differ between systems, so a cast that is idle on one is needed on another.
+// The widths and signs of these fields differ between systems, so a cast may be a no-op on one and needed on
+// another.
 #[allow(clippy::unnecessary_cast)]
 impl Stat {
     pub(crate) fn identity(&self) -> Identity {
@@ -96,17 +97,17 @@ impl Stat {
     }
 }
 
-/// Describes an open file or directory.
+/// The metadata of an open file or directory.
 pub(crate) fn stat_handle(handle: impl AsFd) -> Result<Stat> {
     rustix::fs::fstat(handle).map(Stat)
 }
 
-/// Describes a name, never the target of a link.
+/// The metadata of a name; a link is not followed.
 pub(crate) fn stat_name(directory: impl AsFd, name: &OsStr) -> Result<Stat> {
     rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(Stat)
 }
 
-/// Like [`stat_name`], with a missing name as `None`.
+/// Like [`stat_name`], but returns `None` for a missing name.
 pub(crate) fn find_name(directory: impl AsFd, name: &OsStr) -> Result<Option<Stat>> {
     match stat_name(directory, name) {
         Ok(stat) => Ok(Some(stat)),
@@ -115,35 +116,35 @@ pub(crate) fn find_name(directory: impl AsFd, name: &OsStr) -> Result<Option<Sta
     }
 }
 
-/// Opens a sub-directory as a handle; a link in its place is `NOTDIR` or `LOOP`.
+/// Opens a sub-directory as a handle; a link with that name causes `NOTDIR` or `LOOP`.
 pub(crate) fn open_directory(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
     rustix::fs::openat(directory, name, directory_handle() | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// Opens a directory's own parent, for walking back up. The caller checks where it landed.
+/// Opens a directory's parent, for walking up. The caller checks the identity of the result.
 pub(crate) fn open_parent(directory: impl AsFd) -> Result<OwnedFd> {
     rustix::fs::openat(directory, "..", directory_handle(), Mode::empty())
 }
 
-/// Opens a file for reading without ever blocking or following a link.
+/// Opens a file for reading. Never blocks and never follows a link.
 pub(crate) fn open_for_reading(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, name, flags, Mode::empty())
 }
 
-/// Opens an existing file for overwriting, contents kept, never blocking or following a link.
+/// Opens an existing file for overwriting, without truncating it. Never blocks and never follows a link.
 pub(crate) fn open_for_writing(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, name, flags, Mode::empty())
 }
 
-/// Creates a file that must not be there yet; the process's umask applies.
+/// Creates a file, which must not exist; the process's umask applies.
 pub(crate) fn create_file(directory: impl AsFd, name: &OsStr, mode: u32) -> Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(directory, name, flags, mode_bits(mode))
 }
 
-/// Makes one directory; the process's umask applies.
+/// Creates one directory; the process's umask applies.
 pub(crate) fn make_directory(directory: impl AsFd, name: &OsStr) -> Result<()> {
     rustix::fs::mkdirat(directory, name, mode_bits(0o777))
 }
@@ -158,15 +159,15 @@ pub(crate) fn remove_directory(directory: impl AsFd, name: &OsStr) -> Result<()>
     rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
 }
 
-/// What a link says.
+/// The target of a link.
 pub(crate) fn read_link(directory: impl AsFd, name: &OsStr) -> Result<OsString> {
     let target = rustix::fs::readlinkat(directory, name, Vec::new())?;
     Ok(OsString::from_vec(target.into_bytes()))
 }
 
-/// The names in a directory, in no order, without `.` and `..`.
+/// The names in a directory, unsorted, without `.` and `..`.
 pub(crate) fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<OsString>>> {
-    // A handle that only names a directory cannot be listed, so it is opened anew.
+    // An `O_PATH` handle cannot be listed, so the directory is opened again.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
     Ok(Dir::new(readable)?.filter_map(|entry| match entry {
@@ -178,38 +179,39 @@ pub(crate) fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<
     }))
 }
 
-/// One end of a rename: a name in an open directory.
+/// A name in an open directory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Name<'a> {
     pub(crate) directory: rustix::fd::BorrowedFd<'a>,
     pub(crate) name: &'a OsStr,
 }
 
-/// Renames, replacing what the target names as rename(2) allows.
+/// Renames; replaces an existing target as rename(2) permits.
 pub(crate) fn rename(from: Name<'_>, to: Name<'_>) -> Result<()> {
     rustix::fs::renameat(from.directory, from.name, to.directory, to.name)
 }
 
-/// Renames unless the target is taken; `NOSYS` where system or file system cannot.
+/// Renames unless the target exists; `NOSYS` if the system or file system does not support that.
 pub(crate) fn rename_exclusive(from: Name<'_>, to: Name<'_>) -> Result<()> {
     rename_flagged(from, to, RenameFlags::NOREPLACE)
 }
 
-/// Swaps two names in one step; `NOSYS` where system or file system cannot.
+/// Swaps two names atomically; `NOSYS` if the system or file system does not support that.
 pub(crate) fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()> {
     rename_flagged(one, other, RenameFlags::EXCHANGE)
 }
 
 fn rename_flagged(from: Name<'_>, to: Name<'_>, flags: RenameFlags) -> Result<()> {
     match rustix::fs::renameat_with(from.directory, from.name, to.directory, to.name, flags) {
-        // A file system without the flag says INVAL, which also means "into itself"; callers check for that before.
-        // Some sandboxes answer unknown calls with PERM; the fallback then finds out whether it is a real refusal.
+        // A file system without support returns INVAL, which also means "into itself"; callers check for that
+        // first. Some sandboxes return PERM for unknown calls; the fallback then shows whether it is a real
+        // refusal.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => Err(Errno::NOSYS),
         other => other,
     }
 }
 
-/// Whether a name is where another file system or a bind mount is attached.
+/// Whether a name is a mount point of another file system or a bind mount.
 pub(crate) fn is_mount_point(directory: impl AsFd, name: &OsStr, stat: &Stat) -> Result<bool> {
     #[cfg(target_os = "linux")]
     {
@@ -225,7 +227,8 @@ pub(crate) fn is_mount_point(directory: impl AsFd, name: &OsStr, stat: &Stat) ->
     Ok(stat_handle(directory)?.identity().device != stat.identity().device)
 }
 
-/// Reserves the bytes of a file that is about to be overwritten, so that a full disk is found before anything is lost.
+/// Reserves space for a file that is about to be overwritten, so that a full disk is detected before anything is
+/// lost.
 pub(crate) fn reserve(file: impl AsFd, length: u64) -> Result<()> {
     #[cfg(target_os = "linux")]
     if length > 0 {
@@ -239,13 +242,13 @@ pub(crate) fn reserve(file: impl AsFd, length: u64) -> Result<()> {
     Ok(())
 }
 
-/// Writes everything of a file system to its disk.
+/// Syncs a whole file system.
 pub(crate) fn sync_file_system(directory: impl AsFd) -> Result<()> {
-    // A handle that only names a directory cannot be synchronised; one that reads it can.
+    // An `O_PATH` handle cannot be synced; one opened for reading can.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
         Ok(readable) => readable,
-        // It may be entered but not read: then everything is written out.
+        // The directory can be entered but not read: sync all file systems.
         Err(Errno::ACCESS) => {
             rustix::fs::sync();
             return Ok(());
@@ -258,15 +261,15 @@ pub(crate) fn sync_file_system(directory: impl AsFd) -> Result<()> {
     return rustix::fs::fsync(readable);
 }
 
-/// Permission bits as the system takes them.
+/// Converts permission bits to the system's type.
 pub(crate) fn mode_bits(mode: u32) -> Mode {
     #[allow(clippy::useless_conversion, clippy::cast_possible_truncation, clippy::unnecessary_cast)]
     Mode::from_raw_mode(mode as rustix::fs::RawMode)
 }
 
-/// A name that nobody else has, hidden, recognisable, and short enough for every file system.
+/// A unique hidden name that shows its purpose and is short enough for every file system.
 pub(crate) fn temporary_name(purpose: &str) -> OsString {
-    // Each `RandomState` is seeded differently from the system's randomness; creation is exclusive all the same.
+    // Each `RandomState` is seeded from the system's randomness; creation is exclusive in any case.
     let random = RandomState::new().build_hasher().finish();
     OsString::from(format!(".sandbox-agent-{purpose}-{random:016x}"))
 }

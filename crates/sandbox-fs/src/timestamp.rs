@@ -1,21 +1,21 @@
-//! A file's time, exact to the nanosecond, printed as RFC 3339 in UTC. No calendar arithmetic beyond that.
+//! A file's time with nanosecond precision, printed as RFC 3339 in UTC.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const DAY: i64 = 86_400;
 
-/// Seconds and nanoseconds since 1970, as the file system keeps them.
+/// Seconds and nanoseconds since 1970, as stored by the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     /// Whole seconds, negative before 1970.
     pub seconds: i64,
-    /// What is left over, always counted forwards.
+    /// The fraction, always added to `seconds`, also before 1970.
     pub nanoseconds: u32,
 }
 
 impl Timestamp {
-    /// The same moment for the standard library; `None` where it cannot hold it.
+    /// Converts to the standard library's type; `None` if it cannot represent the time.
     #[must_use]
     pub fn to_system_time(self) -> Option<SystemTime> {
         let whole = Duration::from_secs(self.seconds.unsigned_abs());
@@ -25,7 +25,7 @@ impl Timestamp {
     }
 }
 
-/// Year, month and day of a day number, after the well-known era arithmetic of the proleptic Gregorian calendar.
+/// Year, month and day of a day number, with the usual era arithmetic of the proleptic Gregorian calendar.
 fn civil(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -40,7 +40,7 @@ fn civil(day: i64) -> (i64, i64, i64) {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // RFC 3339 has four-digit years only; a file system can hold others, so they are clamped rather than misprinted.
+        // RFC 3339 has four-digit years only; other years are clamped.
         let seconds = self.seconds.clamp(-62_135_596_800, 253_402_300_799);
         let (year, month, day) = civil(seconds.div_euclid(DAY));
         let of_day = seconds.rem_euclid(DAY);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn known_moments_are_printed_as_rfc_3339() {
+    fn known_times_are_printed_as_rfc_3339() {
         assert_eq!(text(0, 0), "1970-01-01T00:00:00Z");
         assert_eq!(text(951_782_400, 0), "2000-02-29T00:00:00Z");
         assert_eq!(text(1_700_000_000, 5), "2023-11-14T22:13:20.000000005Z");

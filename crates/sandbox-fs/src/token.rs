@@ -1,7 +1,7 @@
-//! Where a listing goes on. Opaque to its holder: the name of the last entry shown, in hexadecimal.
+//! Continuation tokens of listings. Opaque to clients: the path of the last listed entry, in hexadecimal.
 //!
-//! It holds no state of the server, so it survives restarts, and entries that come or go between two pages are neither
-//! repeated nor make others vanish.
+//! A token refers to no state on the server, so it survives restarts. Entries that are created or removed between
+//! two pages neither repeat nor hide other entries.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Given with one page, to be given back for the next.
+/// Returned with one page, and sent back to request the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContinuationToken(PathBuf);
 
@@ -23,10 +23,10 @@ impl ContinuationToken {
         self.0.components().map(|component| component.as_os_str().to_os_string())
     }
 
-    /// Reads a token back.
+    /// Parses a token.
     ///
     /// # Errors
-    /// [`Error::BadToken`] for anything that [`ContinuationToken`] does not print.
+    /// [`Error::BadToken`] for anything that was not printed by [`ContinuationToken`].
     pub fn parse(text: &str) -> Result<Self> {
         let digits = text.as_bytes();
         if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > 1 << 16 {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_reads_back_as_printed_and_forgeries_are_refused() {
+    fn a_printed_token_parses_and_forgeries_are_refused() {
         let token = ContinuationToken::after(Path::new("a/ü"));
         assert_eq!(ContinuationToken::parse(&token.to_string()).expect("ours"), token);
         let escape = ContinuationToken::after(Path::new("../x")).to_string();

@@ -1,8 +1,8 @@
-//! Walking a tree by open directories, never by paths and never through a link.
+//! Walks a tree by open directories, never by paths and never through a link.
 //!
-//! A tree may be deeper than the process may have files open, and hostile hands may move directories while they are
-//! walked. [`Descent`] therefore keeps only the innermost handles, and on the way up it checks that `..` is still the
-//! directory it came from; where it is not, the walk ends instead of continuing somewhere else.
+//! A tree may be deeper than the limit on open files, and another process may move directories during the walk.
+//! [`Descent`] therefore keeps only the innermost handles open. On the way up it checks that `..` is still the
+//! directory it came from, and ends the walk if it is not.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,13 +13,13 @@ use rustix::io::Errno;
 use crate::error::{At, Error, Result};
 use crate::sys::{self, Identity};
 
-/// Handles kept open in one walk.
+/// The maximum number of open handles in one walk.
 const OPEN_LEVELS: usize = 64;
 
-/// A way down into a tree and back up.
+/// A position in a tree that can move down and up.
 #[derive(Debug)]
 pub(crate) struct Descent {
-    /// Above the current directory, outermost first; the outermost always has its handle.
+    /// The parents of the current directory, outermost first; the outermost is always open.
     above: Vec<Level>,
     current: OwnedFd,
 }
@@ -39,7 +39,7 @@ impl Descent {
         self.current.as_fd()
     }
 
-    /// Goes into a sub-directory; a link in its place is an error.
+    /// Enters a sub-directory; a link with that name is an error.
     pub(crate) fn enter(&mut self, name: &OsStr) -> rustix::io::Result<()> {
         let next = sys::open_directory(&self.current, name)?;
         let identity = sys::stat_handle(&self.current)?.identity();
@@ -48,7 +48,7 @@ impl Descent {
         let depth = self.above.len();
         if depth > OPEN_LEVELS {
             let far = depth - OPEN_LEVELS;
-            // The outermost stays open, so that the walk always ends where it began.
+            // The outermost stays open, so that the walk always ends in its start directory.
             if far > 0 {
                 self.above[far].handle = None;
             }
@@ -56,7 +56,7 @@ impl Descent {
         Ok(())
     }
 
-    /// Goes back up; `STALE` where the directory has been moved elsewhere meanwhile.
+    /// Returns to the parent; `STALE` if the directory was moved meanwhile.
     pub(crate) fn leave(&mut self) -> rustix::io::Result<()> {
         let Some(level) = self.above.pop() else { return Ok(()) };
         self.current = match level.handle {
@@ -73,33 +73,33 @@ impl Descent {
     }
 }
 
-/// What to do with an entry that the walk has come to.
+/// What to do next with a visited entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
-    /// It is a directory: look inside, then call `leave` for it.
+    /// Enter the directory, then call `leave` for it.
     Enter,
-    /// Done with it.
+    /// Continue with the next entry.
     Next,
 }
 
-/// An entry under a walk.
+/// A visited entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Visited<'a> {
     pub(crate) directory: BorrowedFd<'a>,
     pub(crate) name: &'a OsStr,
-    /// Relative to where the walk began.
+    /// The path relative to the start of the walk.
     pub(crate) path: &'a Path,
 }
 
-/// What a walk does at each entry.
+/// The callbacks of a walk.
 pub(crate) trait Visitor {
-    /// Called for every entry, before what is inside of it.
+    /// Called for every entry, before its contents.
     fn entry(&mut self, entry: Visited<'_>) -> Result<Visit>;
-    /// Called for every directory that was entered, after what is inside of it.
+    /// Called for every entered directory, after its contents.
     fn leave(&mut self, directory: Visited<'_>) -> Result<()>;
 }
 
-/// Walks everything below `start`, names sorted, with `shown` for the names in errors.
+/// Walks everything below `start` in sorted order; `shown` is the path used in errors.
 pub(crate) fn walk(start: OwnedFd, shown: &Path, visitor: &mut impl Visitor) -> Result<()> {
     let mut path = PathBuf::new();
     let mut descent = Descent::new(start);
@@ -139,7 +139,7 @@ pub(crate) fn walk(start: OwnedFd, shown: &Path, visitor: &mut impl Visitor) -> 
     Ok(())
 }
 
-/// The names in a directory, last first, so that they are taken off the end in order.
+/// The names in a directory in reverse order, so that they can be popped in order.
 fn sorted_names(directory: BorrowedFd<'_>, shown: &Path) -> Result<Vec<OsString>> {
     let mut names = sys::names(directory).at(shown)?.collect::<rustix::io::Result<Vec<_>>>().at(shown)?;
     names.sort_unstable_by(|one, other| other.cmp(one));

@@ -1,12 +1,13 @@
-//! Writing a file: all of it or nothing of it.
+//! Writes a file completely or not at all.
 //!
-//! Bytes go into a temporary file in the target's own directory, and `commit` renames it over the target, which keeps
-//! its mode, owner and extended attributes. Dropping the writer before that removes the temporary file and every
-//! directory that was made for it.
+//! Bytes go into a temporary file in the target's directory, and `commit` renames it over the target, whose mode,
+//! owner and extended attributes are preserved. Dropping the writer before that removes the temporary file and
+//! every directory that was created for it.
 //!
-//! A file that is a mount point, has several hard links, lies in a directory that may not be written, or whose owner
-//! or attributes could not be given to a new file is overwritten in place instead, at `commit` and after its space has
-//! been reserved, so that even then a cut-off upload leaves the old file. The outcome says which way it went.
+//! Some files are overwritten in place instead: mount points, files with several hard links, files in a directory
+//! that is not writable, and files whose owner or attributes could not be given to a new file. That happens at
+//! `commit`, after the space is reserved, so that an interrupted upload leaves the old file even then. The outcome
+//! reports which way was used.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -26,20 +27,20 @@ use crate::root::{Located, Place};
 use crate::service::{Durability, FileService};
 use crate::sys::{self, Name, Stat};
 
-/// How often a directory that is removed meanwhile is made anew.
+/// How often to retry when a directory is removed concurrently.
 const RACE_RETRIES: usize = 8;
 
-/// What has to be true of the target, both when the upload begins and when it is put in place.
+/// The required state of the target, checked when the upload begins and again when it is committed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Precondition {
-    /// Nothing.
+    /// No requirement.
     #[default]
     None,
-    /// It must not be there (`If-None-Match: *`).
+    /// It must not exist (`If-None-Match: *`).
     MustNotExist,
-    /// It must be there, in any version (`If-Match: *`).
+    /// It must exist, in any version (`If-Match: *`).
     MustExist,
-    /// It must be there in one of these versions (`If-Match`).
+    /// It must exist in one of these versions (`If-Match`).
     MustMatch(Vec<ETag>),
 }
 
@@ -58,81 +59,84 @@ impl Precondition {
 /// How to write.
 #[derive(Debug, Clone, Default)]
 pub struct WriteOptions {
-    /// What has to hold.
+    /// The required state of the target.
     pub precondition: Precondition,
-    /// The most bytes that are taken; unlimited by default.
+    /// The maximum number of bytes; unlimited by default.
     pub max_bytes: Option<u64>,
 }
 
-/// How the bytes came into place.
+/// How the bytes were put into place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Atomicity {
-    /// In one step: a reader sees the old file or the new one.
+    /// Atomically: a reader sees the old file or the new one.
     Atomic,
     /// Over the old bytes, because the file could not be replaced.
     InPlace,
 }
 
-/// What a committed upload did.
+/// The result of a committed upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOutcome {
-    /// The path as asked for.
+    /// The requested path.
     pub path: PathBuf,
-    /// How many bytes the file has now.
+    /// The file's new size.
     pub bytes_written: u64,
-    /// Whether it was replaced in one step.
+    /// Whether it was replaced atomically.
     pub atomic: Atomicity,
-    /// Whether there was no file before.
+    /// Whether the file did not exist before.
     pub created: bool,
-    /// The version that the file has now.
+    /// The file's new version.
     pub etag: ETag,
 }
 
-/// An upload under way.
+/// A running upload.
 #[derive(Debug)]
 pub struct AtomicWriter {
     service: FileService,
     place: Place,
     options: WriteOptions,
     spool: Spool,
-    /// The mode that the target had at the beginning, should it be gone at the end.
+    /// The target's mode at the beginning, in case the target is removed before the end.
     former_mode: Option<u32>,
     written: u64,
-    /// Declared last, so that the temporary file is gone before its directory is to be removed.
+    /// Declared last, so that the temporary file is removed before its directory.
     created: CreatedDirectories,
 }
 
-/// Where the bytes wait.
+/// Holds the bytes until they are committed.
 #[derive(Debug)]
 struct Spool {
     file: File,
-    /// The temporary file beside the target; without it the file has no name and vanishes by itself.
-    beside: Option<Place>,
+    /// The temporary file next to the target; `None` for an unnamed file, which vanishes when it is closed.
+    temporary: Option<Place>,
 }
 
 impl Drop for Spool {
     fn drop(&mut self) {
-        if let Some(place) = self.beside.take() {
-            // Nothing can be done about a failure here, and the name says whose it is.
+        if let Some(place) = self.temporary.take() {
+            // A failure here cannot be handled; the leftover's name shows that it is temporary.
             let _ = sys::unlink(&place.directory, &place.name);
         }
     }
 }
 
 impl FileService {
-    /// Begins to write a file, following a final link, making missing parents.
+    /// Begins to write a file. A final link is followed, and missing parents are created.
     ///
     /// # Errors
-    /// [`Error::WrongKind`] for anything but a regular file in that place, [`Error::PreconditionFailed`],
+    /// [`Error::WrongKind`] if the target is not a regular file, [`Error::PreconditionFailed`],
     /// [`Error::PermissionDenied`], [`Error::NoSpace`], [`Error::OutsideRoot`], [`Error::BadName`].
     pub fn begin_write(&self, path: &UserPath, options: &WriteOptions) -> Result<AtomicWriter> {
         let located = self.tree().locate(path)?;
         if path.names_directory() {
-            return Err(Error::bad_name(&located.shown, "it ends like a directory and cannot name a file"));
+            return Err(Error::bad_name(
+                &located.shown,
+                "it has the form of a directory and cannot name a file",
+            ));
         }
         for _ in 0..RACE_RETRIES {
             match self.try_begin(&located, options) {
-                // A parent was removed between being found and being used: another upload gave up and tidied.
+                // A parent was removed before it was used: another upload failed and removed its directories.
                 Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(error),
                 Ok(writer) => return Ok(writer),
@@ -143,7 +147,7 @@ impl FileService {
 
     fn try_begin(&self, located: &Located, options: &WriteOptions) -> Result<AtomicWriter> {
         let Some((parent, _)) = split(&located.inner) else {
-            return Err(Error::bad_name(&located.shown, "it has to end in a name of its own"));
+            return Err(Error::bad_name(&located.shown, "its last component must be a name"));
         };
         let (_, created) = self.tree().make_directories(parent, &located.shown)?;
         let place = self.tree().place_followed(located)?;
@@ -160,27 +164,27 @@ impl FileService {
 
     fn open_spool(&self, place: &Place, found: Option<&Stat>) -> Result<Spool> {
         let name = sys::temporary_name("upload");
-        // A private file must not be readable by others while it is uploaded anew.
+        // A private file must not be readable by others while it is being uploaded.
         let mode = if found.is_some() { 0o600 } else { 0o666 };
         match sys::create_file(&place.directory, &name, mode) {
             Ok(file) => {
                 let directory = rustix::io::fcntl_dupfd_cloexec(&place.directory, 0).at(&place.shown)?;
-                let beside = Place { directory, name, shown: place.shown.clone() };
-                Ok(Spool { file: file.into(), beside: Some(beside) })
+                let temporary = Place { directory, name, shown: place.shown.clone() };
+                Ok(Spool { file: file.into(), temporary: Some(temporary) })
             }
             Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) if found.is_some() => {
                 let file = match &self.options().spool_directory {
                     Some(directory) => tempfile::tempfile_in(directory),
                     None => tempfile::tempfile(),
                 };
-                Ok(Spool { file: file.at(&place.shown)?, beside: None })
+                Ok(Spool { file: file.at(&place.shown)?, temporary: None })
             }
             Err(error) => Err(Error::at(&place.shown, error)),
         }
     }
 }
 
-/// Replacing a file takes no permission on the file itself, so what `>` would be refused is refused here.
+/// Checks that the file is writable: replacing it would need no permission on the file itself.
 fn check_writable(place: &Place, stat: &Stat) -> Result<()> {
     match stat.entry_type() {
         EntryType::File => {}
@@ -197,10 +201,10 @@ fn check_writable(place: &Place, stat: &Stat) -> Result<()> {
 }
 
 impl AtomicWriter {
-    /// Takes the next bytes.
+    /// Writes the next bytes.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] past the limit, [`Error::NoSpace`]. The writer is of no more use then; drop it.
+    /// [`Error::TooLarge`] above the limit, [`Error::NoSpace`]. The writer cannot be used after that; drop it.
     pub fn write_chunk(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.written + bytes.len() as u64;
         if let Some(limit) = self.options.max_bytes.filter(|limit| written > *limit) {
@@ -211,19 +215,20 @@ impl AtomicWriter {
         Ok(())
     }
 
-    /// How many bytes have come so far.
+    /// The number of bytes written so far.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.written
     }
 
-    /// Puts the file in place, one upload of a name at a time.
+    /// Puts the file in place. Commits to the same name are serialised.
     ///
     /// # Errors
-    /// [`Error::PreconditionFailed`] where the target has changed in a way that the precondition excludes,
-    /// [`Error::NoSpace`], [`Error::Changed`]. The old file is as it was, unless overwriting in place itself failed.
+    /// [`Error::PreconditionFailed`] if the target has changed and no longer satisfies the precondition,
+    /// [`Error::NoSpace`], [`Error::Changed`]. The old file is unchanged, unless overwriting in place itself
+    /// failed.
     pub fn commit(mut self) -> Result<WriteOutcome> {
-        let _guard = self.service.hold(&[&self.place])?;
+        let _guard = self.service.lock(&[&self.place])?;
         let found = self.place.find()?;
         if let Some(stat) = &found {
             check_writable(&self.place, stat)?;
@@ -247,29 +252,30 @@ impl AtomicWriter {
         })
     }
 
-    /// Renames the temporary file over the target; `None` where that would lose something of the old file.
+    /// Renames the temporary file over the target; `None` if that would lose something that belongs to the old
+    /// file.
     fn replace(&mut self, found: Option<&Stat>) -> Result<Option<File>> {
         let shown = &self.place.shown;
-        let Some(beside) = &self.spool.beside else { return Ok(None) };
+        let Some(temporary) = &self.spool.temporary else { return Ok(None) };
         if let Some(stat) = found {
             let mounted = sys::is_mount_point(&self.place.directory, &self.place.name, stat).at(shown)?;
-            if stat.links() > 1 || mounted || !keep_attributes(&self.place, stat, &self.spool.file) {
+            if stat.links() > 1 || mounted || !preserve_attributes(&self.place, stat, &self.spool.file) {
                 return Ok(None);
             }
         } else if let Some(mode) = self.former_mode {
             rustix::fs::fchmod(&self.spool.file, sys::mode_bits(mode)).at(shown)?;
         }
-        match rename_over(beside.as_name(), self.place.as_name(), &self.options.precondition) {
+        match rename_over(temporary.as_name(), self.place.as_name(), &self.options.precondition) {
             Ok(()) => {}
             Err(Errno::EXIST) => return Err(Error::PreconditionFailed { path: shown.clone() }),
             Err(Errno::BUSY) => return Ok(None),
             Err(error) => return Err(Error::at(shown, error)),
         }
-        self.spool.beside = None;
+        self.spool.temporary = None;
         self.spool.file.try_clone().at(shown).map(Some)
     }
 
-    /// Copies the bytes over the old ones. The space is reserved before the first of them is touched.
+    /// Copies the bytes over the old ones, after their space is reserved.
     fn overwrite(&mut self) -> Result<File> {
         let shown = &self.place.shown;
         let target = sys::open_for_writing(&self.place.directory, &self.place.name).at(shown)?;
@@ -288,7 +294,7 @@ impl AtomicWriter {
     }
 }
 
-/// A target that must not exist is also guarded against other processes, where the system can do that.
+/// A target that must not exist is also protected against other processes, if the system supports that.
 fn rename_over(from: Name<'_>, to: Name<'_>, precondition: &Precondition) -> rustix::io::Result<()> {
     if *precondition == Precondition::MustNotExist {
         match sys::rename_exclusive(from, to) {
@@ -299,16 +305,16 @@ fn rename_over(from: Name<'_>, to: Name<'_>, precondition: &Precondition) -> rus
     sys::rename(from, to)
 }
 
-/// Whether the new file could be given everything that belongs to the old one.
-fn keep_attributes(place: &Place, stat: &Stat, file: &File) -> bool {
+/// Whether the new file could be given all metadata of the old one.
+fn preserve_attributes(place: &Place, stat: &Stat, file: &File) -> bool {
     let old = sys::open_for_reading(&place.directory, &place.name)
         .or_else(|_| sys::open_for_writing(&place.directory, &place.name));
     old.and_then(|old| {
-        // Somebody may have put another file there since: its attributes are not the ones that were checked.
+        // The file may have been replaced meanwhile: the attributes of the new one were not checked.
         if sys::stat_handle(&old)?.identity() != stat.identity() {
             return Err(Errno::STALE);
         }
-        attributes::keep(old.as_fd(), stat, file.as_fd())
+        attributes::preserve(old.as_fd(), stat, file.as_fd())
     })
     .is_ok()
 }

@@ -1,7 +1,8 @@
-//! A directory as a tar stream, on its way out with memory for one chunk.
+//! Packs a directory as a tar stream, with one chunk in memory.
 //!
-//! Names are relative to the directory, so unpacking it elsewhere gives the same tree. Links are packed as links.
-//! FIFOs, sockets and devices are left out. A file that shrinks while it is packed ends the stream with an error.
+//! Names are relative to the directory, so unpacking the archive elsewhere gives the same tree. Links are packed
+//! as links. FIFOs, sockets and devices are skipped. A file that shrinks while it is packed ends the stream with
+//! an error.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -22,12 +23,12 @@ use crate::service::FileService;
 use crate::sys::{self, Stat};
 use crate::walk::{Visit, Visited, Visitor, walk};
 
-/// Fast enough to keep up with a network, and most of what compression gives.
+/// Levels that keep up with a network and give most of the possible compression.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A directory, open and ready to be packed: what can be refused has been refused.
+/// A directory that is open and ready to be packed. Everything that can be refused has been checked.
 #[derive(Debug)]
 pub struct ArchiveBuilder {
     directory: OwnedFd,
@@ -35,31 +36,31 @@ pub struct ArchiveBuilder {
 }
 
 impl FileService {
-    /// Opens a directory for packing, through a link if the path is one.
+    /// Opens a directory for packing. A final link is followed.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::WrongKind`] where it is no directory, [`Error::PermissionDenied`].
+    /// [`Error::NotFound`], [`Error::WrongKind`] if it is not a directory, [`Error::PermissionDenied`].
     pub fn open_archive(&self, path: &UserPath) -> Result<ArchiveBuilder> {
         let located = self.tree().locate(path)?;
         let directory = self.tree().open_directory(&located.inner).at(&located.shown)?;
-        // An answer that has begun cannot become a refusal, so whether it may be read is found out now.
+        // Once the answer has begun, it cannot report an error, so read permission is checked now.
         drop(sys::names(&directory).at(&located.shown)?);
         Ok(ArchiveBuilder { directory, shown: located.shown })
     }
 }
 
 impl ArchiveBuilder {
-    /// The directory's path, as answers show it.
+    /// The directory's path, as shown to the user.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shown
     }
 
-    /// Writes the archive and returns how many entries it has.
+    /// Writes the archive and returns the number of its entries.
     ///
     /// # Errors
-    /// [`Error::OutputFailed`] where the reader has gone; otherwise what could not be read. The stream is then cut off
-    /// and lacks its end.
+    /// [`Error::OutputFailed`] if the client is gone; otherwise the error of the entry that could not be read. The
+    /// stream then has no end marker.
     pub fn write_to(self, format: ArchiveFormat, output: impl Write) -> Result<u64> {
         let failed = Rc::new(RefCell::new(None));
         let watched = Watched { output, failed: Rc::clone(&failed) };
@@ -144,7 +145,7 @@ impl<W: Write> Packer<'_, W> {
     fn pack_file(&mut self, entry: &Visited<'_>, shown: &Path) -> Result<Visit> {
         let file = match sys::open_for_reading(entry.directory, entry.name) {
             Ok(file) => File::from(file),
-            // Gone or swapped for something else since it was listed.
+            // The entry was removed or replaced since it was listed.
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(Visit::Next),
             Err(error) => return Err(Error::at(shown, error)),
         };
@@ -172,7 +173,7 @@ fn header_for(stat: &Stat, kind: tar::EntryType) -> tar::Header {
     header
 }
 
-/// Remembers that the output failed, to tell that from a file that could not be read.
+/// Remembers an error of the output, to distinguish it from a file that could not be read.
 struct Watched<W> {
     output: W,
     failed: Rc<RefCell<Option<io::Error>>>,

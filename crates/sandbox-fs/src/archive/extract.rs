@@ -1,7 +1,7 @@
-//! Unpacking an uploaded archive: staged, checked whole, merged, in that order.
+//! Unpacks an uploaded archive in three steps: stage it, check it completely, merge it.
 //!
-//! Owners are not taken over and set-id bits are dropped; modes obey the umask: what `tar x` does for everyone but root.
-//! Files are not synced one by one, as they are not by `tar`.
+//! As with `tar x` for users other than root, owners are not restored, set-id bits are dropped, and modes obey the
+//! umask. Files are not synced one by one, as `tar` does not sync them either.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -29,7 +29,7 @@ use crate::walk::{Visit, Visited, Visitor, walk};
 
 const COPY_BYTES: usize = 256 * 1024;
 
-/// What a directory is given once everything is in place, since writing into it would change it again.
+/// Attributes to set on a directory once its contents are in place, since writing into it would change them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DirectoryAttributes {
     mode: u32,
@@ -37,12 +37,12 @@ pub(super) struct DirectoryAttributes {
 }
 
 impl FileService {
-    /// Unpacks an archive into a directory, which is made if it is missing.
+    /// Unpacks an archive into a directory, which is created if it does not exist.
     ///
     /// # Errors
     /// [`Error::ArchiveRejected`], [`Error::TooLarge`], [`Error::TooManyEntries`], [`Error::NoSpace`] and
-    /// [`Error::InputFailed`] leave everything as it was. A failure of the system while the checked entries are moved into
-    /// place (permissions of single directories, a disk that breaks) can leave some of them there.
+    /// [`Error::InputFailed`] leave everything unchanged. A system error while the checked entries are moved into
+    /// place (a directory without write permission, a disk failure) can leave some of them there.
     pub fn extract_archive(
         &self,
         path: &UserPath,
@@ -52,7 +52,8 @@ impl FileService {
     ) -> Result<Extracted> {
         let located = self.tree().locate(path)?;
         let (target, created) = self.tree().make_directories(&located.inner, &located.shown)?;
-        // Declared after `created`: the staging folder has to go before the directories that were made for it.
+        // Declared after `created`: the staging folder must be removed before the directories that were created
+        // for it.
         let staging = Staging::create(target, &located.shown, limits.max_entries)?;
         let mut extraction = Extraction {
             staging,
@@ -74,7 +75,7 @@ impl FileService {
         merge::check(&staging, &directories, &located.shown)?;
         merge::merge(&staging, &directories, &located.shown)?;
         for (name, attributes) in directories.iter().rev() {
-            // The target itself belongs to whoever made it: only one that came with the archive is given its mode.
+            // An existing target keeps its mode; only one that was created for this archive gets the archive's.
             if !name.is_target_itself() || !created.is_empty() {
                 finish_directory(&staging, name, *attributes);
             }
@@ -132,7 +133,7 @@ impl Extraction {
                 self.staging.make_hard_link(&name, &original)?;
             }
         }
-        // Another kind of entry of the same name has taken the directory's place.
+        // An entry of another kind has replaced the directory.
         if entry.kind != Kind::Directory {
             self.directories.remove(&name);
         }
@@ -159,7 +160,7 @@ impl Extraction {
         Ok(file)
     }
 
-    /// Judges every symbolic link by where it lies now, however it came there.
+    /// Checks every symbolic link at its final location.
     fn check_links(&self) -> Result<()> {
         let mut collector = LinkCollector { shown: &self.shown, links: HashMap::new() };
         let top = rustix::io::fcntl_dupfd_cloexec(self.staging.top(), 0).at(&self.shown)?;
@@ -179,7 +180,7 @@ impl Extraction {
         match open_below(self.staging.target(), parent) {
             Ok(directory) => sys::find_name(directory, name)
                 .is_ok_and(|found| found.is_some_and(|stat| stat.entry_type() == EntryType::Symlink)),
-            // Nothing there, or not reachable without a link: in the second case the link itself was asked about.
+            // The name is missing, or only reachable through a link: then that link itself was checked.
             Err(_) => false,
         }
     }
@@ -209,7 +210,7 @@ impl Visitor for LinkCollector<'_> {
     }
 }
 
-/// Names the entry in which an archive ends early.
+/// Adds the entry's name to the error of an archive that ends early.
 fn named(error: Error, name: &EntryName) -> Error {
     match error {
         Error::ArchiveRejected { entry: None, reason } => Error::rejected(name.as_path(), reason),
@@ -217,11 +218,11 @@ fn named(error: Error, name: &EntryName) -> Error {
     }
 }
 
-/// Best effort, as the contents are in place: a directory of somebody else keeps its own mode and time.
+/// Best effort, since the contents are in place: a directory that belongs to another user keeps its mode and time.
 fn finish_directory(staging: &Staging, name: &EntryName, attributes: DirectoryAttributes) {
     let finish = || -> rustix::io::Result<()> {
         let directory = readable_below(staging.target(), name.as_path())?;
-        // A group that is inherited from the parent stays inherited.
+        // Keep the set-group-id bit that is inherited from the parent.
         let inherited = sys::stat_handle(&directory)?.permissions() & 0o2000;
         let mode = attributes.mode & staging.allowed_mode() | inherited;
         rustix::fs::fchmod(&directory, sys::mode_bits(mode))?;

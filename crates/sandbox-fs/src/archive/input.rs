@@ -1,6 +1,7 @@
-//! The bytes of an archive on their way in: decompressed, and their failures told apart.
+//! Decompresses an archive's bytes, and distinguishes the kinds of failures.
 //!
-//! A source that stops (the client has gone) is not a damaged archive, so the source's own errors are kept aside.
+//! A source that fails (the client is gone) is not a damaged archive, so the source's own errors are recorded
+//! separately.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
@@ -24,7 +25,7 @@ impl<'a> Input<'a> {
         let watched = BufReader::with_capacity(BUFFER_BYTES, Watched { source, failed: Rc::clone(&failed) });
         let stream: Box<dyn Read + 'a> = match format {
             ArchiveFormat::Tar => Box::new(watched),
-            // Several members after each other are one stream, as gzip itself reads them.
+            // Consecutive gzip members are one stream, as for gzip itself.
             ArchiveFormat::TarGzip => Box::new(BufReader::with_capacity(
                 BUFFER_BYTES,
                 flate2::bufread::MultiGzDecoder::new(watched),
@@ -37,7 +38,7 @@ impl<'a> Input<'a> {
         Ok(Self { stream, format, failed })
     }
 
-    /// Fills as much of the buffer as there is; less than all of it only at the end of the stream.
+    /// Fills the buffer completely, except at the end of the stream.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {

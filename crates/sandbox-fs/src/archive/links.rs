@@ -1,20 +1,20 @@
-//! Whether symbolic links stay inside the target. Pure: it is told what links there are and touches no disk.
+//! Checks whether symbolic links stay inside the target. No I/O: the caller passes the links.
 //!
-//! A link is judged by where it lies in the end and by all other links of the archive, because a chain of links that
-//! each look harmless can climb out: `up -> ..` below two directories, then `out -> a/b/up/../..`.
+//! A link is checked at its final location and together with all other links of the archive, because a chain of
+//! links that are harmless one by one can lead outside: `up -> ..` below two directories, then `out ->
+//! a/b/up/../..`.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// More links on one way than the kernel follows lead nowhere, so they lead out of nothing.
+/// The kernel's limit on followed links: a longer chain leads nowhere, so it does not lead outside.
 const LINK_HOPS: usize = 40;
 
 /// Whether the link at `link` with this `target` stays inside.
 ///
-/// `links` are all links of the archive by their place; `is_foreign_link` says whether something that is not of the
-/// archive is a link, for names that were there before: what lies behind those is not known, so going up from there is
-/// taken for leaving.
+/// `links` are all links of the archive by their path. `is_foreign_link` returns whether a name that existed
+/// before is a link. The target of such a link is unknown, so going up from it counts as leaving.
 pub(super) fn stays_inside(
     link: &Path,
     target: &Path,
@@ -22,7 +22,7 @@ pub(super) fn stays_inside(
     mut is_foreign_link: impl FnMut(&Path) -> bool,
 ) -> bool {
     let mut reached = link.parent().map(Path::to_path_buf).unwrap_or_default();
-    // What is still to be walked, next component last.
+    // The remaining components, the next one last.
     let mut ahead: Vec<Step> = Vec::new();
     if !push_steps(&mut ahead, target) {
         return false;
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn links_out_of_the_tree_do_not() {
+    fn links_out_of_the_tree_leave_it() {
         assert!(!inside(&[("a", "..")], "a"));
         assert!(!inside(&[("a", "/etc/passwd")], "a"));
         assert!(!inside(&[("d/a", "../../x")], "d/a"));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn going_up_from_behind_a_link_that_was_there_before_is_leaving() {
+    fn going_up_from_an_existing_link_counts_as_leaving() {
         let links = HashMap::new();
         let foreign = |path: &Path| path == Path::new("there");
         assert!(!stays_inside(Path::new("a"), Path::new("there/../x"), &links, foreign));

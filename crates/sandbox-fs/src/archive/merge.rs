@@ -1,8 +1,9 @@
-//! Moving a checked staging folder over its target, entry by entry, following no link that is there.
+//! Moves a checked staging folder over its target, entry by entry, without following existing links.
 //!
-//! What the target does not have arrives with one rename, a whole directory at once. Where names meet, it goes as for
-//! `tar x`: directories are merged, files and links replaced, an empty directory gives way to a file, and a directory of
-//! the archive takes the place of a file or link. All meetings are looked at before the first entry is moved.
+//! Entries that the target does not have are moved with one rename, whole directories at once. For names that
+//! exist, the rules are those of `tar x`: directories are merged, files and links are replaced, an empty directory
+//! is replaced by a file, and a directory of the archive replaces a file or link. All conflicts are checked before
+//! the first entry is moved.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -24,7 +25,7 @@ use crate::walk::{Descent, Visit, Visited, Visitor, walk};
 
 type Directories = BTreeMap<EntryName, DirectoryAttributes>;
 
-/// Refuses the archive if any of its entries cannot take its place.
+/// Refuses the archive if any of its entries cannot be moved into place.
 pub(super) fn check(staging: &Staging, directories: &Directories, shown: &Path) -> Result<()> {
     run(staging, directories, shown, Mode::Check)
 }
@@ -46,16 +47,16 @@ enum Mode {
     Move,
 }
 
-/// How an entry and what has its name in the target get along.
+/// How to combine an entry with the target's entry of the same name.
 #[derive(Debug, PartialEq, Eq)]
 enum Meeting {
     /// Both are directories.
     Merge,
-    /// Neither is.
+    /// Neither is a directory.
     Replace,
-    /// A file or link for a directory, which has to be empty.
+    /// A file or link replaces a directory, which must be empty.
     ReplaceDirectory,
-    /// A directory for a file or link.
+    /// A directory replaces a file or link.
     Swap,
 }
 
@@ -63,7 +64,7 @@ struct Merger<'a> {
     directories: &'a Directories,
     shown: &'a Path,
     mode: Mode,
-    /// Follows the walk through the target.
+    /// The current directory of the target, in step with the walk.
     target: Descent,
 }
 
@@ -75,7 +76,7 @@ impl Visitor for Merger<'_> {
         if self.mode == Mode::Move {
             match sys::rename_exclusive(from, to) {
                 Ok(()) => return Ok(Visit::Next),
-                // Taken, or to be told apart below, or on another device.
+                // The name exists, needs the checks below, or is on another device.
                 Err(Errno::EXIST | Errno::NOSYS | Errno::XDEV) => {}
                 Err(error) => return Err(Error::at(&shown, error)),
             }
@@ -120,7 +121,7 @@ impl Merger<'_> {
                 if self.directories.contains_key(&EntryName::of_plain(path)) {
                     return Ok(Meeting::Swap);
                 }
-                // The archive only implies this directory, so it has no say over what is there.
+                // The archive only implies this directory, so the existing entry stays.
                 let reason = match found.entry_type() {
                     EntryType::Symlink => RejectReason::ThroughLink,
                     _ => RejectReason::ThroughFile,
@@ -140,7 +141,7 @@ fn check_empty(directory: Name<'_>, path: &Path, shown: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Renames, or copies where a directory of the target is on another device.
+/// Renames, or copies if a directory of the target is on another device.
 fn move_single(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
     match sys::rename(from, to) {
         Err(Errno::XDEV) => {}
@@ -156,7 +157,7 @@ fn move_single(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
     placed
 }
 
-/// Puts a directory in the place of a file or link, which goes with the staging folder.
+/// Puts a directory in the place of a file or link, which is removed with the staging folder.
 fn swap(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
     match sys::exchange(from, to) {
         Err(Errno::NOSYS | Errno::XDEV) => {

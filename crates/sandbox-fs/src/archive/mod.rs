@@ -1,8 +1,9 @@
-//! Archives in and out: tar, plain or compressed.
+//! Unpacks and packs archives: tar, plain or compressed.
 //!
-//! In: `input` decodes the stream, `tar_reader` parses it, `extract` drives it into a `staging` folder inside the target,
-//! `links` judges every symbolic link once all are known, and `merge` moves the result over, entry by entry. A rejected
-//! archive has touched nothing but its own staging folder, which is removed. Out: `build`.
+//! To unpack, `input` decodes the stream, `tar_reader` parses it, `extract` writes it into a `staging` folder
+//! inside the target, `links` checks every symbolic link once all are known, and `merge` moves the result into the
+//! target, entry by entry. A rejected archive has touched nothing but its own staging folder, which is removed.
+//! `build` packs.
 
 mod build;
 mod extract;
@@ -20,13 +21,13 @@ use std::path::PathBuf;
 pub use build::ArchiveBuilder;
 pub use reject::RejectReason;
 
-/// How many paths the result of an upload lists.
+/// The maximum number of paths in the result of an upload.
 pub const LISTED_PATHS: usize = 1024;
 
 /// How a tar stream is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveFormat {
-    /// Not at all.
+    /// Not compressed.
     Tar,
     /// With gzip.
     TarGzip,
@@ -34,24 +35,24 @@ pub enum ArchiveFormat {
     TarZstd,
 }
 
-/// What one archive may unpack to. Unlimited by default.
+/// Limits on what one archive unpacks to. Unlimited by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArchiveLimits {
-    /// Bytes of all files together.
+    /// The total size of all files.
     pub max_bytes: Option<u64>,
-    /// Entries, directories that are only implied by names included.
+    /// The number of entries, including directories that are only implied by names.
     pub max_entries: Option<u64>,
 }
 
-/// What an uploaded archive became.
+/// The result of an unpacked archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extracted {
     /// The directory it was unpacked into.
     pub target: PathBuf,
     /// The first [`LISTED_PATHS`] entries, in the archive's order.
     pub paths: Vec<PathBuf>,
-    /// Whether there were more.
+    /// Whether there are more entries than `paths` lists.
     pub truncated: bool,
-    /// How many entries the archive had.
+    /// The number of the archive's entries.
     pub count: u64,
 }

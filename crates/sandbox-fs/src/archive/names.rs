@@ -1,4 +1,4 @@
-//! The names inside an archive, parsed into plain components. What leads out of the target does not become a name.
+//! The names inside an archive, parsed into plain components. Names that lead out of the target are rejected.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -29,7 +29,7 @@ impl EntryName {
         Ok(Self(path))
     }
 
-    /// A path that is known to have plain names only, as those of a walk are.
+    /// Wraps a path that is known to have plain names only, such as those of a walk.
     pub(super) fn of_plain(path: &Path) -> Self {
         Self(path.to_path_buf())
     }
@@ -42,13 +42,13 @@ impl EntryName {
         self.0.as_os_str().is_empty()
     }
 
-    /// The names of the directories on the way, and the last name.
+    /// The parent's path and the last name.
     pub(super) fn split(&self) -> Option<(&Path, &OsStr)> {
         Some((self.0.parent()?, self.0.file_name()?))
     }
 }
 
-/// A name for messages, whatever its bytes.
+/// A printable name for messages, whatever its bytes.
 pub(super) fn printable(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes[..bytes.len().min(LONGEST_NAME)].to_vec()))
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_lead_out_are_told_apart() {
+    fn names_that_lead_out_are_rejected() {
         assert_eq!(EntryName::parse(b"a/../b"), Err(RejectReason::ParentComponent));
         assert_eq!(EntryName::parse(b".."), Err(RejectReason::ParentComponent));
         assert_eq!(EntryName::parse(b"/etc/passwd"), Err(RejectReason::AbsoluteName));

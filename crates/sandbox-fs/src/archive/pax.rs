@@ -1,9 +1,9 @@
-//! The records of a pax extended header, as far as they change how an entry is unpacked.
+//! Parses the records of a pax extended header that affect unpacking.
 
 use super::RejectReason;
 use crate::timestamp::Timestamp;
 
-/// What an extended header says about the entry after it.
+/// The records of an extended header, which describe the entry after it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PaxRecords {
     pub(super) path: Option<Vec<u8>>,
@@ -37,7 +37,7 @@ fn apply(records: &mut PaxRecords, key: &[u8], value: &[u8]) -> Result<(), Rejec
         b"size" => records.size = Some(number(value)?),
         b"mtime" => records.modified = Some(time(value)?),
         _ if key.starts_with(b"GNU.sparse.") => records.sparse = true,
-        // Owners, access times, comments and attributes of other systems are not unpacked.
+        // Owners, access times, comments and other systems' attributes are not restored.
         _ => {}
     }
     Ok(())
@@ -47,7 +47,7 @@ fn number<T: std::str::FromStr>(digits: &[u8]) -> Result<T, RejectReason> {
     std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(RejectReason::BadHeader)
 }
 
-/// A decimal fraction of seconds, negative before 1970.
+/// Parses seconds with a decimal fraction, negative before 1970.
 fn time(value: &[u8]) -> Result<Timestamp, RejectReason> {
     let text = std::str::from_utf8(value).map_err(|_| RejectReason::BadHeader)?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -58,7 +58,7 @@ fn time(value: &[u8]) -> Result<Timestamp, RejectReason> {
     let padded: String = fraction.chars().chain("000000000".chars()).take(9).collect();
     let nanoseconds: u32 = number(padded.as_bytes())?;
     if whole.starts_with('-') && nanoseconds != 0 {
-        // The fraction of a negative number counts backwards, that of a timestamp forwards.
+        // The fraction of a negative number counts backwards; that of a timestamp counts forwards.
         return Ok(Timestamp {
             seconds: seconds.saturating_sub(1),
             nanoseconds: 1_000_000_000 - nanoseconds,
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_that_matter_are_read_and_others_passed_over() {
+    fn relevant_records_are_read_and_others_skipped() {
         let records =
             parse(b"12 path=a/b\n20 mtime=1.50000000\n10 uid=12\n11 size=77\n").expect("well-formed");
         assert_eq!(records.path.as_deref(), Some(b"a/b".as_slice()));

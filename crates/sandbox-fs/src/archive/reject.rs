@@ -1,4 +1,4 @@
-//! Why an archive is refused, said to the person who packed it.
+//! Why an archive is refused, for the person who packed it.
 
 use std::path::PathBuf;
 
@@ -9,26 +9,26 @@ pub enum RejectReason {
     /// `..` in a name.
     #[error("its name contains `..`; pack it with names below one directory")]
     ParentComponent,
-    /// A name from the root.
+    /// An absolute name.
     #[error("its name is absolute; pack it with relative names")]
     AbsoluteName,
-    /// A name that no file can have.
+    /// A name that is not valid for a file.
     #[error("its name is empty, too long or contains a NUL byte; rename it before packing")]
     BadName,
     /// A name below a link that does not lead to a directory of this archive.
-    #[error("its name leads through a symbolic link; pack the directory that the link means")]
+    #[error("its name leads through a symbolic link; pack the directory that the link points to")]
     ThroughLink,
-    /// A name below something that is no directory.
-    #[error("its name leads through something that is no directory")]
+    /// A name below a non-directory.
+    #[error("a parent in its name is not a directory")]
     ThroughFile,
     /// A symbolic link out of the target.
-    #[error("it is a symbolic link to {}, outside of the target; only links that stay inside are unpacked", .target.display())]
+    #[error("it is a symbolic link to {}, outside the target; only links that stay inside are unpacked", .target.display())]
     LinkOutside {
         /// Where it points.
         target: PathBuf,
     },
-    /// A hard link to something that is not there, or outside.
-    #[error("it is a hard link to {}, which is no file inside the target; pack the file itself", .target.display())]
+    /// A hard link to a missing file, or to one outside.
+    #[error("it is a hard link to {}, which is not a file inside the target; pack the file itself", .target.display())]
     HardLinkOutside {
         /// Where it points.
         target: PathBuf,
@@ -42,30 +42,30 @@ pub enum RejectReason {
     /// A sparse file in one of GNU tar's formats.
     #[error("it is a sparse file; pack without --sparse")]
     Sparse,
-    /// A type that is not known.
+    /// An unknown entry type.
     #[error("its type {0:?} is not known; pack it as a plain ustar, pax or GNU archive")]
     UnknownType(char),
-    /// Something that cannot be replaced has its name, in the target or earlier in the archive.
-    #[error("{found} has its name already and cannot be replaced by it")]
+    /// An entry of the same name, in the target or earlier in the archive, cannot be replaced.
+    #[error("{found} has the same name and cannot be replaced by it")]
     Conflict {
-        /// What is there, with its article.
+        /// The existing entry's kind, with its article.
         found: &'static str,
     },
     /// The stream ends too early.
     #[error("it ends early; send the whole archive")]
     Truncated,
     /// Not a tar archive at all.
-    #[error("it is not a tar archive; check that the content type says how it is compressed")]
+    #[error("it is not a tar archive; check that the content type matches the compression")]
     NotAnArchive,
     /// A header in the middle does not parse.
     #[error("a header is damaged; pack it again")]
     BadHeader,
     /// The compressed stream is damaged.
     #[error(
-        "the compressed data is damaged or of another kind; check that the content type says how it is compressed"
+        "the compressed data is damaged or in another format; check that the content type matches the compression"
     )]
     BadCompression,
-    /// Names or attributes larger than any honest archive has.
+    /// Names or attributes larger than in any legitimate archive.
     #[error("its extended header is too large")]
     ExtensionTooLarge,
 }

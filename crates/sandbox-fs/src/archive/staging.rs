@@ -1,8 +1,8 @@
-//! The folder inside the target where an archive is unpacked before any of it counts.
+//! The folder inside the target where an archive is unpacked before it is checked.
 //!
-//! It is private to the server's user, removed when dropped, and only ever entered through open directories. Names that
-//! come twice replace each other as they do for `tar x`. A name below a link of the same archive is followed by cap-std
-//! with the staging folder as its root, so even a hostile link leads nowhere else.
+//! It is private to the server's user, removed when dropped, and only entered through open directories. Repeated
+//! names replace each other as with `tar x`. A name below a link of the same archive is resolved by cap-std with
+//! the staging folder as its root, so even a hostile link cannot lead elsewhere.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::remove::remove_tree;
 use crate::sys::{self, Name};
 use crate::timestamp::Timestamp;
 
-/// Directories that are kept open from one entry to the next.
+/// The maximum number of directories kept open from one entry to the next.
 const CACHED_LEVELS: usize = 64;
 
 #[derive(Debug)]
@@ -31,12 +31,12 @@ pub(super) struct Staging {
     target: OwnedFd,
     name: OsString,
     top: Rc<OwnedFd>,
-    /// The same folder, for following links inside of it.
+    /// The same folder, for following links inside it.
     confined: Dir,
-    /// The way to the directory used last, outermost first: archives are in order of directories.
+    /// The open path to the last used directory, outermost first: archives are usually ordered by directory.
     cache: Vec<(OsString, Rc<OwnedFd>)>,
     shown: PathBuf,
-    /// The bits that the process's umask leaves to a new directory.
+    /// The mode bits that the process's umask leaves to a new directory.
     allowed_mode: u32,
     entries: u64,
     max_entries: Option<u64>,
@@ -47,7 +47,7 @@ impl Staging {
         let name = sys::temporary_name("unpack");
         sys::make_directory(&target, &name).at(shown)?;
         let opened = sys::open_for_reading(&target, &name).and_then(|top| {
-            // Before it is closed to others, its mode tells what the umask leaves of 0777.
+            // Before access is restricted, its mode shows what the umask leaves of 0777.
             let allowed = sys::stat_handle(&top)?.permissions() & 0o777;
             rustix::fs::fchmod(&top, sys::mode_bits(0o700))?;
             let confined = Dir::from_std_file(rustix::io::fcntl_dupfd_cloexec(&top, 0)?.into());
@@ -76,7 +76,7 @@ impl Staging {
         self.allowed_mode
     }
 
-    /// Counts an entry, or a directory that is only implied, against the limit.
+    /// Counts an entry, or an implied directory, against the limit.
     pub(super) fn count_entry(&mut self) -> Result<()> {
         self.entries += 1;
         match self.max_entries {
@@ -85,7 +85,7 @@ impl Staging {
         }
     }
 
-    /// Creates a file, in place of what has the name so far.
+    /// Creates a file, replacing an earlier entry of the same name.
     pub(super) fn create_file(&mut self, entry: &EntryName, mode: u32) -> Result<File> {
         let (directory, name) = self.place(entry)?;
         loop {
@@ -97,7 +97,7 @@ impl Staging {
         }
     }
 
-    /// Makes a directory, in place of what has the name so far, unless that is one too.
+    /// Creates a directory, replacing an earlier entry of the same name unless that is a directory too.
     pub(super) fn make_directory(&mut self, entry: &EntryName) -> Result<()> {
         let (directory, name) = self.place(entry)?;
         loop {
@@ -115,7 +115,7 @@ impl Staging {
         }
     }
 
-    /// Makes a symbolic link as it is; whether it stays inside is judged when all links are known.
+    /// Creates a symbolic link unchecked; links are checked when all of them are known.
     pub(super) fn make_link(&mut self, entry: &EntryName, target: &OsStr, modified: Timestamp) -> Result<()> {
         let (directory, name) = self.place(entry)?;
         loop {
@@ -129,7 +129,7 @@ impl Staging {
         rustix::fs::utimensat(&*directory, name, &times, AtFlags::SYMLINK_NOFOLLOW).at(&self.shown)
     }
 
-    /// Makes a hard link to a file that came earlier, or else to one that is in the target already.
+    /// Creates a hard link to an earlier file of the archive, else to an existing file of the target.
     pub(super) fn make_hard_link(&mut self, entry: &EntryName, original: &EntryName) -> Result<()> {
         let outside = || RejectReason::HardLinkOutside { target: original.as_path().to_path_buf() };
         let reject = || Error::rejected(entry.as_path(), outside());
@@ -139,7 +139,7 @@ impl Staging {
         let staged = self.confined.open_dir(way).ok().map(|open| OwnedFd::from(open.into_std_file()));
         let (source, found, linkable) = match staged.map(|open| (sys::stat_name(&open, last), open)) {
             Some((Ok(found), open)) => (open, found, &[EntryType::File, EntryType::Symlink][..]),
-            // A link that was there before may lead anywhere and is not made anew elsewhere.
+            // An existing symbolic link may lead anywhere, so it is not linked elsewhere.
             _ => {
                 let open = open_below(&self.target, parent).map_err(|_| reject())?;
                 let found = sys::stat_name(&open, last).map_err(|_| reject())?;
@@ -171,7 +171,7 @@ impl Staging {
         Ok((self.open_parent(parent, entry)?, name))
     }
 
-    /// Opens the directory that an entry goes into, making what is missing.
+    /// Opens the directory of an entry, creating missing ones.
     fn open_parent(&mut self, parent: &Path, entry: &EntryName) -> Result<Rc<OwnedFd>> {
         let known =
             self.cache.iter().zip(parent.iter()).take_while(|((cached, _), name)| cached == name).count();
@@ -217,9 +217,9 @@ impl Staging {
         }
     }
 
-    /// Frees a name that comes a second time.
+    /// Removes an earlier entry of the same name.
     fn vacate(&mut self, directory: &OwnedFd, name: &OsStr, entry: &EntryName) -> Result<()> {
-        // Directories that are kept open may be the one that goes.
+        // The removed directory may be among those that are kept open.
         self.cache.clear();
         let removed = match sys::unlink(directory, name) {
             Err(Errno::ISDIR | Errno::PERM) => sys::remove_directory(directory, name),
@@ -246,12 +246,12 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here, and the name says whose it is.
+        // A failure here cannot be handled; the leftover's name shows that it is temporary.
         let _ = remove_tree(Name { directory: self.target.as_fd(), name: &self.name }, &self.shown);
     }
 }
 
-/// Opens a directory below another, name by name, following nothing.
+/// Opens a directory below another, component by component, without following links.
 pub(super) fn open_below(top: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let mut current = rustix::io::fcntl_dupfd_cloexec(top, 0)?;
     for name in path {

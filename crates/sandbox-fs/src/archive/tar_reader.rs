@@ -1,8 +1,8 @@
-//! A tar stream, one entry at a time, with memory for one header.
+//! Reads a tar stream one entry at a time, with one header in memory.
 //!
-//! ustar, pax and GNU long names are understood. What is not understood is refused by name, never skipped: an entry
-//! that silently does not arrive is worse than an archive that does not. An archive has to end with a block of zeros,
-//! so that one cut off between two entries is noticed.
+//! It supports ustar, pax and GNU long names. An unsupported entry rejects the archive and is named in the error:
+//! skipping it silently would be worse. An archive must end with a block of zeros, so that truncation between two
+//! entries is detected.
 
 use super::input::Input;
 use super::names::printable;
@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 use crate::timestamp::Timestamp;
 
 const BLOCK: usize = 512;
-/// Extended headers larger than this, or more of them before one entry, are an attack on memory or patience.
+/// Extended headers larger than this, or more of them before one entry, are a denial-of-service attempt.
 const EXTENSION_BYTES: u64 = 1 << 20;
 const EXTENSIONS_IN_A_ROW: usize = 16;
-/// Padding after the end that is still read, so that checksums at the end of a compressed stream are checked.
+/// How much padding is read after the end, so that the checksums of a compressed stream are verified.
 const PADDING_BYTES: u64 = 64 << 20;
 
-/// What an entry is to become.
+/// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     File { size: u64 },
@@ -27,7 +27,7 @@ pub(super) enum Kind {
     HardLink { target: Vec<u8> },
 }
 
-/// The header of an entry, put together.
+/// An entry's header, combined with its extended headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TarEntry {
     pub(super) name: Vec<u8>,
@@ -36,7 +36,7 @@ pub(super) struct TarEntry {
     pub(super) modified: Timestamp,
 }
 
-/// What the headers before an entry say about it.
+/// The extended headers before an entry.
 #[derive(Default)]
 struct Extensions {
     long_name: Option<Vec<u8>>,
@@ -48,9 +48,9 @@ struct Extensions {
 pub(super) struct TarReader<'a> {
     input: Input<'a>,
     limits: ArchiveLimits,
-    /// Bytes of the present entry that have not been read.
+    /// Unread bytes of the current entry.
     data_left: u64,
-    /// Bytes after them up to the next block.
+    /// Padding bytes after them, up to the next block.
     padding: u64,
     bytes: u64,
     started: bool,
@@ -61,7 +61,7 @@ impl<'a> TarReader<'a> {
         Self { input, limits, data_left: 0, padding: 0, bytes: 0, started: false }
     }
 
-    /// The next entry; the data of the one before is passed over.
+    /// The next entry; unread data of the current one is skipped.
     pub(super) fn next_entry(&mut self) -> Result<Option<TarEntry>> {
         let mut extensions = Extensions::default();
         loop {
@@ -79,7 +79,7 @@ impl<'a> TarReader<'a> {
                         b'x' => extensions.pax = pax::parse(&data).map_err(archive_error)?,
                         b'L' => extensions.long_name = Some(until_nul(data)),
                         b'K' => extensions.long_link = Some(until_nul(data)),
-                        // What is said about all entries (a comment with a commit, in practice) changes none.
+                        // A global header (in practice a comment with a commit) changes no entry.
                         _ => {}
                     }
                 }
@@ -88,7 +88,7 @@ impl<'a> TarReader<'a> {
         }
     }
 
-    /// Reads on in the present entry's data; 0 at its end.
+    /// Reads more of the current entry's data; 0 at its end.
     pub(super) fn read_data(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let wanted = usize::try_from(self.data_left).unwrap_or(usize::MAX).min(buffer.len());
         let count = self.input.fill(&mut buffer[..wanted])?;
@@ -111,7 +111,7 @@ impl<'a> TarReader<'a> {
             extensions.long_link.or(extensions.pax.link_path).or_else(in_header).unwrap_or_default()
         };
         let kind = match header.as_bytes()[156] {
-            // Before ustar, a directory was a file whose name ends in a slash.
+            // Before ustar, a directory was a file whose name ended in a slash.
             b'\0' if name.ends_with(b"/") => Kind::Directory,
             b'\0' | b'0' | b'7' => {
                 let in_header = || header.entry_size().map_err(|_| reject(RejectReason::BadHeader));
@@ -144,7 +144,7 @@ impl<'a> TarReader<'a> {
         Ok(())
     }
 
-    /// Passes over what is left of an entry and the padding to the next block.
+    /// Skips the rest of an entry and the padding to the next block.
     fn skip_data(&mut self) -> Result<()> {
         self.data_left += std::mem::take(&mut self.padding);
         let mut scratch = [0; BLOCK];
@@ -154,7 +154,7 @@ impl<'a> TarReader<'a> {
         Ok(())
     }
 
-    /// The next header; `None` at the end of the archive, which is read to its very end.
+    /// The next header; `None` at the end of the archive, after the stream is read to its end.
     fn read_header(&mut self) -> Result<Option<tar::Header>> {
         let mut header = tar::Header::new_old();
         let filled = self.input.fill(header.as_mut_bytes())?;
@@ -213,7 +213,8 @@ fn until_nul(mut data: Vec<u8>) -> Vec<u8> {
     data
 }
 
-/// The sum of all bytes, those of the sum itself taken as spaces. Some old writers summed signed bytes.
+/// Checks the sum of all header bytes, with the checksum field counted as spaces. Some old writers summed signed
+/// bytes.
 fn has_valid_checksum(header: &tar::Header) -> bool {
     let Ok(stored) = header.cksum() else { return false };
     let bytes = header.as_bytes();

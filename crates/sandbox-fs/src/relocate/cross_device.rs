@@ -1,4 +1,4 @@
-//! Moving to another device: copy, sync, rename into place, and only then remove the source.
+//! Moves to another device: copies, syncs, renames into place, and only then removes the source.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -14,15 +14,15 @@ use crate::root::Place;
 use crate::sys::{self, Name};
 use crate::walk::{Descent, Visit, Visited, Visitor, walk};
 
-pub(super) fn move_across(source: &Place, target: &Place, overwrite: Overwrite) -> Result<()> {
-    // A source that could not be removed afterwards is refused before anything is copied.
+pub(super) fn move_across_devices(source: &Place, target: &Place, overwrite: Overwrite) -> Result<()> {
+    // A source that cannot be removed afterwards is refused before anything is copied.
     let rights = Access::WRITE_OK | Access::EXEC_OK;
     rustix::fs::accessat(&source.directory, ".", rights, AtFlags::EACCESS).at(&source.shown)?;
     let temporary = sys::temporary_name("move");
     let staged = Name { directory: target.directory.as_fd(), name: &temporary };
     let placed = copy_entry(source.as_name(), staged, &source.shown)
         .map_err(|error| match error {
-            // Space is short where the copy goes, not where it comes from.
+            // The target's device is full, not the source's.
             Error::NoSpace { .. } => Error::NoSpace { path: target.shown.clone() },
             other => copy::changed(other, &source.shown),
         })
@@ -30,14 +30,14 @@ pub(super) fn move_across(source: &Place, target: &Place, overwrite: Overwrite) 
         .and_then(|()| rename_into_place(staged, target.as_name(), overwrite, &target.shown))
         .and_then(|()| sys::sync_file_system(staged.directory).at(&target.shown));
     if let Err(error) = placed {
-        // The source is whole. Failing to tidy up as well would not change what there is to say.
+        // The source is intact. A failure to clean up would not change the error.
         let _ = remove_tree(staged, &target.shown);
         return Err(error);
     }
     remove_copied(source, target)
 }
 
-/// Removes the source, entry by entry, as far as it still is what was copied.
+/// Removes the source, entry by entry, as far as it is unchanged since the copy.
 fn remove_copied(source: &Place, target: &Place) -> Result<()> {
     let stat = source.stat()?;
     let copied = target.stat()?;
@@ -56,7 +56,7 @@ fn remove_copied(source: &Place, target: &Place) -> Result<()> {
 
 struct CopiedRemover<'a> {
     shown: &'a Path,
-    /// Follows the walk through the copy.
+    /// The current directory of the copy, in step with the walk.
     copy: Descent,
 }
 
@@ -84,7 +84,7 @@ impl Visitor for CopiedRemover<'_> {
     }
 }
 
-/// What is in the way now has come since the copy, and stays.
+/// Removes an emptied directory. Entries that were added since the copy stay.
 fn remove_emptied(directory: Name<'_>, shown: &Path) -> Result<()> {
     match sys::remove_directory(directory.directory, directory.name) {
         Err(Errno::NOTEMPTY | Errno::EXIST) => Err(Error::Changed { path: shown.to_path_buf() }),

@@ -1,10 +1,10 @@
-//! Moving entries. Whatever fails, every byte is still under one of its names.
+//! Moves entries. Whatever fails, no data is lost.
 //!
-//! A move is one rename where that is possible. Between devices it is a copy beside the target, synced, renamed into
-//! place, and only then is the source removed, each entry after a look that it is still what was copied.
-//! A directory is only ever replaced by a directory, anything else only by something that is no directory.
+//! A move is one rename if possible. Between devices it is a copy next to the target, which is synced and renamed
+//! into place; then each source entry is removed if it is unchanged since the copy. A directory only replaces a
+//! directory, and a non-directory only a non-directory.
 
-mod across;
+mod cross_device;
 mod rename;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,17 +20,18 @@ use crate::sys::{self, Identity, Stat};
 
 pub(crate) use rename::rename_into_place;
 
-/// What happens to a target that is already there.
+/// What happens to an existing target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overwrite {
-    /// It stays, and the move is refused.
+    /// The target stays, and the move is refused.
     #[default]
     Refuse,
-    /// It is replaced, a directory with all that is in it. It is only removed once the new one is in place.
+    /// The target is replaced, a directory with all its contents. It is removed only after the new entry is in
+    /// place.
     Replace,
 }
 
-/// What was moved.
+/// The result of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
     /// Its former path.
@@ -40,27 +41,28 @@ pub struct Moved {
 }
 
 impl FileService {
-    /// Moves an entry to a new name, which is the entry's own and not a directory to put it in. A link is moved, not
-    /// followed. Onto itself, however spelled, it does nothing. The target's parent has to exist.
+    /// Moves an entry to a new name. The target is the entry's new path, not a directory to move it into, and its
+    /// parent must exist. A link is moved, not followed. Moving an entry onto itself, however spelled, does
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::IntoItself`], [`Error::Exists`], [`Error::WrongKind`] where one is a directory and
-    /// the other is not, [`Error::Protected`], [`Error::NoSpace`], [`Error::Changed`].
+    /// [`Error::NotFound`], [`Error::IntoItself`], [`Error::Exists`], [`Error::WrongKind`] if only one of the two
+    /// is a directory, [`Error::Protected`], [`Error::NoSpace`], [`Error::Changed`].
     pub fn move_entry(&self, from: &UserPath, to: &UserPath, overwrite: Overwrite) -> Result<Moved> {
         let source = self.tree().place(&self.tree().locate(from)?)?;
         let target = self.tree().place(&self.tree().locate(to)?)?;
-        let _guard = self.hold(&[&source, &target])?;
+        let _guard = self.lock(&[&source, &target])?;
         let stat = source.stat()?;
         let found = target.find()?;
         let moved = Moved { from: source.shown.clone(), to: target.shown.clone() };
         if is_same_entry(&source, &stat, &target, found.as_ref())? {
             return Ok(moved);
         }
-        let guarded = |stat: &Stat| self.tree().is_guarded(stat.identity());
-        if guarded(&stat) {
+        let protected = |stat: &Stat| self.tree().is_protected(stat.identity());
+        if protected(&stat) {
             return Err(Error::Protected { path: source.shown });
         }
-        if overwrite == Overwrite::Replace && found.as_ref().is_some_and(guarded) {
+        if overwrite == Overwrite::Replace && found.as_ref().is_some_and(protected) {
             return Err(Error::Protected { path: target.shown });
         }
         check_nesting(&source, &stat, &target, found.as_ref())?;
@@ -69,14 +71,15 @@ impl FileService {
                 return Err(Error::Exists { path: target.shown });
             }
             if found.identity() == stat.identity() {
-                // Two hard links of one file: the rename call would leave both, a user expects the old name to go.
+                // For two hard links of one file, `rename` would keep both, but the user expects the old name to
+                // be removed.
                 sys::unlink(&source.directory, &source.name).at(&source.shown)?;
                 return Ok(moved);
             }
         }
         match rename_into_place(source.as_name(), target.as_name(), overwrite, &target.shown) {
             Err(Error::Io { source: error, .. }) if Errno::from_io_error(&error) == Some(Errno::XDEV) => {
-                across::move_across(&source, &target, overwrite)?;
+                cross_device::move_across_devices(&source, &target, overwrite)?;
             }
             Err(Error::NotFound { .. }) => return Err(Error::NotFound { path: source.shown }),
             other => other?,
@@ -85,7 +88,8 @@ impl FileService {
     }
 }
 
-/// Whether both are one name in one directory, or two spellings that the file system takes for one.
+/// Whether both are the same name in the same directory, or two spellings of one name on a case-insensitive file
+/// system.
 fn is_same_entry(source: &Place, stat: &Stat, target: &Place, found: Option<&Stat>) -> Result<bool> {
     let Some(found) = found.filter(|found| found.identity() == stat.identity()) else { return Ok(false) };
     let parents = [
@@ -93,11 +97,11 @@ fn is_same_entry(source: &Place, stat: &Stat, target: &Place, found: Option<&Sta
         sys::stat_handle(&target.directory).at(&target.shown)?.identity(),
     ];
     let same_name = parents[0] == parents[1] && source.name == target.name;
-    // Without a second hard link, one inode has one name, whatever its case; a directory always does.
+    // Without a second hard link, an inode has one name, whatever its case; a directory always has one.
     Ok(same_name || found.is_directory() || (parents[0] == parents[1] && found.links() == 1))
 }
 
-/// Refuses a target inside of the source, and a source inside of a target that would be replaced.
+/// Refuses a target inside the source, and a source inside a target that would be replaced.
 fn check_nesting(source: &Place, stat: &Stat, target: &Place, found: Option<&Stat>) -> Result<()> {
     let nested = || Error::IntoItself { from: source.shown.clone(), to: target.shown.clone() };
     if stat.is_directory() && lies_within(&target.directory, stat.identity()).at(&target.shown)? {
@@ -111,7 +115,7 @@ fn check_nesting(source: &Place, stat: &Stat, target: &Place, found: Option<&Sta
     Ok(())
 }
 
-/// Whether a directory is another one or lies anywhere below it, by walking up; nothing is read on the way.
+/// Whether a directory is `ancestor` or below it. Walks up and reads no directory.
 fn lies_within(directory: &OwnedFd, ancestor: Identity) -> rustix::io::Result<bool> {
     let mut current = rustix::io::fcntl_dupfd_cloexec(directory.as_fd(), 0)?;
     let mut identity = sys::stat_handle(&current)?.identity();
@@ -121,7 +125,7 @@ fn lies_within(directory: &OwnedFd, ancestor: Identity) -> rustix::io::Result<bo
         }
         let parent = match sys::open_parent(&current) {
             Ok(parent) => parent,
-            // What lies above may not be looked at, so it cannot be the source either.
+            // The parent cannot be opened, so it cannot be the source either.
             Err(Errno::ACCESS | Errno::NOENT) => return Ok(false),
             Err(error) => return Err(error),
         };

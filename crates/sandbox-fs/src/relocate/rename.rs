@@ -1,7 +1,7 @@
-//! Renaming one name to another under an overwrite policy, each way in as few steps as the system allows.
+//! Renames one name to another under an overwrite policy, in as few steps as the system allows.
 //!
-//! Refusing is atomic: `RENAME_NOREPLACE`, or a hard link, or a placeholder that nobody else can have made. Replacing a
-//! directory that is not empty swaps the two and then removes the old one.
+//! Refusing is atomic: with `RENAME_NOREPLACE`, a hard link, or an exclusively created placeholder. To replace a
+//! directory that is not empty, the two are swapped and then the old one is removed.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::error::{At, Error, Result};
 use crate::remove::remove_tree;
 use crate::sys::{self, Name};
 
-/// Puts `from` where `to` is. `XDEV` comes back as [`Error::Io`] with nothing changed.
+/// Renames `from` to `to`. For `XDEV`, it returns [`Error::Io`] and changes nothing.
 pub(crate) fn rename_into_place(
     from: Name<'_>,
     to: Name<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn rename_into_place(
     let source = sys::stat_name(from.directory, from.name).at(shown)?;
     let Some(target) = sys::find_name(to.directory, to.name).at(shown)? else {
         return match rename_new(from, to) {
-            // It has appeared since: it is to be replaced like any other.
+            // The target was created meanwhile: it is replaced like any other.
             Err(Errno::EXIST) => Err(Error::Changed { path: shown.to_path_buf() }),
             other => other.at(shown),
         };
@@ -35,7 +35,11 @@ pub(crate) fn rename_into_place(
         return Err(Error::WrongKind {
             path: shown.to_path_buf(),
             found: target.entry_type().described(),
-            needed: if source.is_directory() { "a directory, like what is moved" } else { "no directory" },
+            needed: if source.is_directory() {
+                "a directory, like the source"
+            } else {
+                "a non-directory, like the source"
+            },
         });
     }
     match sys::rename(from, to) {
@@ -44,21 +48,23 @@ pub(crate) fn rename_into_place(
     }
 }
 
-/// Swaps two directories and takes the old one down; where a swap is not to be had, the old one steps aside.
+/// Swaps two directories and removes the old one. If the system cannot swap, the old one is renamed to a temporary
+/// name first.
 fn replace_directory(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
-    let aside = sys::temporary_name("replaced");
+    let old_name = sys::temporary_name("replaced");
     match sys::exchange(from, to) {
         Ok(()) => {
-            // From here on the move is done; the old contents leave the source's name before they are removed.
-            let old = Name { directory: from.directory, name: &aside };
+            // The move is done. The old contents are renamed away from the source's name before they are removed.
+            let old = Name { directory: from.directory, name: &old_name };
             sys::rename(from, old).at(shown)?;
             remove_tree(old, shown)
         }
         Err(Errno::NOSYS) => {
-            let old = Name { directory: to.directory, name: &aside };
+            let old = Name { directory: to.directory, name: &old_name };
             sys::rename(to, old).at(shown)?;
             if let Err(error) = rename_new(from, to) {
-                // Back to its name, unless somebody else has taken it: then it stays beside it rather than be lost.
+                // Restore the old directory, unless its name was taken meanwhile: then it stays under the
+                // temporary name.
                 let _ = rename_new(old, to);
                 return Err(Error::at(shown, error));
             }
@@ -68,14 +74,14 @@ fn replace_directory(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
     }
 }
 
-/// Renames to a name that must be free.
+/// Renames to a name that must not exist.
 pub(crate) fn rename_new(from: Name<'_>, to: Name<'_>) -> rustix::io::Result<()> {
     match sys::rename_exclusive(from, to) {
         Err(Errno::NOSYS) => {}
         other => return other,
     }
     if sys::stat_name(from.directory, from.name)?.is_directory() {
-        // An empty directory may be replaced by another, so one of our own making keeps the name free of others.
+        // A directory may replace an empty one, so an empty placeholder reserves the name.
         sys::make_directory(to.directory, to.name)?;
         return match sys::rename(from, to) {
             Err(Errno::NOTEMPTY) => Err(Errno::EXIST),
@@ -90,7 +96,7 @@ pub(crate) fn rename_new(from: Name<'_>, to: Name<'_>) -> rustix::io::Result<()>
         Ok(()) => sys::unlink(from.directory, from.name).inspect_err(|_| {
             let _ = sys::unlink(to.directory, to.name);
         }),
-        // No hard links here: a file of our own making keeps the name until it is replaced.
+        // Hard links are not supported here: a placeholder file reserves the name until it is replaced.
         Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS | Errno::MLINK | Errno::ACCESS) => {
             drop(sys::create_file(to.directory, to.name, 0o600)?);
             sys::rename(from, to).inspect_err(|_| {

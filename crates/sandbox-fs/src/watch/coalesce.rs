@@ -1,5 +1,5 @@
-//! Turns the system's notifications into changes: the two halves of a rename become one, and a half without its other
-//! is an arrival or a departure. Pure but for the clock it is given.
+//! Turns the system's notifications into changes. The two halves of a rename become one change; a half without its
+//! counterpart is a creation or a removal. No I/O; the caller passes the time.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use crate::entries::Depth;
 
 /// How long the first half of a rename waits for the second.
 const RENAME_WAIT: Duration = Duration::from_millis(100);
-/// How long after its creation a directory is looked through: its own watch is set by then.
+/// When a new directory is scanned, counted from its creation: its own watch is set by then.
 const NEW_DIRECTORY_WAIT: Duration = Duration::from_millis(100);
-/// New directories that wait at most; past that the changes in them are told as lost.
+/// The maximum number of new directories that wait to be scanned; beyond that, an overflow is reported.
 const NEW_DIRECTORIES: usize = 1024;
-/// Names remembered as told; past that some may be told twice rather than memory grow.
+/// The maximum number of remembered reported names; beyond that, some may be reported twice.
 const REMEMBERED: usize = 65_536;
 
 #[derive(Debug)]
 pub(super) struct Coalescer {
-    /// The watched path as the system names it, and as the user does.
+    /// The watched path, canonical and as given by the user.
     real: PathBuf,
     shown: PathBuf,
     depth: Depth,
     ready: VecDeque<Change>,
-    leaving: Option<Leaving>,
+    pending_rename: Option<PendingRename>,
     new_directories: VecDeque<(Instant, PathBuf)>,
-    /// What was told since the first of `new_directories` came, so that it is not told again.
-    told: HashSet<PathBuf>,
+    /// The creations reported since the first of `new_directories` was added, so that they are not reported again.
+    reported: HashSet<PathBuf>,
 }
 
 #[derive(Debug)]
-struct Leaving {
+struct PendingRename {
     tracker: usize,
     path: PathBuf,
     until: Instant,
@@ -47,81 +47,85 @@ impl Coalescer {
             shown,
             depth,
             ready: VecDeque::new(),
-            leaving: None,
+            pending_rename: None,
             new_directories: VecDeque::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
         }
     }
 
-    /// The next change that is known for certain.
+    /// The next complete change.
     pub(super) fn next_ready(&mut self, now: Instant) -> Option<Change> {
-        if self.leaving.as_ref().is_some_and(|leaving| leaving.until <= now) {
-            self.settle_leaving();
+        if self.pending_rename.as_ref().is_some_and(|pending_rename| pending_rename.until <= now) {
+            self.settle_pending_rename();
         }
         self.ready.pop_front()
     }
 
-    /// A new directory that may be looked through now.
+    /// A new directory that is due to be scanned.
     pub(super) fn next_new_directory(&mut self, now: Instant) -> Option<PathBuf> {
         self.new_directories.pop_front_if(|(due, _)| *due <= now).map(|(_, directory)| directory)
     }
 
-    /// When to look again even if nothing comes.
-    pub(super) fn wakes_at(&self) -> Option<Instant> {
-        let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
+    /// When to call again even if no notification arrives.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        let pending_rename = self.pending_rename.as_ref().map(|pending_rename| pending_rename.until);
         let directory = self.new_directories.front().map(|(due, _)| *due);
-        leaving.into_iter().chain(directory).min()
+        pending_rename.into_iter().chain(directory).min()
     }
 
-    /// An entry was found in a new directory.
-    pub(super) fn found(&mut self, path: PathBuf) {
-        if self.told.insert(path.clone()) {
+    /// Reports an entry that was found in a new directory.
+    pub(super) fn report_found(&mut self, path: PathBuf) {
+        if self.reported.insert(path.clone()) {
             self.ready.push_back(Change::Created(path));
         }
     }
 
-    /// A new directory has been looked through.
-    pub(super) fn looked_through(&mut self) {
-        if self.new_directories.is_empty() || self.told.len() > REMEMBERED {
-            self.told.clear();
+    /// Called after a new directory was scanned.
+    pub(super) fn scanned_directory(&mut self) {
+        if self.new_directories.is_empty() || self.reported.len() > REMEMBERED {
+            self.reported.clear();
         }
     }
 
-    pub(super) fn take(&mut self, event: Event, now: Instant) {
+    pub(super) fn handle(&mut self, event: Event, now: Instant) {
         let tracker = event.tracker();
         let mut paths = event.paths.into_iter().map(|path| self.translate(&path)).collect::<VecDeque<_>>();
         let Some(path) = paths.pop_front() else { return };
         match event.kind {
             EventKind::Create(kind) => self.created(path, kind, now),
             EventKind::Remove(_) => {
-                self.told.remove(&path);
+                self.reported.remove(&path);
                 self.ready.push_back(Change::Removed(path));
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::From)) => {
-                self.settle_leaving();
+                self.settle_pending_rename();
                 match tracker {
-                    Some(tracker) => self.leaving = Some(Leaving { tracker, path, until: now + RENAME_WAIT }),
-                    // The watched entry itself went elsewhere.
+                    Some(tracker) => {
+                        self.pending_rename = Some(PendingRename { tracker, path, until: now + RENAME_WAIT })
+                    }
+                    // The watched entry itself was moved.
                     None => self.ready.push_back(Change::Removed(path)),
                 }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::To)) => {
-                // With its first half known, the event that names both follows.
-                if self.leaving.as_ref().map(|leaving| leaving.tracker) != tracker || tracker.is_none() {
-                    self.settle_leaving();
+                // If the first half is known, an event with both names follows.
+                if self.pending_rename.as_ref().map(|pending_rename| pending_rename.tracker) != tracker
+                    || tracker.is_none()
+                {
+                    self.settle_pending_rename();
                     self.created(path, CreateKind::Any, now);
                 }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
-                self.leaving = None;
-                self.told.remove(&path);
+                self.pending_rename = None;
+                self.reported.remove(&path);
                 if let Some(to) = paths.pop_front() {
                     self.ready.push_back(Change::Renamed { from: path, to });
                 }
             }
             EventKind::Modify(_) | EventKind::Any | EventKind::Other => {
                 let change = Change::Changed(path);
-                // A long write is many notifications; those in a row are one change.
+                // A long write causes many notifications; consecutive ones are one change.
                 if self.ready.back() != Some(&change) {
                     self.ready.push_back(change);
                 }
@@ -139,16 +143,16 @@ impl Coalescer {
                 self.ready.push_back(Change::Overflow);
             }
         }
-        // A look into its directory may have told it already.
-        if self.new_directories.is_empty() || self.told.insert(path.clone()) {
+        // A scan of the directory may have reported it already.
+        if self.new_directories.is_empty() || self.reported.insert(path.clone()) {
             self.ready.push_back(Change::Created(path));
         }
     }
 
-    fn settle_leaving(&mut self) {
-        if let Some(leaving) = self.leaving.take() {
-            self.told.remove(&leaving.path);
-            self.ready.push_back(Change::Removed(leaving.path));
+    fn settle_pending_rename(&mut self) {
+        if let Some(pending_rename) = self.pending_rename.take() {
+            self.reported.remove(&pending_rename.path);
+            self.ready.push_back(Change::Removed(pending_rename.path));
         }
     }
 

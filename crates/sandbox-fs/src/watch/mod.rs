@@ -1,9 +1,10 @@
-//! Watching for changes, with bounded memory: what does not fit is told as one overflow, never silently lost.
+//! Watches for changes with bounded memory: changes that do not fit are reported as one overflow, never lost
+//! silently.
 //!
-//! The system's notifications are collected by the `notify` crate on a thread of its own, which never waits for the
-//! reader. A new directory is looked through once more after its watch is set, because files that were made in it
-//! before that are told by nobody. The system takes watches by path: below a confined root the path is resolved inside
-//! the root first, links are not followed into, and the directory is checked once more after the watch is set.
+//! The `notify` crate collects the system's notifications on its own thread, which never waits for the reader. A
+//! new directory is scanned after its watch is set, because files that were created in it before cause no
+//! notification. The system takes watches by path: below a confined root the path is resolved inside the root
+//! first, links are not followed, and the directory is checked again after the watch is set.
 
 mod coalesce;
 
@@ -25,35 +26,35 @@ use crate::service::FileService;
 use crate::sys::{self, Identity};
 use coalesce::Coalescer;
 
-/// Entries of one new directory that are looked through; more are told as an overflow.
+/// The maximum number of entries to scan in a new directory; more are reported as an overflow.
 const NEW_DIRECTORY_ENTRIES: usize = 10_000;
 
-/// Something that happened.
+/// A change of a watched entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// An entry is there that was not.
+    /// An entry was created.
     Created(PathBuf),
-    /// Contents or attributes are different.
+    /// Contents or attributes were changed.
     Changed(PathBuf),
-    /// An entry is gone.
+    /// An entry was removed.
     Removed(PathBuf),
-    /// An entry has another name.
+    /// An entry was renamed.
     Renamed {
-        /// The name it had.
+        /// The old path.
         from: PathBuf,
-        /// The name it has.
+        /// The new path.
         to: PathBuf,
     },
-    /// Changes were lost: look at everything again.
+    /// Changes were lost: read everything again.
     Overflow,
 }
 
-/// What to watch.
+/// The options of a watch.
 #[derive(Debug, Clone)]
 pub struct WatchOptions {
-    /// The directory's own entries, or everything below.
+    /// The directory's own entries, or the whole tree.
     pub depth: Depth,
-    /// How many notifications wait for their reader at most.
+    /// The maximum number of notifications that wait for the reader.
     pub capacity: usize,
 }
 
@@ -66,7 +67,7 @@ impl Default for WatchOptions {
 /// A running watch; dropping it ends it.
 #[derive(Debug)]
 pub struct Watcher {
-    /// Held for its thread.
+    /// Keeps the notification thread running.
     _system: RecommendedWatcher,
     events: Receiver<notify::Event>,
     overflowed: Arc<AtomicBool>,
@@ -75,7 +76,7 @@ pub struct Watcher {
 }
 
 impl FileService {
-    /// Watches a directory or a file, through a link if the path is one.
+    /// Watches a directory or a file. A final link is followed.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::PermissionDenied`], [`Error::WatchLimit`].
@@ -94,7 +95,7 @@ impl FileService {
             Depth::Recursive => RecursiveMode::Recursive,
         };
         system.watch(&real, mode).map_err(failed)?;
-        // What was resolved must still be what the path names, or a link swapped in meanwhile would be watched.
+        // The path must still lead to the resolved entry; otherwise a link swapped in meanwhile would be watched.
         if self.watchable(&located)? != watched || self.tree().canonical_path(&located)? != real {
             return Err(Error::Changed { path: located.shown });
         }
@@ -104,7 +105,7 @@ impl FileService {
 }
 
 impl FileService {
-    /// Which entry a path leads to, if it is one that can be watched.
+    /// The identity of the entry that a path leads to, if it can be watched.
     fn watchable(&self, located: &Located) -> Result<Identity> {
         let stat = match self.tree().open_directory(&located.inner) {
             Ok(directory) => sys::stat_handle(directory).at(&located.shown)?,
@@ -126,7 +127,7 @@ impl FileService {
 }
 
 impl Watcher {
-    /// The next change, waiting for it at most so long.
+    /// Waits for the next change, at most for `timeout`.
     pub fn next(&mut self, timeout: Duration) -> Option<Change> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -137,13 +138,13 @@ impl Watcher {
                 return Some(change);
             }
             if let Some(directory) = self.coalescer.next_new_directory(Instant::now()) {
-                self.look_through(&directory);
-                self.coalescer.looked_through();
+                self.scan_new_directory(&directory);
+                self.coalescer.scanned_directory();
                 continue;
             }
-            let wake = self.coalescer.wakes_at().map_or(deadline, |wake| wake.min(deadline));
+            let wake = self.coalescer.next_deadline().map_or(deadline, |wake| wake.min(deadline));
             match self.events.recv_timeout(wake.saturating_duration_since(Instant::now())) {
-                Ok(event) => self.coalescer.take(event, Instant::now()),
+                Ok(event) => self.coalescer.handle(event, Instant::now()),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     if Instant::now() >= deadline {
                         return None;
@@ -153,15 +154,15 @@ impl Watcher {
         }
     }
 
-    /// Tells what is in a new directory already.
-    fn look_through(&mut self, directory: &Path) {
+    /// Reports the entries that a new directory already has.
+    fn scan_new_directory(&mut self, directory: &Path) {
         let Ok(path) = UserPath::parse(directory) else { return };
         let limit = std::num::NonZeroUsize::new(NEW_DIRECTORY_ENTRIES);
         let request = EntriesRequest { depth: Depth::Recursive, limit, after: None };
-        // Gone again, or no directory any more: other notifications tell that.
+        // The directory was removed or replaced; other notifications report that.
         let Ok(page) = self.service.entries(&path, &request) else { return };
         for entry in page.entries {
-            self.coalescer.found(entry.path);
+            self.coalescer.report_found(entry.path);
         }
         if page.next.is_some() {
             self.overflowed.store(true, Ordering::Release);
@@ -169,21 +170,21 @@ impl Watcher {
     }
 }
 
-/// Runs on the thread of the system's notifications, so it never waits.
+/// Runs on the notification thread, so it must not wait.
 fn forward(
     sender: SyncSender<notify::Event>,
     overflowed: Arc<AtomicBool>,
 ) -> impl FnMut(notify::Result<notify::Event>) + Send + 'static {
     move |event| match event {
         Ok(event) if event.need_rescan() => overflowed.store(true, Ordering::Release),
-        // Opening, reading and closing change nothing.
+        // Opening, reading and closing are not changes.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
         Ok(event) => {
             if let Err(TrySendError::Full(_)) = sender.try_send(event) {
                 overflowed.store(true, Ordering::Release);
             }
         }
-        // Among others: no more watches for new directories.
+        // For example, no watch is available for a new directory.
         Err(_) => overflowed.store(true, Ordering::Release),
     }
 }

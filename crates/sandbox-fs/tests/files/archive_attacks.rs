@@ -1,4 +1,4 @@
-//! Hostile archives: refused with the entry's name, and nothing anywhere to show for it.
+//! Hostile archives are refused with the entry's name, and leave nothing behind.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,7 +9,7 @@ use sandbox_fs::{ArchiveFormat, ArchiveLimits, Error, RejectReason};
 use crate::archives_in::{Packed, extract, pack};
 use crate::support::{Scratch, path};
 
-/// Unpacks into a target that holds a few things, and wants a refusal that names `culprit` and changes nothing.
+/// Unpacks into a target with a few entries, and expects a refusal that names `culprit` and changes nothing.
 fn assert_refused(entries: &[Packed], culprit: &str) -> RejectReason {
     let mut reasons = Vec::new();
     for scratch in [Scratch::unconfined(), Scratch::confined()] {
@@ -20,7 +20,7 @@ fn assert_refused(entries: &[Packed], culprit: &str) -> RejectReason {
         let before = scratch.snapshot();
         for target in ["to", "made/on/the/way"] {
             let result = extract(&scratch, target, &pack(entries));
-            // Some only offend against what is in the target.
+            // Some archives only conflict with existing entries of the target.
             if target != "to" && result.is_ok() {
                 scratch.service.remove(&path("made"), sandbox_fs::Recursion::Recursive).unwrap();
                 continue;
@@ -59,17 +59,17 @@ fn absolute_and_empty_names_are_refused() {
 }
 
 #[test]
-fn links_that_leave_are_refused_also_through_others() {
+fn links_that_lead_outside_are_refused_even_through_other_links() {
     for target in ["..", "../outside", "/etc", "a/../../x", "../../outside/secret"] {
         let reason = assert_refused(&[Packed::link("link", target)], "link");
         assert_eq!(reason, RejectReason::LinkOutside { target: target.into() });
     }
     let chain = [Packed::link("a/b/up", ".."), Packed::link("out", "a/b/up/../..")];
     assert!(matches!(assert_refused(&chain, "out"), RejectReason::LinkOutside { .. }));
-    // A hard link to a link puts it somewhere else, where the same words mean something else.
+    // A hard link to a symbolic link moves it to where its target means something else.
     let moved = [Packed::link("a/b/link", "../../x"), Packed::hard_link("moved", "a/b/link")];
     assert!(matches!(assert_refused(&moved, "moved"), RejectReason::LinkOutside { .. }));
-    // So does going up from behind a link that was there before.
+    // Going up from an existing link leaves as well.
     let foreign = [Packed::link("sly", "to-outside/../x")];
     assert!(matches!(assert_refused(&foreign, "sly"), RejectReason::LinkOutside { .. }));
 }
@@ -87,7 +87,7 @@ fn names_through_a_link_that_leaves_are_refused() {
 }
 
 #[test]
-fn names_through_a_link_that_was_there_before_are_refused() {
+fn names_through_an_existing_link_are_refused() {
     let entries = [Packed::file("to-outside/x", "x")];
     assert_eq!(assert_refused(&entries, "to-outside"), RejectReason::ThroughLink);
     let entries = [Packed::file("was-link/x", "x")];
@@ -118,7 +118,7 @@ fn devices_fifos_sparse_files_and_unknown_types_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_replaced_is_a_conflict() {
+fn entries_that_cannot_be_replaced_are_a_conflict() {
     let conflict = RejectReason::Conflict { found: "a directory" };
     assert_eq!(assert_refused(&[Packed::file("new", ""), Packed::file("full", "x")], "full"), conflict);
     assert_eq!(assert_refused(&[Packed::link("full", "there")], "full"), conflict);
@@ -130,7 +130,7 @@ fn what_cannot_be_replaced_is_a_conflict() {
     );
 }
 
-/// The refusal of something that is not a whole archive.
+/// The reason why bytes that are not a complete archive are refused.
 fn refused_bytes(bytes: &[u8]) -> RejectReason {
     let scratch = Scratch::unconfined();
     scratch.file("to/there", "there");
@@ -144,11 +144,11 @@ fn refused_bytes(bytes: &[u8]) -> RejectReason {
 }
 
 #[test]
-fn archives_cut_off_anywhere_are_refused() {
+fn archives_truncated_anywhere_are_refused() {
     let archive = pack(&[Packed::file("a", &"x".repeat(700)), Packed::file("b", "y")]);
-    // The last byte before the end that makes it whole: one block of zeros after the entries.
+    // A complete archive has at least one block of zeros after the entries.
     let whole = archive.len() - 1024 + 512;
-    // Around every block, and a few in between.
+    // Truncate around every block boundary, and at a few places in between.
     let near = |end: &usize| (end + 1) % 512 <= 2 || end.is_multiple_of(97);
     for end in (0..whole).filter(near) {
         let expected =
@@ -159,7 +159,7 @@ fn archives_cut_off_anywhere_are_refused() {
 }
 
 #[test]
-fn garbage_and_damage_are_told_apart() {
+fn garbage_and_damaged_archives_have_different_reasons() {
     assert_eq!(refused_bytes(&[b'x'; 5000]), RejectReason::NotAnArchive);
     assert_eq!(refused_bytes(b"short"), RejectReason::NotAnArchive);
     let mut archive = pack(&[Packed::file("a", ""), Packed::file("b", "")]);
@@ -170,7 +170,7 @@ fn garbage_and_damage_are_told_apart() {
 }
 
 #[test]
-fn extended_headers_cannot_eat_memory_or_go_on_for_ever() {
+fn extended_headers_are_limited_in_size_and_number() {
     let huge = Packed::new(b'L', "././@LongLink", "", &vec![b'x'; 2 << 20]);
     assert_eq!(refused_bytes(&pack(&[huge, Packed::file("a", "")])), RejectReason::ExtensionTooLarge);
     let many: Vec<_> = (0..1000).map(|_| Packed::new(b'g', "global", "", b"")).collect();
@@ -179,7 +179,7 @@ fn extended_headers_cannot_eat_memory_or_go_on_for_ever() {
     assert_eq!(refused_bytes(&pack(&[deep, Packed::file("a", "")])), RejectReason::BadName);
 }
 
-/// Blocks repeated for as long as they are asked for: an archive that is not there until it is read.
+/// A reader that generates an archive by repeating a block.
 struct Repeated {
     block: Vec<u8>,
     position: usize,
@@ -227,7 +227,7 @@ fn a_million_empty_entries_are_refused_at_the_limit() {
 }
 
 #[test]
-fn directories_that_names_only_imply_count_too() {
+fn implied_directories_count_against_the_limit() {
     let scratch = Scratch::unconfined();
     let entries: Vec<_> =
         (0..10).map(|number| Packed::file(&format!("{number}/d/d/d/d/d/d/d/d/f"), "")).collect();
@@ -239,7 +239,7 @@ fn directories_that_names_only_imply_count_too() {
 }
 
 #[test]
-fn a_bomb_is_refused_by_what_it_says_it_unpacks_to() {
+fn a_decompression_bomb_is_refused_by_its_declared_size() {
     let scratch = Scratch::unconfined();
     let limits = ArchiveLimits { max_bytes: Some(1 << 20), max_entries: None };
     // A gigabyte of zeros is a megabyte of gzip.
@@ -252,7 +252,7 @@ fn a_bomb_is_refused_by_what_it_says_it_unpacks_to() {
     let bomb = gzip.finish().unwrap();
     let result = scratch.service.extract_archive(&path("."), ArchiveFormat::TarGzip, limits, bomb.as_slice());
     assert!(matches!(result, Err(Error::TooLarge { limit: 1_048_576 })), "{result:?}");
-    // Many small ones add up.
+    // Many small files add up.
     let mut block = Vec::new();
     Packed::file("a", &"x".repeat(1000)).append_to(&mut block);
     let mut source = Repeated::new(block, 10_000);
@@ -262,7 +262,7 @@ fn a_bomb_is_refused_by_what_it_says_it_unpacks_to() {
     assert_eq!(scratch.snapshot(), BTreeMap::new());
 }
 
-/// The records of a pax header, each with its own length in front.
+/// Encodes pax records, each with its length prefix.
 fn pax(records: &[(&str, &str)]) -> Vec<u8> {
     let mut data = Vec::new();
     for (key, value) in records {

@@ -1,4 +1,4 @@
-//! Ordinary archives: unpacked as `tar x` unpacks them, merged into what is there.
+//! Ordinary archives are unpacked as by `tar x` and merged with existing entries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use sandbox_fs::{ArchiveFormat, ArchiveLimits, Error, Extracted, LISTED_PATHS, Result};
 
-use crate::support::{Scratch, litter, path, snapshot};
+use crate::support::{Scratch, leftovers, path, snapshot};
 
-/// One entry of an archive, with whatever bytes a test wants in its header.
+/// One entry of an archive, with arbitrary bytes in its header.
 #[derive(Debug, Clone)]
 pub(crate) struct Packed {
     pub(crate) name: Vec<u8>,
@@ -63,7 +63,7 @@ impl Packed {
     }
 }
 
-/// A whole archive, end included.
+/// Builds a complete archive, end marker included.
 pub(crate) fn pack(entries: &[Packed]) -> Vec<u8> {
     let mut archive = Vec::new();
     for entry in entries {
@@ -83,7 +83,7 @@ fn times(top: &Path) -> BTreeMap<PathBuf, i64> {
     names.map(|name| (name.clone(), top.join(name).symlink_metadata().unwrap().mtime())).collect()
 }
 
-/// What the system's own `tar` makes of an archive, as anyone but root.
+/// Unpacks with the system's `tar`, as a user other than root would.
 fn unpack_with_tar(archive: &[u8], target: &Path) {
     let mut child = Command::new("tar")
         .args(["-x", "-f", "-", "--no-same-owner", "--no-same-permissions", "-C"])
@@ -131,7 +131,7 @@ fn links_repeated_names_modes_and_times_come_out_as_with_tar() {
         Packed::new(b'7', "contiguous", "", b"x"),
         Packed::new(b'\0', "old-style", "", b"x"),
     ];
-    // What is only implied has the time of its making, so it is given one here by both.
+    // Implied directories get the current time, so both implementations are given explicit ones here.
     let implied = [Packed::directory("dotted", 0o755), Packed::directory("dotted/implied", 0o755)];
     assert_same_as_tar(&[&entries[..], &implied[..]].concat(), |_| {});
 }
@@ -146,7 +146,7 @@ fn links_that_go_up_but_stay_inside_are_unpacked() {
 }
 
 #[test]
-fn what_is_there_already_is_merged_as_with_tar() {
+fn existing_entries_are_merged_as_with_tar() {
     let entries = [
         Packed::directory("directory", 0o700),
         Packed::file("directory/new", "new"),
@@ -222,7 +222,7 @@ fn compressed_archives_are_read_as_they_are_declared() {
     let mut first = gzip.finish().unwrap();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&archive[1000..]).unwrap();
-    // Two members after each other are one stream.
+    // Two consecutive members are one stream.
     first.extend(gzip.finish().unwrap());
     let zstd = zstd::encode_all(archive.as_slice(), 3).unwrap();
     for (format, bytes) in [(ArchiveFormat::TarGzip, first), (ArchiveFormat::TarZstd, zstd)] {
@@ -255,7 +255,7 @@ fn the_result_lists_the_first_paths_and_counts_all() {
 }
 
 #[test]
-fn the_target_keeps_its_own_mode_unless_the_archive_made_it() {
+fn an_existing_target_keeps_its_mode_and_a_new_one_gets_the_archives() {
     let scratch = Scratch::unconfined();
     let there = scratch.directory("there");
     fs::set_permissions(&there, PermissionsExt::from_mode(0o755)).unwrap();
@@ -267,12 +267,12 @@ fn the_target_keeps_its_own_mode_unless_the_archive_made_it() {
 }
 
 #[test]
-fn a_hard_link_may_name_a_file_that_is_there_already() {
+fn a_hard_link_may_name_an_existing_file_of_the_target() {
     let scratch = Scratch::unconfined();
     scratch.file("to/there", "kept");
     extract(&scratch, "to", &pack(&[Packed::hard_link("twin", "there")])).unwrap();
     assert_eq!(scratch.read("to/twin"), "kept");
-    assert!(litter(&scratch.workspace).is_empty());
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
@@ -282,11 +282,11 @@ fn an_empty_archive_makes_its_target_and_nothing_else() {
     assert_eq!((outcome.count, outcome.truncated), (0, false));
     assert_eq!(snapshot(&scratch.at("to")).len(), 0);
     let error = extract(&scratch, "to", b"").unwrap_err();
-    assert!(matches!(error, Error::ArchiveRejected { .. }), "no bytes at all are no archive: {error:?}");
+    assert!(matches!(error, Error::ArchiveRejected { .. }), "an empty stream is not an archive: {error:?}");
 }
 
 #[test]
-fn a_source_that_fails_is_not_taken_for_a_damaged_archive() {
+fn a_failing_source_is_not_reported_as_a_damaged_archive() {
     struct Cut(Vec<u8>, usize);
     impl std::io::Read for Cut {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {

@@ -1,4 +1,4 @@
-//! Directories as archives: what comes out goes in again.
+//! Packed directories can be unpacked again.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use sandbox_fs::{ArchiveFormat, ArchiveLimits, Error};
 
 use crate::support::{Scratch, path, snapshot};
 
-fn furnish(scratch: &Scratch) {
+fn populate(scratch: &Scratch) {
     let long = "n".repeat(150);
     scratch.file(&format!("source/{long}/file"), "deep");
     scratch.file("source/a", &"contents ".repeat(100_000));
@@ -22,9 +22,9 @@ fn furnish(scratch: &Scratch) {
 }
 
 #[test]
-fn what_is_packed_in_any_format_unpacks_to_the_same_tree() {
+fn an_archive_in_any_format_unpacks_to_the_same_tree() {
     let scratch = Scratch::unconfined();
-    furnish(&scratch);
+    populate(&scratch);
     for (name, format) in
         [("tar", ArchiveFormat::Tar), ("gzip", ArchiveFormat::TarGzip), ("zstd", ArchiveFormat::TarZstd)]
     {
@@ -39,9 +39,9 @@ fn what_is_packed_in_any_format_unpacks_to_the_same_tree() {
 }
 
 #[test]
-fn the_systems_own_tar_reads_it() {
+fn the_systems_tar_reads_a_packed_directory() {
     let scratch = Scratch::unconfined();
-    furnish(&scratch);
+    populate(&scratch);
     let target = scratch.directory("target");
     let mut child =
         Command::new("tar").args(["-xzf", "-", "-C"]).arg(&target).stdin(Stdio::piped()).spawn().unwrap();
@@ -52,7 +52,7 @@ fn the_systems_own_tar_reads_it() {
 }
 
 #[test]
-fn fifos_and_sockets_are_left_out_and_never_block() {
+fn fifos_and_sockets_are_skipped_and_never_block() {
     let scratch = Scratch::unconfined();
     scratch.file("source/a", "");
     rustix::fs::mknodat(CWD, scratch.at("source/fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0)
@@ -71,7 +71,7 @@ fn only_directories_are_packed() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_told_apart_from_a_file_that_cannot_be_read() {
+fn a_client_that_disconnects_is_distinguished_from_an_unreadable_file() {
     struct Gone;
     impl Write for Gone {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -82,7 +82,7 @@ fn a_reader_that_goes_away_is_told_apart_from_a_file_that_cannot_be_read() {
         }
     }
     let scratch = Scratch::unconfined();
-    furnish(&scratch);
+    populate(&scratch);
     for format in [ArchiveFormat::Tar, ArchiveFormat::TarGzip, ArchiveFormat::TarZstd] {
         let builder = scratch.service.open_archive(&path("source")).unwrap();
         let error = builder.write_to(format, Gone).unwrap_err();

@@ -1,4 +1,4 @@
-//! A confined service under hostile links, still and moving, with and without `openat2`.
+//! A confined service with hostile links, static and changing, with and without `openat2`.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ fn extract(scratch: &Scratch, name: &str, archive: &[u8]) -> Result<()> {
         .map(drop)
 }
 
-/// Every operation, aimed outside by every kind of link.
+/// Tries every operation through every kind of link to the outside.
 fn no_link_leads_any_operation_outside() {
     let scratch = Scratch::confined();
     scratch.file("mine", "mine");
@@ -55,7 +55,7 @@ fn no_link_leads_any_operation_outside() {
         refused(link, service.open_file(&path(link)).map(drop));
         refused(link, scratch.put(link, "x").map(drop));
     }
-    // The links themselves are inside, and are looked at, moved and removed as links.
+    // The links themselves are inside, and can be examined, moved and removed.
     assert_eq!(service.stat(&path("relative")).unwrap().1.entry_type.as_str(), "symlink");
     service.move_entry(&path("relative-file"), &path("moved"), Overwrite::Refuse).unwrap();
     service.remove(&path("moved"), Recursion::Single).unwrap();
@@ -64,7 +64,7 @@ fn no_link_leads_any_operation_outside() {
     scratch.assert_outside_untouched();
 }
 
-/// The same while a second thread swaps a directory for a link and back, as fast as it can.
+/// The same, while a second thread repeatedly swaps a directory for a link and back.
 fn no_swapped_link_leads_any_operation_outside() {
     let scratch = Scratch::confined();
     scratch.file("here/secret", "safe");
@@ -82,7 +82,7 @@ fn no_swapped_link_leads_any_operation_outside() {
         });
         let _stop = StopOnDrop(&stop);
         let service = &scratch.service;
-        let mut judge = |result: Result<()>| match result {
+        let mut record = |result: Result<()>| match result {
             Ok(()) => inside += 1,
             Err(Error::OutsideRoot { .. }) => refused += 1,
             Err(
@@ -100,20 +100,23 @@ fn no_swapped_link_leads_any_operation_outside() {
                 let mut text = String::new();
                 reader.whole().read_to_string(&mut text).unwrap();
                 assert_eq!(text, "safe");
-                judge(Ok(()));
+                record(Ok(()));
             }
             let listed = service.entries(&path("here"), &EntriesRequest::default());
-            judge(listed.map(drop));
-            judge(scratch.put("here/secret", "safe").map(drop));
-            judge(extract(&scratch, "here", &archive));
-            judge(service.remove(&path("here/made"), Recursion::Single).map(drop));
+            record(listed.map(drop));
+            record(scratch.put("here/secret", "safe").map(drop));
+            record(extract(&scratch, "here", &archive));
+            record(service.remove(&path("here/made"), Recursion::Single).map(drop));
             scratch.file("from", "moved");
-            judge(service.move_entry(&path("from"), &path("here/made"), Overwrite::Replace).map(drop));
-            judge(service.move_entry(&path("here/made"), &path("back"), Overwrite::Replace).map(drop));
-            judge(service.remove(&path("here/sub"), Recursion::Recursive).map(drop));
+            record(service.move_entry(&path("from"), &path("here/made"), Overwrite::Replace).map(drop));
+            record(service.move_entry(&path("here/made"), &path("back"), Overwrite::Replace).map(drop));
+            record(service.remove(&path("here/sub"), Recursion::Recursive).map(drop));
         }
     });
-    assert!(inside > 10 && refused > 10, "the race was not tried: {inside} inside, {refused} refused");
+    assert!(
+        inside > 10 && refused > 10,
+        "the race did not happen often enough: {inside} inside, {refused} refused"
+    );
     scratch.assert_outside_untouched();
 }
 
@@ -133,8 +136,8 @@ fn links_that_lead_outside_are_refused() {
 }
 
 #[test]
-fn links_that_lead_outside_are_refused_where_openat2_is_not_known() {
-    let test = "confinement::links_that_lead_outside_are_refused_where_openat2_is_not_known";
+fn links_that_lead_outside_are_refused_where_openat2_is_missing() {
+    let test = "confinement::links_that_lead_outside_are_refused_where_openat2_is_missing";
     without_openat2(test, Errno::NOSYS, no_link_leads_any_operation_outside);
 }
 

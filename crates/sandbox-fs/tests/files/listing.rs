@@ -24,15 +24,15 @@ fn pages(scratch: &Scratch, depth: Depth, limit: Option<usize>) -> Vec<Vec<PathB
 }
 
 #[test]
-fn a_listing_is_sorted_and_tells_kinds_without_following() {
+fn a_listing_is_sorted_and_shows_kinds_without_following_links() {
     let scratch = Scratch::unconfined();
     scratch.file("b", "12");
     scratch.directory("a");
     scratch.link("c", "/");
     let _socket = std::os::unix::net::UnixListener::bind(scratch.at("d")).unwrap();
     let page = scratch.service.entries(&path("."), &EntriesRequest::default()).unwrap();
-    let told: Vec<_> = page.entries.iter().map(|entry| entry.metadata.entry_type.as_str()).collect();
-    assert_eq!(told, ["directory", "file", "symlink", "other"]);
+    let kinds: Vec<_> = page.entries.iter().map(|entry| entry.metadata.entry_type.as_str()).collect();
+    assert_eq!(kinds, ["directory", "file", "symlink", "other"]);
     assert_eq!(page.entries[1].metadata.size, 2);
     assert_eq!(page.next, None);
     let modified = page.entries[1].metadata.modified.to_string();
@@ -40,7 +40,7 @@ fn a_listing_is_sorted_and_tells_kinds_without_following() {
 }
 
 #[test]
-fn a_directory_comes_before_what_is_inside_of_it_and_links_are_not_entered() {
+fn a_directory_comes_before_its_contents_and_links_are_not_entered() {
     let scratch = Scratch::unconfined();
     for name in ["a/x", "a/b/y", "a.txt", "a-c"] {
         scratch.file(name, "");
@@ -52,7 +52,7 @@ fn a_directory_comes_before_what_is_inside_of_it_and_links_are_not_entered() {
 }
 
 #[test]
-fn a_link_to_a_directory_is_listed_through_and_other_things_are_not_listed() {
+fn a_link_to_a_directory_is_followed_and_a_non_directory_is_refused() {
     let scratch = Scratch::unconfined();
     scratch.file("real/x", "");
     scratch.link("link", "real");
@@ -63,7 +63,7 @@ fn a_link_to_a_directory_is_listed_through_and_other_things_are_not_listed() {
 }
 
 #[test]
-fn pages_go_on_where_the_last_one_ended_even_if_that_entry_is_gone() {
+fn a_page_continues_after_the_previous_one_even_if_its_last_entry_is_removed() {
     let scratch = Scratch::unconfined();
     for name in ["a", "b/1", "b/2", "c"] {
         scratch.file(name, "");
@@ -81,7 +81,7 @@ fn pages_go_on_where_the_last_one_ended_even_if_that_entry_is_gone() {
 }
 
 #[test]
-fn a_tree_deeper_than_the_open_files_of_a_walk_is_listed_and_removed() {
+fn a_tree_deeper_than_the_open_file_limit_of_a_walk_is_listed_and_removed() {
     let scratch = Scratch::unconfined();
     let deep = ["d"; 200].join("/");
     scratch.file(&format!("{deep}/file"), "");
@@ -101,7 +101,7 @@ proptest! {
     ) {
         let scratch = Scratch::unconfined();
         for name in &names {
-            // Some are directories of others, and `.` and `..` are no names: those are passed over.
+            // Some names are parents of others, and `.` and `..` are not names: those are skipped.
             let usable = name.split('/').all(|part| part != "." && part != "..");
             if usable {
                 let _ = std::fs::create_dir_all(scratch.at(name).parent().unwrap());

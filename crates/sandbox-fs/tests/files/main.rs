@@ -1,6 +1,6 @@
-//! The file service against a real file system: one binary, one module an operation.
+//! The file service against a real file system: one test binary with one module per operation.
 
-// What is expected here is what the tests assert; a panic is the report.
+// Tests report failures by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive_attacks;
@@ -19,7 +19,7 @@ mod support;
 mod watching;
 mod writing;
 
-/// In a mount namespace of their own, so these are in `make test-builds`.
+/// These need mount namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod devices;
 }

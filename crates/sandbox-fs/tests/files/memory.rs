@@ -1,4 +1,4 @@
-//! Memory stays flat, whatever the size of the file or the directory.
+//! Memory use is independent of the size of the file or directory.
 
 use std::fs;
 use std::io::Read;
@@ -11,7 +11,7 @@ use crate::support::{Rules, Scratch, in_child, path};
 const GIBIBYTE: u64 = 1 << 30;
 const ALLOWED_GROWTH: u64 = 16 << 20;
 
-/// The most memory that this process has held so far, in bytes.
+/// The peak memory of this process, in bytes.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -22,16 +22,16 @@ fn assert_flat(what: &str, body: impl FnOnce()) {
     let before = peak();
     body();
     let growth = peak() - before;
-    assert!(growth < ALLOWED_GROWTH, "{what} took {growth} bytes more");
+    assert!(growth < ALLOWED_GROWTH, "{what} needed {growth} more bytes");
 }
 
 #[test]
-fn a_gigabyte_goes_up_and_down_and_through_archives_in_flat_memory() {
-    let test = "memory::a_gigabyte_goes_up_and_down_and_through_archives_in_flat_memory";
+fn a_gigabyte_is_transferred_and_archived_in_constant_memory() {
+    let test = "memory::a_gigabyte_is_transferred_and_archived_in_constant_memory";
     in_child(test, Rules::Same, || {
         let scratch = Scratch::unconfined();
         let source = scratch.file("source/a", "");
-        // All hole, so it takes no disk; what is written from it takes some for the time of the test.
+        // A sparse file takes no disk space; its copies take some for the duration of the test.
         fs::File::options().write(true).open(&source).unwrap().set_len(GIBIBYTE).unwrap();
         assert_flat("copying through reader and writer", || {
             let mut chunks = scratch.service.open_file(&path("source/a")).unwrap().whole();

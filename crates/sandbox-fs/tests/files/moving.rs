@@ -1,4 +1,4 @@
-//! Moves: every refusal leaves everything as it was.
+//! Moves. A refused move changes nothing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::io::Errno;
 use sandbox_fs::{Error, Moved, Overwrite, Result};
 
-use crate::support::{RENAMEAT2, Rules, Scratch, deny, in_child, litter, path};
+use crate::support::{RENAMEAT2, Rules, Scratch, deny, in_child, leftovers, path};
 
 fn mv(scratch: &Scratch, from: &str, to: &str, overwrite: Overwrite) -> Result<Moved> {
     scratch.service.move_entry(&path(from), &path(to), overwrite)
@@ -27,7 +27,7 @@ fn everything_moves_to_a_free_name() {
     assert_eq!(scratch.at("to/link").read_link().unwrap().to_str(), Some("nowhere"));
 }
 
-fn a_taken_name_is_refused_unless_it_is_to_be_overwritten() {
+fn an_existing_target_is_refused_or_replaced() {
     let scratch = Scratch::unconfined();
     for name in ["one", "two"] {
         scratch.file(&format!("{name}/inner"), name);
@@ -47,9 +47,9 @@ fn a_taken_name_is_refused_unless_it_is_to_be_overwritten() {
         assert!(scratch.at(&format!("one{kind}")).symlink_metadata().is_err());
     }
     assert_eq!((scratch.read("two/inner"), scratch.read("two.txt")), ("one".into(), "one".into()));
-    assert!(!scratch.at("two/more").exists(), "the old directory is replaced, not merged");
+    assert!(!scratch.at("two/more").exists(), "the old directory was merged, not replaced");
     assert_eq!(scratch.at("two.link").read_link().unwrap().to_str(), Some("one"));
-    assert!(litter(&scratch.workspace).is_empty());
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
@@ -58,21 +58,21 @@ fn entries_of_every_kind_move_to_a_free_name() {
 }
 
 #[test]
-fn taken_names_are_refused_or_replaced_as_asked() {
-    a_taken_name_is_refused_unless_it_is_to_be_overwritten();
+fn existing_targets_are_refused_or_replaced_as_requested() {
+    an_existing_target_is_refused_or_replaced();
 }
 
 #[test]
-fn the_same_holds_where_renameat2_is_not_known() {
-    in_child("moving::the_same_holds_where_renameat2_is_not_known", Rules::Same, || {
+fn moves_work_where_renameat2_is_missing() {
+    in_child("moving::moves_work_where_renameat2_is_missing", Rules::Same, || {
         deny(RENAMEAT2, Errno::NOSYS);
         everything_moves_to_a_free_name();
-        a_taken_name_is_refused_unless_it_is_to_be_overwritten();
+        an_existing_target_is_refused_or_replaced();
     });
 }
 
 #[test]
-fn onto_itself_in_any_spelling_nothing_happens() {
+fn moving_an_entry_onto_itself_in_any_spelling_changes_nothing() {
     let scratch = Scratch::unconfined();
     scratch.file("a/file", "kept");
     scratch.link("alias", "a");
@@ -88,7 +88,7 @@ fn onto_itself_in_any_spelling_nothing_happens() {
 }
 
 #[test]
-fn two_hard_links_of_one_file_become_one_when_overwriting() {
+fn moving_a_hard_link_over_another_one_removes_the_source() {
     let scratch = Scratch::unconfined();
     let file = scratch.file("a", "kept");
     fs::hard_link(&file, scratch.at("b")).unwrap();
@@ -99,7 +99,7 @@ fn two_hard_links_of_one_file_become_one_when_overwriting() {
 }
 
 #[test]
-fn a_directory_does_not_go_into_itself_nor_over_what_holds_it() {
+fn a_directory_cannot_move_into_itself_or_replace_its_parent() {
     let scratch = Scratch::unconfined();
     scratch.file("a/b/c/file", "kept");
     scratch.link("alias", "a/b");
@@ -116,7 +116,7 @@ fn a_directory_does_not_go_into_itself_nor_over_what_holds_it() {
 }
 
 #[test]
-fn directories_and_other_things_never_replace_each_other() {
+fn directories_and_non_directories_never_replace_each_other() {
     let scratch = Scratch::unconfined();
     scratch.file("file", "kept");
     scratch.directory("empty");
@@ -133,7 +133,7 @@ fn directories_and_other_things_never_replace_each_other() {
 }
 
 #[test]
-fn what_is_missing_or_protected_is_not_moved() {
+fn missing_and_protected_entries_are_not_moved() {
     let scratch = Scratch::unconfined();
     scratch.file("file", "kept");
     scratch.directory("a");
@@ -149,7 +149,7 @@ fn what_is_missing_or_protected_is_not_moved() {
 }
 
 #[test]
-fn crossing_moves_of_many_threads_lose_nothing() {
+fn concurrent_moves_lose_nothing() {
     let scratch = Scratch::unconfined();
     for number in 0..4 {
         scratch.file(&number.to_string(), &number.to_string());

@@ -1,5 +1,5 @@
-//! Random operations on a random tree, checked against a model after each one: no content ever disappears that was not
-//! asked to, and what is refused changes nothing.
+//! Random operations on a random tree, checked against a model after each one: no content disappears unless an
+//! operation removes it, and a refused operation changes nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ enum Operation {
     Remove(PathBuf, Recursion),
 }
 
-/// The tree as it should be.
+/// The expected tree.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Model(BTreeMap<PathBuf, Node>);
 
@@ -45,7 +45,7 @@ impl Model {
         taken
     }
 
-    /// Whether the move is to succeed, and the tree after it.
+    /// Applies a move to the model; returns whether it succeeds.
     fn move_entry(&mut self, from: &Path, to: &Path, overwrite: Overwrite) -> bool {
         let Some(source) = self.0.get(from).cloned() else { return false };
         if !self.has_place(to) {
@@ -65,7 +65,7 @@ impl Model {
         }
         self.take(to);
         for (path, node) in self.take(from) {
-            // Joining an empty rest would add a slash, which is no part of a name.
+            // Joining an empty path would add a trailing slash.
             let rest = path.strip_prefix(from).unwrap();
             let new = if rest.as_os_str().is_empty() { to.to_path_buf() } else { to.join(rest) };
             self.0.insert(new, node);
@@ -73,7 +73,7 @@ impl Model {
         true
     }
 
-    /// Makes the missing directories above a path, unless something else is in the way.
+    /// Creates the missing parents of a path, unless a non-directory is among them.
     fn make_parents(&mut self, path: &Path) -> bool {
         let above: Vec<&Path> =
             path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).collect();
@@ -135,7 +135,7 @@ fn perform(scratch: &Scratch, operation: &Operation, contents: &str) -> bool {
         }
         Operation::Put(name) => scratch.put(name.to_str().unwrap(), contents).is_ok(),
         Operation::MakeDirectory(name) => service.make_directory(&path(name)).is_ok(),
-        // A link into nothing, so that nothing can be written through it either.
+        // A dangling link, so that nothing can be written through it.
         Operation::MakeLink(name) => {
             std::os::unix::fs::symlink("no/where", scratch.at(name.to_str().unwrap())).is_ok()
         }

@@ -1,4 +1,4 @@
-//! What a user without rights is told. Run as root, these tests become another user first.
+//! Errors for a user without permissions. When run as root, these tests switch to another user first.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,15 +8,15 @@ use sandbox_fs::{
 };
 
 use crate::archives_in::{Packed, pack};
-use crate::support::{Rules, Scratch, in_child, litter, path};
+use crate::support::{Rules, Scratch, in_child, leftovers, path};
 
 fn set_mode(scratch: &Scratch, name: &str, mode: u32) {
     fs::set_permissions(scratch.at(name), PermissionsExt::from_mode(mode)).unwrap();
 }
 
 #[test]
-fn every_operation_says_that_it_was_not_allowed() {
-    in_child("permissions::every_operation_says_that_it_was_not_allowed", Rules::Unprivileged, || {
+fn every_operation_reports_a_permission_error() {
+    in_child("permissions::every_operation_reports_a_permission_error", Rules::Unprivileged, || {
         let scratch = Scratch::unconfined();
         scratch.file("shut/file", "x");
         scratch.file("fixed/file", "x");
@@ -56,7 +56,7 @@ fn every_operation_says_that_it_was_not_allowed() {
             assert!(matches!(result, Err(Error::PermissionDenied { .. })), "operation {number}: {result:?}");
         }
         assert_eq!(scratch.read("mine"), "mine");
-        // What may not be read is listed without its contents.
+        // A directory that cannot be read is listed without its contents.
         let request = EntriesRequest { depth: Depth::Recursive, ..EntriesRequest::default() };
         let listed = service.entries(&path("."), &request).unwrap().entries;
         assert!(listed.iter().any(|entry| entry.path.ends_with("fixed/directory/file")));
@@ -64,13 +64,13 @@ fn every_operation_says_that_it_was_not_allowed() {
         set_mode(&scratch, "unreadable", 0o600);
         set_mode(&scratch, "shut", 0o755);
         set_mode(&scratch, "fixed", 0o755);
-        assert!(litter(&scratch.workspace).is_empty());
+        assert!(leftovers(&scratch.workspace).is_empty());
     });
 }
 
 #[test]
-fn a_file_in_a_directory_that_may_not_be_written_is_written_in_place() {
-    let test = "permissions::a_file_in_a_directory_that_may_not_be_written_is_written_in_place";
+fn a_file_in_a_read_only_directory_is_written_in_place() {
+    let test = "permissions::a_file_in_a_read_only_directory_is_written_in_place";
     in_child(test, Rules::Unprivileged, || {
         let scratch = Scratch::unconfined();
         scratch.file("fixed/file", "a long old text");
@@ -87,11 +87,14 @@ fn a_file_in_a_directory_that_may_not_be_written_is_written_in_place() {
 }
 
 #[test]
-fn a_process_that_may_not_look_into_its_own_proc_entry_still_works() {
-    let test = "permissions::a_process_that_may_not_look_into_its_own_proc_entry_still_works";
+fn a_process_without_access_to_its_own_proc_entry_still_works() {
+    let test = "permissions::a_process_without_access_to_its_own_proc_entry_still_works";
     in_child(test, Rules::Unprivileged, || {
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).unwrap();
-        assert!(fs::read("/proc/self/environ").is_err(), "the process can still look, so this tests nothing");
+        assert!(
+            fs::read("/proc/self/environ").is_err(),
+            "the process can still read its proc entry, so this tests nothing"
+        );
         let scratch = Scratch::confined();
         scratch.put("a/b", "old").unwrap();
         scratch.put("a/b", "new").unwrap();

@@ -37,7 +37,7 @@ fn a_range_gives_exactly_its_bytes() {
 }
 
 #[test]
-fn a_file_that_shrinks_while_it_is_read_is_an_error_and_one_that_grows_is_not() {
+fn reading_a_shrinking_file_fails_and_reading_a_growing_one_does_not() {
     let scratch = Scratch::unconfined();
     let file = scratch.file("a", "0123456789");
     let mut shrunk = scratch.service.open_file(&path("a")).unwrap().whole();
@@ -52,7 +52,7 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error_and_one_that_grows_is_not() 
 }
 
 #[test]
-fn anything_but_a_regular_file_is_of_the_wrong_kind_and_never_blocks() {
+fn only_regular_files_are_read_and_others_never_block() {
     let scratch = Scratch::unconfined();
     scratch.directory("directory");
     rustix::fs::mknodat(CWD, scratch.at("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
@@ -65,7 +65,7 @@ fn anything_but_a_regular_file_is_of_the_wrong_kind_and_never_blocks() {
 }
 
 #[test]
-fn missing_files_loops_and_files_used_as_directories_are_told_apart() {
+fn missing_files_loops_and_files_used_as_directories_have_different_errors() {
     let scratch = Scratch::unconfined();
     scratch.file("file", "");
     scratch.link("loop", "loop");
@@ -91,7 +91,7 @@ fn links_are_followed_to_their_end() {
 }
 
 #[test]
-fn the_version_changes_with_every_write_and_only_then() {
+fn the_etag_changes_with_every_write_and_only_then() {
     let scratch = Scratch::unconfined();
     scratch.put("a", "one").unwrap();
     let tag = || scratch.service.open_file(&path("a")).unwrap().metadata().etag.clone();
@@ -104,7 +104,7 @@ fn the_version_changes_with_every_write_and_only_then() {
 }
 
 #[test]
-fn a_file_whose_size_the_system_makes_up_is_read_to_its_end() {
+fn a_file_with_generated_contents_is_read_to_its_end() {
     let scratch = Scratch::unconfined();
     let reader = scratch.service.open_file(&path("/proc/self/stat")).unwrap();
     assert_eq!(reader.length(), Length::Unknown);

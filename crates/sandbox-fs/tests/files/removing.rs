@@ -1,4 +1,4 @@
-//! Removal: what goes, what stays, and what nobody may be led to.
+//! Removals: what is removed, what stays, and that links cannot redirect them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use sandbox_fs::{Error, Recursion};
 use crate::support::{Scratch, StopOnDrop, path};
 
 #[test]
-fn files_links_and_empty_directories_go_one_by_one() {
+fn files_links_and_empty_directories_are_removed_one_by_one() {
     let scratch = Scratch::unconfined();
     scratch.file("file", "");
     scratch.directory("directory");
@@ -24,7 +24,7 @@ fn files_links_and_empty_directories_go_one_by_one() {
 }
 
 #[test]
-fn a_directory_with_something_in_it_goes_only_recursively() {
+fn a_non_empty_directory_is_removed_only_recursively() {
     let scratch = Scratch::unconfined();
     scratch.file("a/b/c", "");
     scratch.link("a/outside", &scratch.outside);
@@ -36,7 +36,7 @@ fn a_directory_with_something_in_it_goes_only_recursively() {
 }
 
 #[test]
-fn a_recursive_removal_of_a_link_takes_the_link_only() {
+fn a_recursive_removal_of_a_link_removes_only_the_link() {
     let scratch = Scratch::unconfined();
     scratch.link("link", &scratch.outside);
     scratch.service.remove(&path("link"), Recursion::Recursive).unwrap();
@@ -45,7 +45,7 @@ fn a_recursive_removal_of_a_link_takes_the_link_only() {
 }
 
 #[test]
-fn missing_names_and_names_that_are_none_are_refused() {
+fn missing_and_invalid_names_are_refused() {
     let scratch = Scratch::unconfined();
     scratch.file("a/file", "");
     let remove = |name: &str| scratch.service.remove(&path(name), Recursion::Recursive).unwrap_err();
@@ -57,7 +57,7 @@ fn missing_names_and_names_that_are_none_are_refused() {
 }
 
 #[test]
-fn the_workspace_and_what_holds_it_are_protected_however_they_are_spelled() {
+fn the_workspace_and_its_parents_are_protected_in_every_spelling() {
     let scratch = Scratch::unconfined();
     let (workspace, top) = (scratch.workspace.clone(), scratch.workspace.parent().unwrap().to_path_buf());
     for name in [".".as_ref(), workspace.as_path(), top.as_path(), &workspace.join("../workspace")] {
@@ -68,13 +68,13 @@ fn the_workspace_and_what_holds_it_are_protected_however_they_are_spelled() {
 }
 
 #[test]
-fn a_removal_raced_by_swapped_links_stays_inside() {
+fn a_removal_stays_inside_while_links_are_swapped_in() {
     let scratch = Scratch::confined();
     let stop = AtomicBool::new(false);
     let until = Instant::now() + Duration::from_millis(1500);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // A directory becomes a link to the outside and back, as often as it can.
+            // Repeatedly replaces a directory by a link to the outside and back.
             while !stop.load(Ordering::Relaxed) {
                 let _ = std::fs::create_dir_all(scratch.at("tree/inner/deep"));
                 let _ = std::fs::rename(scratch.at("tree/inner"), scratch.at("tree/away"));
@@ -97,7 +97,7 @@ fn a_removal_raced_by_swapped_links_stays_inside() {
                 Err(error) => panic!("{error:?}"),
             }
         }
-        assert!(removed > 0, "the race was never won, so nothing was tried");
+        assert!(removed > 0, "the removal never succeeded, so nothing was tested");
     });
     scratch.assert_outside_untouched();
 }

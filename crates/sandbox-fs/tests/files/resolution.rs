@@ -1,4 +1,5 @@
-//! Where paths lead: judged against a walk of our own, with and without confinement, with and without `openat2`.
+//! Path resolution, compared with a walk by the test itself, with and without confinement, with and without
+//! `openat2`.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -9,16 +10,16 @@ use sandbox_fs::{Error, FileService, Root, UserPath};
 
 use crate::support::{OPENAT2, Rules, Scratch, deny, in_child, path};
 
-/// What a path leads to, found by looking at one component at a time.
+/// The result of resolving a path one component at a time.
 #[derive(Debug, PartialEq)]
-enum Led {
+enum Resolved {
     To(u64),
     Nowhere,
     Outside,
 }
 
-/// Walks `path` below `root` like a kernel that may not leave it; the last name is not followed.
-fn walk(root: &Path, path: &Path) -> Led {
+/// Resolves `path` below `root` like a kernel that cannot leave it; the last name is not followed.
+fn walk(root: &Path, path: &Path) -> Resolved {
     let mut ahead: Vec<PathBuf> =
         path.components().rev().map(|component| PathBuf::from(component.as_os_str())).collect();
     let mut reached: Vec<PathBuf> = Vec::new();
@@ -26,23 +27,23 @@ fn walk(root: &Path, path: &Path) -> Led {
     let here = |reached: &[PathBuf]| root.join(reached.iter().collect::<PathBuf>());
     while let Some(component) = ahead.pop() {
         if !here(&reached).symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Led::Nowhere;
+            return Resolved::Nowhere;
         }
         match component.components().next() {
             Some(Component::ParentDir) => {
                 if reached.pop().is_none() {
-                    return Led::Outside;
+                    return Resolved::Outside;
                 }
             }
             Some(Component::CurDir) | None => {}
-            Some(Component::RootDir | Component::Prefix(_)) => return Led::Outside,
+            Some(Component::RootDir | Component::Prefix(_)) => return Resolved::Outside,
             Some(Component::Normal(name)) => {
                 reached.push(name.into());
                 let target = here(&reached).read_link();
                 if let (Ok(target), false) = (target, ahead.is_empty()) {
                     hops += 1;
                     if hops > 40 {
-                        return Led::Nowhere;
+                        return Resolved::Nowhere;
                     }
                     reached.pop();
                     ahead.extend(target.components().rev().map(|part| PathBuf::from(part.as_os_str())));
@@ -50,24 +51,24 @@ fn walk(root: &Path, path: &Path) -> Led {
             }
         }
     }
-    here(&reached).symlink_metadata().map_or(Led::Nowhere, |metadata| Led::To(metadata.ino()))
+    here(&reached).symlink_metadata().map_or(Resolved::Nowhere, |metadata| Resolved::To(metadata.ino()))
 }
 
-fn led(scratch: &Scratch, name: &Path) -> Led {
+fn resolve(scratch: &Scratch, name: &Path) -> Resolved {
     match scratch.service.stat(&path(name)) {
-        // The tag begins with the inode, which is all that this test needs to know of it.
+        // The tag begins with the inode, which is all that this test needs.
         Ok((_, metadata)) => {
             let text = metadata.etag.to_string();
             let inode = text.trim_start_matches('"').split('-').next().unwrap().to_owned();
-            Led::To(u64::from_str_radix(&inode, 16).unwrap())
+            Resolved::To(u64::from_str_radix(&inode, 16).unwrap())
         }
-        Err(Error::NotFound { .. } | Error::WrongKind { .. }) => Led::Nowhere,
-        Err(Error::OutsideRoot { .. }) => Led::Outside,
+        Err(Error::NotFound { .. } | Error::WrongKind { .. }) => Resolved::Nowhere,
+        Err(Error::OutsideRoot { .. }) => Resolved::Outside,
         Err(error) => panic!("{name:?}: {error:?}"),
     }
 }
 
-fn furnish(scratch: &Scratch) {
+fn populate(scratch: &Scratch) {
     scratch.file("a/b/f", "deep");
     scratch.file("f", "top");
     scratch.directory("c");
@@ -90,15 +91,18 @@ fn any_path() -> impl Strategy<Value = PathBuf> {
         .prop_map(|(names, last)| names.into_iter().chain([last]).collect())
 }
 
-/// Every path leads where a careful walk of its components leads, or is refused where that leaves the root.
+/// Every path leads to the same entry as the test's own walk, or is refused if that leaves the root.
 fn confined_paths_agree_with_a_walk() {
     let scratch = Scratch::confined();
-    furnish(&scratch);
+    populate(&scratch);
     TestRunner::new(Config::with_cases(2000))
         .run(&any_path(), |name| {
-            prop_assert_eq!(led(&scratch, &name), walk(&scratch.workspace, &name), "{:?}", name);
-            // An absolute spelling of the same path is no different.
-            prop_assert_eq!(led(&scratch, &scratch.workspace.join(&name)), walk(&scratch.workspace, &name));
+            prop_assert_eq!(resolve(&scratch, &name), walk(&scratch.workspace, &name), "{:?}", name);
+            // An absolute spelling of the same path has the same result.
+            prop_assert_eq!(
+                resolve(&scratch, &scratch.workspace.join(&name)),
+                walk(&scratch.workspace, &name)
+            );
             Ok(())
         })
         .unwrap();
@@ -110,29 +114,32 @@ fn a_confined_path_leads_where_its_components_lead_and_never_outside() {
 }
 
 #[test]
-fn the_same_holds_where_openat2_is_not_known() {
-    in_child("resolution::the_same_holds_where_openat2_is_not_known", Rules::Same, || {
+fn confined_paths_are_resolved_where_openat2_is_missing() {
+    in_child("resolution::confined_paths_are_resolved_where_openat2_is_missing", Rules::Same, || {
         deny(OPENAT2, rustix::io::Errno::NOSYS);
         confined_paths_agree_with_a_walk();
     });
 }
 
 #[test]
-fn the_same_holds_where_openat2_is_denied() {
-    in_child("resolution::the_same_holds_where_openat2_is_denied", Rules::Same, || {
+fn confined_paths_are_resolved_where_openat2_is_denied() {
+    in_child("resolution::confined_paths_are_resolved_where_openat2_is_denied", Rules::Same, || {
         deny(OPENAT2, rustix::io::Errno::PERM);
         confined_paths_agree_with_a_walk();
     });
 }
 
 #[test]
-fn an_unconfined_path_leads_where_the_kernel_says() {
+fn an_unconfined_path_leads_where_the_kernel_resolves_it() {
     let scratch = Scratch::unconfined();
-    furnish(&scratch);
+    populate(&scratch);
     TestRunner::new(Config::with_cases(1000))
         .run(&any_path(), |name| {
             let kernel = scratch.workspace.join(&name).symlink_metadata();
-            prop_assert_eq!(led(&scratch, &name), kernel.map_or(Led::Nowhere, |found| Led::To(found.ino())));
+            prop_assert_eq!(
+                resolve(&scratch, &name),
+                kernel.map_or(Resolved::Nowhere, |found| Resolved::To(found.ino()))
+            );
             Ok(())
         })
         .unwrap();
@@ -155,7 +162,7 @@ fn any_bytes_without_nul_are_a_path_that_is_found_or_not() {
 }
 
 #[test]
-fn relative_paths_start_in_the_workspace_which_may_lie_deep_in_the_root() {
+fn relative_paths_start_in_the_workspace_even_deep_below_the_root() {
     let scratch = Scratch::unconfined();
     scratch.file("project/src/file", "here");
     scratch.file("shared", "beside");
@@ -183,7 +190,7 @@ fn a_root_reached_through_a_link_is_known_by_both_names() {
 }
 
 #[test]
-fn a_workspace_outside_of_the_root_or_missing_is_refused_at_the_start() {
+fn a_missing_workspace_or_one_outside_the_root_is_refused() {
     let scratch = Scratch::unconfined();
     let open = |root: &Path, workspace: &Path| {
         FileService::open(&Root::Confined { root: root.into(), workspace: workspace.into() })

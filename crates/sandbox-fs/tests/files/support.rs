@@ -1,4 +1,4 @@
-//! What the tests share: a scratch tree with a service over it, and children of the test that run under other rules.
+//! Shared test support: a scratch tree with a service, and child processes that run under other restrictions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sandbox_fs::{AtomicWriter, FileService, Root, UserPath, WriteOptions, WriteOutcome};
 use tempfile::TempDir;
 
-/// A directory that goes away with the test, holding `workspace` (served) and `outside` (not to be touched).
+/// A temporary directory with `workspace` (served) and `outside` (must not be touched).
 pub(crate) struct Scratch {
     pub(crate) service: FileService,
     pub(crate) workspace: PathBuf,
@@ -85,16 +85,16 @@ impl Scratch {
         writer.commit()
     }
 
-    /// Everything in the workspace: what an operation that failed must not have changed.
+    /// Everything in the workspace, to check that a failed operation changed nothing.
     pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, String> {
         snapshot(&self.workspace)
     }
 
-    /// The file outside is as it was and has no neighbours.
+    /// Checks that the outside file is unchanged and that nothing was created next to it.
     pub(crate) fn assert_outside_untouched(&self) {
         let names: Vec<_> =
             fs::read_dir(&self.outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names, ["secret"], "something was made outside");
+        assert_eq!(names, ["secret"], "something was created outside");
         assert_eq!(fs::read_to_string(self.outside.join("secret")).unwrap(), "secret");
     }
 }
@@ -128,7 +128,7 @@ pub(crate) fn snapshot(top: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// Ends a helper thread when the test ends, also when it fails.
+/// Stops a helper thread when the test ends, even if it fails.
 pub(crate) struct StopOnDrop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -137,30 +137,30 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Names that the service makes on its way and must not leave behind.
-pub(crate) fn litter(top: &Path) -> Vec<PathBuf> {
+/// Temporary names that the service must not leave behind.
+pub(crate) fn leftovers(top: &Path) -> Vec<PathBuf> {
     let ours =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".sandbox-agent-"));
     snapshot(top).into_keys().filter(ours).collect()
 }
 
-/// The rules that a child of a test runs under.
+/// The restrictions of a test's child process.
 #[derive(Clone, Copy)]
 pub(crate) enum Rules {
-    /// As the test itself.
+    /// The same as the test's.
     Same,
-    /// In a mount namespace of its own, where it may mount things.
+    /// A mount namespace of its own, where it may mount.
     PrivateMounts,
-    /// As a user who may not do everything.
+    /// An unprivileged user.
     Unprivileged,
 }
 
 const CHILD: &str = "SANDBOX_FS_TEST_CHILD";
-const RAN: &str = "the child has run to its end";
+const RAN: &str = "the child has finished";
 
-/// Runs `body` in a process of its own: this test binary again, for the one test that is named.
+/// Runs `body` in a child process: this test binary again, with only the named test.
 ///
-/// A system that does not allow the rules fails the test; it is never passed over.
+/// The test fails on a system that does not permit this; it is never skipped.
 pub(crate) fn in_child(test: &str, rules: Rules, body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some_and(|name| name == test) {
         body();
@@ -176,7 +176,7 @@ pub(crate) fn in_child(test: &str, rules: Rules, body: impl FnOnce()) {
             &["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
         }
     };
-    // A copy, where the other user may not even see the directory that the binary is built in.
+    // Use a copy, because the other user may not have access to the build directory.
     let place = TempDir::new().unwrap();
     let binary = place.path().join("files");
     fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
@@ -194,14 +194,14 @@ pub(crate) fn in_child(test: &str, rules: Rules, body: impl FnOnce()) {
     assert!(output.status.success() && text.contains(RAN), "the child of {test} failed:\n{text}\n{errors}");
 }
 
-/// Mounts a small file system of its own on a directory. Only for children with [`Rules::PrivateMounts`].
+/// Mounts a small file system on a directory. Only for children with [`Rules::PrivateMounts`].
 pub(crate) fn mount_small(directory: &Path, size: &str) {
     let status = Command::new("mount")
         .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
         .arg(directory)
         .status()
         .expect("this test needs mount (util-linux)");
-    assert!(status.success(), "this test needs to mount a tmpfs and may not");
+    assert!(status.success(), "this test must be allowed to mount a tmpfs");
 }
 
 /// Denies a system call to this process from now on. Only for children.

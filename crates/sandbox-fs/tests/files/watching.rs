@@ -1,4 +1,4 @@
-//! Watches: every change is told, or that some were lost.
+//! Watches report every change, or that changes were lost.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use sandbox_fs::{Change, Depth, Error, WatchOptions, Watcher};
 
 use crate::support::{Scratch, path};
 
-/// Waits until a change comes that satisfies, and gives all that came until then.
+/// Waits for a change that satisfies `wanted`, and returns all changes until then.
 fn until(watcher: &mut Watcher, mut wanted: impl FnMut(&Change) -> bool) -> Vec<Change> {
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut seen = Vec::new();
@@ -21,7 +21,7 @@ fn until(watcher: &mut Watcher, mut wanted: impl FnMut(&Change) -> bool) -> Vec<
             }
         }
     }
-    panic!("it never came; seen {seen:?}");
+    panic!("the change was not reported; seen {seen:?}");
 }
 
 fn watch(scratch: &Scratch, name: &str) -> Watcher {
@@ -29,7 +29,7 @@ fn watch(scratch: &Scratch, name: &str) -> Watcher {
 }
 
 #[test]
-fn creation_change_and_removal_are_told() {
+fn creation_change_and_removal_are_reported() {
     let scratch = Scratch::confined();
     let mut watcher = watch(&scratch, ".");
     let file = scratch.file("a", "");
@@ -54,7 +54,7 @@ fn a_rename_is_one_change_with_both_names() {
 }
 
 #[test]
-fn what_comes_from_or_goes_to_elsewhere_is_an_arrival_or_a_departure() {
+fn a_rename_from_or_to_elsewhere_is_a_creation_or_a_removal() {
     let scratch = Scratch::unconfined();
     scratch.file("watched/goes", "");
     scratch.file("comes", "");
@@ -66,7 +66,7 @@ fn what_comes_from_or_goes_to_elsewhere_is_an_arrival_or_a_departure() {
 }
 
 #[test]
-fn files_in_a_directory_that_is_made_at_once_with_them_are_told() {
+fn files_created_together_with_their_directory_are_reported() {
     let scratch = Scratch::unconfined();
     let mut watcher = watch(&scratch, ".");
     let mut wanted: Vec<_> =
@@ -79,13 +79,13 @@ fn files_in_a_directory_that_is_made_at_once_with_them_are_told() {
         wanted.is_empty()
     });
     assert!(!seen.contains(&Change::Overflow));
-    // And what comes later, as the directory is watched by now.
+    // Later files are reported too, as the directory is watched by now.
     let later = scratch.file("new/deep/er/later", "");
     until(&mut watcher, |change| *change == Change::Created(later.clone()));
 }
 
 #[test]
-fn a_reader_that_is_too_slow_is_told_that_it_missed_something() {
+fn a_slow_reader_receives_an_overflow() {
     let scratch = Scratch::unconfined();
     let options = WatchOptions { depth: Depth::Children, capacity: 4 };
     let mut watcher = scratch.service.watch(&path("."), &options).unwrap();
@@ -94,7 +94,7 @@ fn a_reader_that_is_too_slow_is_told_that_it_missed_something() {
     }
     let seen = until(&mut watcher, |change| *change == Change::Overflow);
     assert!(seen.len() < 200);
-    // It goes on afterwards.
+    // The watch continues afterwards.
     let deadline = Instant::now() + Duration::from_secs(10);
     while watcher.next(Duration::from_millis(300)).is_some() {
         assert!(Instant::now() < deadline);
@@ -104,7 +104,7 @@ fn a_reader_that_is_too_slow_is_told_that_it_missed_something() {
 }
 
 #[test]
-fn a_single_file_and_a_link_to_a_directory_are_watched_under_the_names_asked_for() {
+fn a_file_and_a_link_to_a_directory_are_watched_under_their_requested_names() {
     let scratch = Scratch::confined();
     let file = scratch.file("real/file", "");
     scratch.link("link", "real");
@@ -116,7 +116,7 @@ fn a_single_file_and_a_link_to_a_directory_are_watched_under_the_names_asked_for
 }
 
 #[test]
-fn links_inside_are_not_watched_through() {
+fn links_inside_a_watched_directory_are_not_followed() {
     let scratch = Scratch::confined();
     scratch.link("link", &scratch.outside);
     let mut watcher = watch(&scratch, ".");
@@ -127,7 +127,7 @@ fn links_inside_are_not_watched_through() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_refused() {
+fn entries_that_cannot_be_watched_are_refused() {
     let scratch = Scratch::unconfined();
     rustix::fs::mknodat(CWD, scratch.at("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     let refused = |name: &str| scratch.service.watch(&path(name), &WatchOptions::default()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Uploads: all or nothing, and everything that belongs to a file is kept.
+//! Uploads are atomic and preserve a file's metadata.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -7,14 +7,14 @@ use std::sync::Barrier;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 use sandbox_fs::{Atomicity, Durability, Error, FileService, Options, Precondition, Root, WriteOptions};
 
-use crate::support::{Scratch, litter, path};
+use crate::support::{Scratch, leftovers, path};
 
 fn when(precondition: Precondition) -> WriteOptions {
     WriteOptions { precondition, max_bytes: None }
 }
 
 #[test]
-fn a_new_file_comes_with_its_parents_and_obeys_the_umask() {
+fn a_new_file_is_created_with_its_parents_and_obeys_the_umask() {
     let scratch = Scratch::unconfined();
     let outcome = scratch.put("a/b/c", "hello").unwrap();
     assert_eq!(outcome.path, scratch.at("a/b/c"));
@@ -23,7 +23,7 @@ fn a_new_file_comes_with_its_parents_and_obeys_the_umask() {
     let ordinary = scratch.file("ordinary", "");
     let mode = |path| fs::metadata(path).unwrap().mode();
     assert_eq!(mode(scratch.at("a/b/c")), mode(ordinary));
-    assert!(litter(&scratch.workspace).is_empty());
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn an_existing_file_keeps_its_mode_owner_and_attributes() {
 }
 
 #[test]
-fn an_upload_that_is_cut_off_leaves_the_old_file_and_no_litter() {
+fn an_interrupted_upload_leaves_the_old_file_and_nothing_else() {
     let scratch = Scratch::unconfined();
     scratch.file("a", "old");
     let before = scratch.snapshot();
@@ -66,7 +66,7 @@ fn a_private_file_is_not_readable_by_others_while_it_is_uploaded() {
     let file = scratch.file("a", "old");
     fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
     let _writer = scratch.begin("a").unwrap();
-    let temporary = scratch.at(litter(&scratch.workspace)[0].to_str().unwrap());
+    let temporary = scratch.at(leftovers(&scratch.workspace)[0].to_str().unwrap());
     assert_eq!(fs::metadata(temporary).unwrap().mode() & 0o777, 0o600);
 }
 
@@ -93,8 +93,8 @@ fn a_file_with_several_hard_links_is_written_in_place_even_when_it_becomes_short
     let mut writer = scratch.begin("a").unwrap();
     writer.write_chunk(b"cut off").unwrap();
     drop(writer);
-    assert_eq!(scratch.read("b"), "new", "not even in place does a cut-off upload touch the old bytes");
-    assert!(litter(&scratch.workspace).is_empty());
+    assert_eq!(scratch.read("b"), "new", "an interrupted upload changed the old bytes");
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn preconditions_are_checked_before_the_first_byte() {
 }
 
 #[test]
-fn preconditions_are_checked_again_when_the_file_is_put_in_place() {
+fn preconditions_are_checked_again_at_commit() {
     let scratch = Scratch::unconfined();
     let tag = scratch.put("a", "old").unwrap().etag;
     let begin =
@@ -150,11 +150,11 @@ fn preconditions_are_checked_again_when_the_file_is_put_in_place() {
     assert!(matches!(matching.commit(), Err(Error::PreconditionFailed { .. })));
     assert!(matches!(fresh.commit(), Err(Error::PreconditionFailed { .. })));
     assert_eq!((scratch.read("a"), scratch.read("b")), ("by another".into(), "by another".into()));
-    assert!(litter(&scratch.workspace).is_empty());
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
-fn of_many_uploads_with_one_version_exactly_one_wins() {
+fn of_many_uploads_with_the_same_etag_exactly_one_succeeds() {
     let scratch = Scratch::unconfined();
     scratch.directory("real");
     scratch.link("alias", "real");
@@ -166,7 +166,7 @@ fn of_many_uploads_with_one_version_exactly_one_wins() {
                 .map(|number| {
                     let (scratch, barrier, tag) = (&scratch, &barrier, tag.clone());
                     scope.spawn(move || {
-                        // Two spellings of one path share one order.
+                        // Two spellings of one path share a lock.
                         let name = if number % 2 == 0 { "real/a" } else { "alias/../alias/a" };
                         barrier.wait();
                         let result = scratch.put_with(
@@ -186,11 +186,11 @@ fn of_many_uploads_with_one_version_exactly_one_wins() {
         });
         assert_eq!(wins, 1);
     }
-    assert!(litter(&scratch.workspace).is_empty());
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
-fn parallel_uploads_into_new_directories_all_arrive_while_others_give_up() {
+fn concurrent_uploads_into_new_directories_succeed_while_others_are_aborted() {
     let scratch = Scratch::unconfined();
     std::thread::scope(|scope| {
         for number in 0..8 {
@@ -213,7 +213,7 @@ fn parallel_uploads_into_new_directories_all_arrive_while_others_give_up() {
             assert_eq!(there, number % 2 == 0);
         }
     }
-    assert!(litter(&scratch.workspace).is_empty());
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
@@ -223,17 +223,17 @@ fn more_bytes_than_allowed_are_refused_and_nothing_is_left() {
     assert!(scratch.put_with("fits", "0123456789", &options).is_ok());
     let error = scratch.put_with("a", "0123456789x", &options).unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 10 }));
-    assert!(!scratch.at("a").exists() && litter(&scratch.workspace).is_empty());
+    assert!(!scratch.at("a").exists() && leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
-fn a_target_that_becomes_a_directory_meanwhile_is_not_replaced() {
+fn a_target_that_became_a_directory_is_not_replaced() {
     let scratch = Scratch::unconfined();
     let writer = scratch.begin("a").unwrap();
     scratch.file("a/inner", "theirs");
     assert!(matches!(writer.commit(), Err(Error::WrongKind { .. })));
     assert_eq!(scratch.read("a/inner"), "theirs");
-    assert!(litter(&scratch.workspace).is_empty());
+    assert!(leftovers(&scratch.workspace).is_empty());
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_synced_service_writes_the_same() {
 }
 
 #[test]
-fn directories_are_made_with_their_parents_and_again_without_complaint() {
+fn directories_are_created_with_their_parents_and_may_exist_already() {
     let scratch = Scratch::unconfined();
     scratch.file("file", "");
     scratch.link("dangling", "nowhere");

@@ -1,4 +1,4 @@
-//! A small file system of its own beside the workspace: full disks, moves between devices, mount points.
+//! A small second file system in the workspace: full disks, moves between devices, mount points.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,9 +9,9 @@ use rustix::fs::{CWD, FileType, Mode};
 use sandbox_fs::{ArchiveFormat, ArchiveLimits, Atomicity, Error, Overwrite, Recursion};
 
 use crate::archives_in::{Packed, pack};
-use crate::support::{Rules, Scratch, StopOnDrop, in_child, litter, mount_small, path, snapshot};
+use crate::support::{Rules, Scratch, StopOnDrop, in_child, leftovers, mount_small, path, snapshot};
 
-/// A scratch tree with a 1 MiB file system on `small`, in a process that may mount.
+/// A scratch tree with a 1 MiB file system at `small`, in a process that may mount.
 fn with_small_device(test: &str, body: impl FnOnce(&Scratch)) {
     in_child(test, Rules::PrivateMounts, || {
         let scratch = Scratch::unconfined();
@@ -23,9 +23,9 @@ fn with_small_device(test: &str, body: impl FnOnce(&Scratch)) {
 }
 
 #[test]
-fn an_upload_that_fills_the_disk_says_so_and_leaves_the_old_file() {
+fn an_upload_that_fills_the_disk_fails_with_no_space_and_keeps_the_old_file() {
     with_small_device(
-        "privileged::devices::an_upload_that_fills_the_disk_says_so_and_leaves_the_old_file",
+        "privileged::devices::an_upload_that_fills_the_disk_fails_with_no_space_and_keeps_the_old_file",
         |scratch| {
             scratch.file("small/a", "old");
             let before = scratch.snapshot();
@@ -42,17 +42,17 @@ fn an_upload_that_fills_the_disk_says_so_and_leaves_the_old_file() {
 }
 
 #[test]
-fn overwriting_in_place_finds_a_full_disk_before_it_touches_a_byte() {
+fn overwriting_in_place_detects_a_full_disk_before_it_changes_a_byte() {
     with_small_device(
-        "privileged::devices::overwriting_in_place_finds_a_full_disk_before_it_touches_a_byte",
+        "privileged::devices::overwriting_in_place_detects_a_full_disk_before_it_changes_a_byte",
         |scratch| {
             let file = scratch.file("small/a", "old");
             fs::hard_link(&file, scratch.at("small/b")).unwrap();
-            // The upload itself fits, but not a second time.
+            // The spooled upload fits, but not a second copy.
             let error = scratch.put("small/a", &"x".repeat(700 * 1024)).unwrap_err();
             assert!(matches!(error, Error::NoSpace { .. }), "{error:?}");
             assert_eq!(scratch.read("small/b"), "old");
-            assert!(litter(&scratch.workspace).is_empty());
+            assert!(leftovers(&scratch.workspace).is_empty());
         },
     );
 }
@@ -78,8 +78,8 @@ fn an_archive_that_fills_the_disk_leaves_nothing() {
 }
 
 #[test]
-fn a_move_between_devices_takes_everything_along() {
-    with_small_device("privileged::devices::a_move_between_devices_takes_everything_along", |scratch| {
+fn a_move_between_devices_preserves_all_metadata() {
+    with_small_device("privileged::devices::a_move_between_devices_preserves_all_metadata", |scratch| {
         scratch.file("tree/sub/file", "contents");
         scratch.link("tree/link", "sub/file");
         scratch.directory("tree/empty");
@@ -101,11 +101,11 @@ fn a_move_between_devices_takes_everything_along() {
         for name in ["small/tree/sub/file", "small/tree/sub", "small/tree"] {
             assert_eq!(moved(name).modified().unwrap(), long_ago, "{name}");
         }
-        // And back, as a file.
+        // Move one file back.
         scratch.service.move_entry(&path("small/tree/twin"), &path("twin"), Overwrite::Refuse).unwrap();
         assert_eq!(scratch.read("twin"), "contents");
         assert!(!scratch.at("small/tree/twin").exists());
-        assert!(litter(&scratch.workspace).is_empty());
+        assert!(leftovers(&scratch.workspace).is_empty());
     });
 }
 
@@ -127,13 +127,13 @@ fn a_move_between_devices_obeys_the_same_rules() {
         mv("tree", "small/tree", Overwrite::Replace).unwrap();
         assert_eq!((scratch.read("small/file"), scratch.read("small/tree/inner")), ("1".into(), "2".into()));
         assert!(!scratch.at("small/tree/other").exists());
-        assert!(litter(&scratch.workspace).is_empty());
+        assert!(leftovers(&scratch.workspace).is_empty());
     });
 }
 
 #[test]
-fn what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost() {
-    let test = "privileged::devices::what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost";
+fn files_written_into_a_tree_during_a_move_between_devices_are_not_lost() {
+    let test = "privileged::devices::files_written_into_a_tree_during_a_move_between_devices_are_not_lost";
     with_small_device(test, |scratch| {
         let (mut moved, mut kept) = (0, 0);
         for round in 0..40 {
@@ -146,7 +146,7 @@ fn what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost() {
                     let mut written = Vec::new();
                     while !stop.load(Ordering::Relaxed) {
                         let name = format!("sub/new-{}", written.len());
-                        // Fails once the directory is gone, and then nothing was written.
+                        // This fails once the directory is removed, and then nothing was written.
                         match fs::write(scratch.at("tree").join(&name), "new") {
                             Ok(()) => written.push(name),
                             Err(_) => break,
@@ -174,15 +174,15 @@ fn what_is_written_into_a_tree_while_it_moves_between_devices_is_not_lost() {
         }
         assert!(
             moved + kept == 40 && kept > 0,
-            "nobody ever wrote in the middle: {moved} moved, {kept} kept"
+            "no write happened during a move: {moved} moved, {kept} kept"
         );
     });
 }
 
 #[test]
-fn a_directory_does_not_go_into_another_device_below_itself() {
+fn a_directory_cannot_move_to_another_device_mounted_below_it() {
     with_small_device(
-        "privileged::devices::a_directory_does_not_go_into_another_device_below_itself",
+        "privileged::devices::a_directory_cannot_move_to_another_device_mounted_below_it",
         |scratch| {
             scratch.directory("outer/inner");
             scratch.file("outer/file", "kept");
@@ -196,8 +196,8 @@ fn a_directory_does_not_go_into_another_device_below_itself() {
 }
 
 #[test]
-fn a_move_to_a_full_device_leaves_the_source_whole() {
-    with_small_device("privileged::devices::a_move_to_a_full_device_leaves_the_source_whole", |scratch| {
+fn a_move_to_a_full_device_leaves_the_source_intact() {
+    with_small_device("privileged::devices::a_move_to_a_full_device_leaves_the_source_intact", |scratch| {
         scratch.file("tree/a", "small enough");
         scratch.file("tree/b", &"x".repeat(2 << 20));
         scratch.file("small/tree/old", "old");
@@ -212,9 +212,9 @@ fn a_move_to_a_full_device_leaves_the_source_whole() {
 }
 
 #[test]
-fn a_file_with_holes_moves_to_a_device_that_could_not_hold_it_whole() {
+fn a_sparse_file_moves_to_a_device_smaller_than_its_length() {
     with_small_device(
-        "privileged::devices::a_file_with_holes_moves_to_a_device_that_could_not_hold_it_whole",
+        "privileged::devices::a_sparse_file_moves_to_a_device_smaller_than_its_length",
         |scratch| {
             let file = scratch.file("sparse", "head");
             let sparse = fs::File::options().write(true).open(&file).unwrap();
@@ -234,7 +234,7 @@ fn a_file_with_holes_moves_to_a_device_that_could_not_hold_it_whole() {
 #[test]
 fn a_mount_point_is_written_in_place_and_not_removed() {
     with_small_device("privileged::devices::a_mount_point_is_written_in_place_and_not_removed", |scratch| {
-        // A file of the same file system bound over another: only the mount table tells.
+        // For a bind mount from the same file system, only the mount table shows the mount point.
         for source in ["small/source", "source"] {
             scratch.file(source, "a long old text");
             let target = scratch.file("bound", "below");
@@ -248,7 +248,7 @@ fn a_mount_point_is_written_in_place_and_not_removed() {
             assert!(Command::new("umount").arg(&target).status().unwrap().success());
             assert_eq!(scratch.read("bound"), "below");
         }
-        assert!(litter(&scratch.workspace).is_empty());
+        assert!(leftovers(&scratch.workspace).is_empty());
     });
 }
 
@@ -273,7 +273,7 @@ fn an_archive_is_merged_into_a_directory_on_another_device() {
                 ("new".into(), "inner".into())
             );
             assert_eq!(scratch.read("small/link"), "new");
-            assert!(litter(&scratch.workspace).is_empty());
+            assert!(leftovers(&scratch.workspace).is_empty());
         },
     );
 }
