@@ -1,8 +1,8 @@
-//! The directory that entries are filed under: an absolute path, compared as text.
+//! The directory that entries belong to: an absolute path, compared as text.
 //!
-//! It is made normal by its letters alone: `.`, `..`, doubled and trailing slashes go, symlinks are not followed, and
-//! the directory need not exist. So one directory has one file in the store whether or not it is there yet, and
-//! two symlinked names of one place are two directories.
+//! The path is normalised lexically: `.`, `..`, doubled and trailing slashes are removed, symlinks are not
+//! followed, and the directory need not exist. So a directory has the same file in the store before and after it
+//! is created, and two symlinked names of one place are two directories.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use sha2::{Digest, Sha256};
 
 use crate::Error;
 
-/// Linux's own limit for a path, with its closing NUL.
+/// Linux's limit on the length of a path, without the terminating NUL.
 const MAX_DIRECTORY_BYTES: usize = 4095;
 
-/// An absolute, lexically normal path.
+/// An absolute, lexically normalised path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Directory(String);
 
 impl Directory {
-    /// Takes an absolute path and makes it normal: `/a/./b/../c/` is `/a/c`, and `/..` is `/`.
+    /// Normalises an absolute path: `/a/./b/../c/` becomes `/a/c`, and `/..` becomes `/`.
     ///
     /// # Errors
-    /// [`Error::InvalidDirectory`] when it is empty, relative, too long, or has a NUL in it.
+    /// [`Error::InvalidDirectory`] if it is empty, relative, too long, or contains a NUL.
     pub fn parse(path: &str) -> Result<Self, Error> {
         let refuse = |problem| Err(Error::InvalidDirectory { problem });
         if path.is_empty() {
@@ -40,10 +40,10 @@ impl Directory {
         Ok(Self(normal))
     }
 
-    /// Resolves what a user wrote against the workspace, then as [`Directory::parse`].
+    /// Resolves a user's path against the workspace, then normalises it as [`Directory::parse`] does.
     ///
     /// # Errors
-    /// As [`Directory::parse`], and when a relative path meets a workspace whose path is not UTF-8.
+    /// As [`Directory::parse`], and for a relative path if the workspace's path is not UTF-8.
     pub fn resolve(workspace: &Path, path: &str) -> Result<Self, Error> {
         if path.is_empty() || path.starts_with('/') {
             return Self::parse(path);
@@ -60,7 +60,8 @@ impl Directory {
         &self.0
     }
 
-    /// The stem of this directory's files in the store: paths are longer than file names may be, and have slashes.
+    /// The stem of this directory's file names in the store. It is a hash, since paths are longer than file names
+    /// may be, and contain slashes.
     pub(crate) fn file_stem(&self) -> String {
         Sha256::digest(self.0.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_paths_are_taken_from_the_workspace_and_absolute_ones_as_they_are() {
+    fn relative_paths_are_resolved_against_the_workspace_and_absolute_ones_are_not() {
         let resolved = |path| Directory::resolve("/work space/".as_ref(), path).map(|directory| directory.0);
         assert_eq!(resolved("app/").unwrap(), "/work space/app");
         assert_eq!(resolved(".").unwrap(), "/work space");
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_directory_is_refused_with_the_reason() {
+    fn an_invalid_directory_is_refused_with_the_reason() {
         let refused = |path: &str| Directory::parse(path).unwrap_err().to_string();
         assert_eq!(refused(""), "directory must not be empty");
         assert_eq!(refused("a/b"), "directory must be an absolute path");

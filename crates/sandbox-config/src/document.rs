@@ -1,9 +1,8 @@
-//! The content of one directory's file, and nothing about where it is kept:
-//! `{"version":1,"directory":"/app","mcp":{name: entry},"skills":{name: entry}}`.
+//! The content of one directory's file, independent of its location:
 //!
-//! Reading is strict. Whatever this release would not write itself is an error rather than a guess, because the next
-//! write replaces the whole file and would silently drop it. Entries stay text; they are checked when they are asked
-//! for, so that one bad entry does not block the others.
+//! Parsing is strict. Anything that this release would not write itself is an error, because the next write
+//! replaces the whole file and would silently drop it. Entries stay text and are validated when they are
+//! requested, so that one invalid entry does not block the others.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +14,7 @@ use crate::entry::Section;
 use crate::json::{Field, Object};
 use crate::{Directory, EntryName, Error};
 
-/// The format this release reads and writes.
+/// The format version that this release reads and writes.
 const VERSION: u32 = 1;
 
 /// The entries of one list, by name.
@@ -28,11 +27,11 @@ pub(crate) struct Document {
     skills: Entries,
 }
 
-/// The file's members in the order in which they are written.
+/// The file's members, in the order in which they are written.
 #[derive(Serialize)]
 struct Written<'document> {
     version: u32,
-    /// In clear, for people: the file's own name is a hash of it.
+    /// The directory in plain text, for people: the file's own name is a hash.
     directory: &'document str,
     mcp: &'document Entries,
     skills: &'document Entries,
@@ -62,7 +61,7 @@ impl Document {
         Ok(bytes)
     }
 
-    /// Reads the content of `file`, which must be that of `directory`.
+    /// Parses the content of `file`, which must belong to `directory`.
     pub(crate) fn from_bytes(bytes: &[u8], directory: &Directory, file: &Path) -> Result<Self, Error> {
         let corrupt = |reason: String| Error::CorruptFile { file: file.to_owned(), reason };
         let text = std::str::from_utf8(bytes).map_err(|error| corrupt(error.to_string()))?;
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_byte_for_byte() {
+    fn entries_are_read_back_byte_for_byte() {
         let written = concat!(
             r#"{"version":1,"directory":"/app","mcp":{"a":{ "n" : 1.10e+400 },"ü":{"z":1,"a":2}},"#,
             r#""skills":{"s":{"sources":[]}}}"#,
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_damage_that_names_the_file_and_the_place() {
+    fn any_other_content_is_an_error_that_names_the_file_and_the_field() {
         for (text, reason) in [
             ("", "EOF while parsing a value at line 1 column 0"),
             ("[]", "entry must be an object"),
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_newer_format_is_told_apart_from_a_damaged_one() {
+    fn a_newer_format_is_distinguished_from_a_damaged_file() {
         let error = read(r#"{"version":2,"anything":true}"#).err().unwrap();
         assert!(matches!(&error, Error::UnsupportedVersion { version, .. } if version == "2"), "{error}");
         assert!(error.to_string().contains("/data/file.json"));

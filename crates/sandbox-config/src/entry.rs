@@ -1,6 +1,6 @@
-//! What an MCP entry and a skills entry have in common: each is the text of one JSON object that was checked.
+//! What MCP entries and skills entries have in common: each is the text of one validated JSON object.
 //!
-//! [`Entry::parse`] is pure: the command line uses it to tell a user what is wrong without a server or a store.
+//! [`Entry::parse`] does no I/O: the command line uses it to report errors without a server or a store.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -8,15 +8,16 @@ use serde_json::value::RawValue;
 use crate::Error;
 use crate::json::Field;
 
-/// The most bytes an entry may have. Every write rewrites the directory's file, so entries are to stay small.
+/// The maximum size of an entry. Every write rewrites the directory's whole file, so entries must be small.
 pub const MAX_ENTRY_BYTES: usize = 1024 * 1024;
 
 /// One entry of the configuration, valid by construction.
 ///
-/// It serialises as the text that came in, through `serde_json` to text or bytes. (Through `serde_json::Value` big
-/// numbers lose digits: do not.) Its `Debug` shows no content, since entries hold secrets.
+/// It serialises as the original text when `serde_json` writes text or bytes. (Do not serialise it to
+/// `serde_json::Value`: big numbers would lose digits.) Its `Debug` shows no content, since entries may hold
+/// secrets.
 pub trait Entry: Sealed + Clone + std::fmt::Debug + Serialize + Send + Sync + 'static {
-    /// Checks one entry.
+    /// Validates one entry.
     ///
     /// # Errors
     /// [`Error::EntryTooLarge`], [`Error::NotJson`], or [`Error::InvalidField`] with the JSON path of the field.
@@ -30,11 +31,11 @@ pub trait Entry: Sealed + Clone + std::fmt::Debug + Serialize + Send + Sync + 's
         Self::check(value)
     }
 
-    /// The entry's text, byte for byte as it came, less the white space around it.
+    /// The entry's original text, byte for byte, without the white space around it.
     fn as_json(&self) -> &str;
 }
 
-/// Which of the two lists of a directory's file an entry belongs to.
+/// The list of a directory's file that an entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// MCP servers.
@@ -43,16 +44,16 @@ pub enum Section {
     Skills,
 }
 
-/// Keeps [`Entry`] to the two kinds that a file has lists for.
+/// Restricts [`Entry`] to the two kinds that a file has lists for.
 pub trait Sealed: Sized {
-    /// The list this kind is in.
+    /// The list for this kind.
     const SECTION: Section;
 
-    /// Checks a JSON value against this kind's rules.
+    /// Validates a JSON value against this kind's rules.
     fn check(value: &RawValue) -> Result<Self, Error>;
 }
 
-/// A list of strings, of which none has a NUL: they become arguments of a program.
+/// Checks a list of strings without NULs: they become arguments of a program.
 pub(crate) fn check_arguments(field: &Field<'_>) -> Result<(), Error> {
     for (item, text) in field.array_of_strings()? {
         if text.contains('\0') {

@@ -1,7 +1,7 @@
-//! The one error of this crate, in two families: what the caller sent is wrong (the message says which field), and
-//! what is on the disk is wrong (the message says which file).
+//! The error type of this crate. Errors about the caller's input name the field; errors about stored data name the
+//! file.
 //!
-//! No message repeats a value of an entry: headers and environments hold secrets, and messages end up in logs.
+//! No message repeats a value of an entry: headers and environments may hold secrets, and messages end up in logs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,28 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The directory cannot be one.
+    /// The directory is not valid.
     #[error("directory {problem}")]
     InvalidDirectory {
         /// What is wrong, as the rest of a sentence that begins with "directory".
         problem: &'static str,
     },
-    /// The name of an entry cannot be one.
+    /// The name of an entry is not valid.
     #[error("name {problem}")]
     InvalidName {
         /// What is wrong, as the rest of a sentence that begins with "name".
         problem: &'static str,
     },
-    /// The entry is not JSON at all.
+    /// The entry is not JSON.
     #[error("the entry is not JSON: {reason}")]
     NotJson {
-        /// What the parser stumbled over, and where.
+        /// The parser's error and its position.
         reason: String,
     },
-    /// The entry is JSON, but one of its fields is missing or wrong.
+    /// A field of the entry is missing or invalid.
     #[error("{field} {problem}")]
     InvalidField {
-        /// The JSON path of the field, such as `headers.X-Team` or `sources[0].type`; `entry` is the whole.
+        /// The JSON path of the field, such as `headers.X-Team` or `sources[0].type`; `entry` for the whole entry.
         field: String,
         /// What is wrong, as the rest of a sentence that begins with the field.
         problem: String,
@@ -38,17 +38,17 @@ pub enum Error {
     /// The entry has more than [`MAX_ENTRY_BYTES`](crate::MAX_ENTRY_BYTES).
     #[error("the entry has {bytes} bytes; at most {limit} are stored")]
     EntryTooLarge {
-        /// How many it has.
+        /// The entry's size.
         bytes: usize,
-        /// How many are allowed.
+        /// The maximum size.
         limit: usize,
     },
-    /// A stored file is not what this crate writes. It is left as it is, for somebody to look at.
+    /// A stored file has content that this crate does not write. It is not changed, so that it can be examined.
     #[error("the configuration file {} is damaged: {reason}; repair or remove it", file.display())]
     CorruptFile {
         /// The file.
         file: PathBuf,
-        /// What is wrong in it.
+        /// What is wrong with it.
         reason: String,
     },
     /// A stored file was written by a newer release.
@@ -56,28 +56,29 @@ pub enum Error {
     UnsupportedVersion {
         /// The file.
         file: PathBuf,
-        /// The version it claims, as it stands there.
+        /// The version in the file.
         version: String,
     },
-    /// The file system refused. After a refused write the entry may or may not be stored, but the file is whole.
+    /// A file system operation failed. After a failed write the entry may or may not be stored, but the file is
+    /// intact.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed operation.
         action: &'static str,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl Error {
-    /// For `map_err`: names what was tried, and on what.
+    /// For `map_err`: adds the operation and the path.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// Whether the caller sent something wrong, as opposed to the disk or a stored file being at fault.
+    /// True for invalid input from the caller, false for problems with the disk or a stored file.
     #[must_use]
     pub fn is_invalid_input(&self) -> bool {
         match self {

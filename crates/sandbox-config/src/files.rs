@@ -1,10 +1,10 @@
-//! The files of the store: reading one whole, and replacing one so that at every moment, and after a crash at any
-//! moment, there is either the old content or the new.
+//! The files of the store: reads and replaces them so that there is always, even after a crash, either the
+//! complete old content or the complete new content.
 //!
-//! A directory has three: `<hash>.json`, `<hash>.lock` (empty, stays) and, during a write, `<hash>.tmp`. The lock is
-//! apart from the content because a rename replaces the content's inode, and a lock belongs to an inode. It is an
-//! advisory lock of the open file, so it holds between threads as it does between processes, and the kernel lets go of
-//! it when a process dies. Reading takes no lock: a rename is atomic.
+//! A directory has three files: `<hash>.json`, `<hash>.lock` (empty, permanent) and, during a write, `<hash>.tmp`.
+//! The lock is a separate file because a rename replaces the content's inode, and a lock belongs to an inode. It
+//! is an advisory lock of the open file, so it excludes threads as well as processes, and the kernel releases it
+//! when a process dies. Reading takes no lock: a rename is atomic.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{Directory, Error};
 
-/// The owner alone: entries hold tokens.
+/// Readable by the owner only: entries may hold tokens.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Where one directory's entries are kept.
+/// The files of one directory.
 pub(crate) struct DirectoryFile {
     /// The store's folder.
     folder: PathBuf,
@@ -33,12 +33,12 @@ impl DirectoryFile {
         Self { folder: folder.to_owned(), content: path("json"), lock: path("lock"), temporary: path("tmp") }
     }
 
-    /// The file that has the content, for messages.
+    /// The content file, for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.content
     }
 
-    /// The content, or nothing when nothing was ever stored.
+    /// The content; `None` if nothing was ever stored.
     pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, Error> {
         match fs::read(&self.content) {
             Ok(content) => Ok(Some(content)),
@@ -47,7 +47,7 @@ impl DirectoryFile {
         }
     }
 
-    /// Waits until no other thread or process writes this file, and keeps them out until the lock is dropped.
+    /// Waits until no other thread or process writes this file, and excludes them until the lock is dropped.
     pub(crate) fn lock(self) -> Result<LockedFile, Error> {
         loop {
             let lock = self.open_lock()?;
@@ -57,7 +57,7 @@ impl DirectoryFile {
                 Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
                     return Ok(LockedFile { file: self, lock });
                 }
-                // Somebody tidied the lock file away meanwhile; others lock its successor by now, and so must we.
+                // The lock file was deleted meanwhile. Others lock the new file by now, so this writer must too.
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("look at", &self.lock)(error)),
@@ -69,7 +69,7 @@ impl DirectoryFile {
         let open =
             || OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&self.lock);
         match open() {
-            // The data directory was removed under a running server: start it anew.
+            // The data directory was removed while the server was running: create it again.
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 make_private_folder(&self.folder)?;
                 open()
@@ -80,7 +80,7 @@ impl DirectoryFile {
     }
 }
 
-/// A directory's file that only the holder of this may replace.
+/// The locked files of a directory, which only the holder may replace.
 pub(crate) struct LockedFile {
     file: DirectoryFile,
     lock: File,
@@ -91,21 +91,21 @@ impl LockedFile {
         &self.file
     }
 
-    /// Puts new content in place of the old. When it returns, the new one outlives a power cut.
+    /// Replaces the content. When it returns, the new content survives a power failure.
     pub(crate) fn replace(&self, content: &[u8]) -> Result<(), Error> {
         let temporary = &self.file.temporary;
         let written = self.write_temporary(content).map_err(Error::io("write", temporary)).and_then(|()| {
             fs::rename(temporary, &self.file.content).map_err(Error::io("replace", &self.file.content))
         });
         if let Err(error) = written {
-            // A full disk must not stay fuller than it was. If this fails too, the next write clears it away.
+            // Free the space on a full disk. If this fails too, the next write deletes the file.
             let _ = fs::remove_file(temporary);
             return Err(error);
         }
         sync_folder(&self.file.folder)
     }
 
-    /// The lock makes the one fixed name safe, and so what a killed process left is cleared by the next write.
+    /// The lock makes the fixed name safe, and the next write replaces what a killed process left.
     fn write_temporary(&self, content: &[u8]) -> io::Result<()> {
         match fs::remove_file(&self.file.temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -120,13 +120,13 @@ impl LockedFile {
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        // Closing alone is not enough: a child that another thread is just forking shares the open file until it
-        // executes its program. An error leaves us with what closing does.
+        // Closing the file is not enough: a child that another thread is forking shares the open file until it
+        // executes its program. If unlocking fails, closing still releases the lock eventually.
         let _ = self.lock.unlock();
     }
 }
 
-/// Makes a folder for the owner alone, with the folders above it, and makes an existing one private.
+/// Creates a private folder and its parents, and makes an existing one private.
 pub(crate) fn make_private_folder(folder: &Path) -> Result<(), Error> {
     make_folder(folder)?;
     let found = fs::metadata(folder).map_err(Error::io("look at", folder))?;
@@ -158,7 +158,7 @@ fn make_folder(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// A name in a folder outlives a power cut only once the folder itself is on the disk.
+/// Syncs a folder: a new name in it survives a power failure only after that.
 fn sync_folder(folder: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
 }

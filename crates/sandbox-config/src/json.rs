@@ -1,8 +1,8 @@
-//! Looking at JSON text without decoding it: a [`Field`] is a piece of the text plus its path, and checks of it fail
-//! with that path. The text is only ever borrowed, so what was checked is what is stored.
+//! Validates JSON text without decoding it: a [`Field`] is a piece of the text plus its path, and errors name that
+//! path. The text is only borrowed, so the validated text is the stored text.
 //!
-//! Two rules hold everywhere. `null` is the same as not being there, as in the published client's types. And an object
-//! that is looked into must not name a key twice: other readers may take the other one, unchecked.
+//! Two rules hold everywhere. `null` means the same as a missing field, as in the published client's types. And an
+//! object must not contain a key twice: another reader may use the other value, which was not validated.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,23 +12,23 @@ use serde_json::value::RawValue;
 
 use crate::Error;
 
-/// The most characters of a key that an error message repeats.
+/// The maximum number of characters of a key in an error message.
 const KEY_IN_MESSAGE: usize = 80;
 
-/// A value somewhere inside an entry.
+/// A value inside an entry.
 pub(crate) struct Field<'text> {
-    /// Where it is: `headers.X-Team`, `sources[0]`; empty for the whole entry.
+    /// The path, such as `headers.X-Team` or `sources[0]`; empty for the whole entry.
     path: String,
     value: &'text RawValue,
 }
 
 impl<'text> Field<'text> {
-    /// The whole of an entry.
+    /// The whole entry.
     pub(crate) fn root(value: &'text RawValue) -> Self {
         Self { path: String::new(), value }
     }
 
-    /// The error that says what is wrong with this field.
+    /// An error about this field.
     pub(crate) fn error(&self, problem: impl Into<String>) -> Error {
         let field = if self.path.is_empty() { "entry".to_owned() } else { self.path.clone() };
         Error::InvalidField { field, problem: problem.into() }
@@ -39,7 +39,7 @@ impl<'text> Field<'text> {
         if !self.value.get().starts_with('{') {
             return Err(self.error("must be an object"));
         }
-        // The text is valid JSON already; what can still fail is a key such as "\ud800", half a character.
+        // The text is valid JSON; only a key such as "\ud800", an unpaired surrogate, can still fail.
         let members: Members<'text> = serde_json::from_str(self.value.get())
             .map_err(|_| self.error("has a key that is not valid Unicode"))?;
         let mut seen = HashSet::new();
@@ -59,7 +59,7 @@ impl<'text> Field<'text> {
         Ok(items.into_iter().enumerate().map(item).collect())
     }
 
-    /// The items of an array in which each is a string.
+    /// The items of an array of strings.
     pub(crate) fn array_of_strings(&self) -> Result<Vec<(Field<'text>, String)>, Error> {
         self.array()?.into_iter().map(|item| item.string().map(|text| (item, text))).collect()
     }
@@ -71,7 +71,7 @@ impl<'text> Field<'text> {
         serde_json::from_str(self.value.get()).map_err(|_| self.error("must be valid Unicode"))
     }
 
-    /// A string that a program can be given: not empty, no NUL.
+    /// A string that can be passed to a program: not empty, no NUL.
     pub(crate) fn filled_string(&self) -> Result<String, Error> {
         let text = self.string()?;
         if text.is_empty() {
@@ -83,7 +83,7 @@ impl<'text> Field<'text> {
         Ok(text)
     }
 
-    /// One of a closed list of words.
+    /// One of a fixed list of words.
     pub(crate) fn one_of(&self, words: &'static [&'static str]) -> Result<&'static str, Error> {
         let text = self.string()?;
         words.iter().find(|word| **word == text).copied().ok_or_else(|| {
@@ -100,7 +100,7 @@ impl<'text> Field<'text> {
         }
     }
 
-    /// A count, as an `int64` that is not negative.
+    /// A non-negative `int64`.
     pub(crate) fn whole_number(&self) -> Result<u64, Error> {
         let number = self.value.get().parse::<u64>().ok().filter(|number| i64::try_from(*number).is_ok());
         number.ok_or_else(|| self.error("must be a whole number, 0 or more"))
@@ -112,7 +112,7 @@ impl<'text> Field<'text> {
     }
 }
 
-/// The members of an object, in their order, no key twice.
+/// The members of an object, in order, without duplicate keys.
 pub(crate) struct Object<'text> {
     path: String,
     members: Vec<(String, &'text RawValue)>,
@@ -125,12 +125,12 @@ impl<'text> Object<'text> {
         (value.get() != "null").then(|| Field { path: member_path(&self.path, key), value })
     }
 
-    /// A member that must be there.
+    /// A required member.
     pub(crate) fn required(&self, key: &str) -> Result<Field<'text>, Error> {
         self.optional(key).ok_or_else(|| self.missing(key, "is required"))
     }
 
-    /// The error for a member that is not there.
+    /// An error about a missing member.
     pub(crate) fn missing(&self, key: &str, problem: impl Into<String>) -> Error {
         Error::InvalidField { field: member_path(&self.path, key), problem: problem.into() }
     }
@@ -143,7 +143,7 @@ impl<'text> Object<'text> {
     }
 }
 
-/// `headers.X-Team`, or `headers["a b"]` where a dot would be hard to read.
+/// Formats a path as `headers.X-Team`, or as `headers["a b"]` if a dot would be hard to read.
 fn member_path(parent: &str, key: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_');
     if !key.is_empty() && key.len() <= KEY_IN_MESSAGE && key.chars().all(plain) {
@@ -155,7 +155,7 @@ fn member_path(parent: &str, key: &str) -> String {
     format!("{parent}[{short:?}{more}]")
 }
 
-/// An object's members as text, in their order. A map type would reorder them and drop repeated keys unseen.
+/// An object's members as text, in order. A map type would reorder them and silently drop duplicate keys.
 struct Members<'text>(Vec<(String, &'text RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_dotted_where_that_reads_well_and_quoted_where_it_does_not() {
+    fn a_path_uses_dots_for_plain_keys_and_quotes_for_others() {
         assert_eq!(member_path("", "type"), "type");
         assert_eq!(member_path("headers", "X-Foo"), "headers.X-Foo");
         assert_eq!(member_path("sources[0]", "ref"), "sources[0].ref");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_character_is_refused_where_text_is_read() {
+    fn an_unpaired_surrogate_is_refused_where_text_is_read() {
         let value: &RawValue = serde_json::from_str(r#"{"a":"\ud800","b":{"\ud800":1}}"#).unwrap();
         let object = Field::root(value).object().unwrap();
         let message = |result: Result<(), Error>| result.unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The MCP and skills store: which MCP servers and which skills belong to which directory. No HTTP in it.
+//! The MCP and skills store: the MCP servers and skills of each directory. It contains no HTTP.
 //!
 //! ```
 //! use sandbox_config::{ConfigStore, Directory, Entry, EntryName, McpEntry};
@@ -13,15 +13,15 @@
 //! # }
 //! ```
 //!
-//! A request walks one way: text becomes a [`Directory`], an [`EntryName`] and an [`Entry`] (all three refuse what is
-//! wrong, and [`Entry::parse`] alone is the check without storing), and a [`Collection`] of the [`ConfigStore`] reads
-//! or writes the one small file of that directory.
+//! Text is parsed into a [`Directory`], an [`EntryName`] and an [`Entry`], which refuse invalid input
+//! ([`Entry::parse`] alone validates without storing). A [`Collection`] of the [`ConfigStore`] then reads or
+//! writes the small file of that directory.
 //!
-//! What is deliberately absent: an entry is text that was checked, never a value that was decoded and encoded again,
-//! so numbers, key order and fields this crate does not know stay as they came. Nothing here starts a server, fetches
-//! a skill, reads an environment variable, or looks at the directory an entry is filed under.
+//! Deliberately absent: an entry is validated text, never a value that was decoded and encoded again, so numbers,
+//! key order and unknown fields are preserved. Nothing here starts a server, fetches a skill, reads an environment
+//! variable, or accesses the directory that an entry belongs to.
 //!
-//! Everything blocks: it waits for a file lock and for the disk. Async callers use a blocking thread.
+//! Every call blocks on a file lock and on the disk. Async callers use a blocking thread.
 
 mod directory;
 mod document;

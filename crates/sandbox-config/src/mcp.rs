@@ -1,7 +1,7 @@
-//! An MCP server that a directory's sessions are to have: a local program, or a remote address.
+//! An MCP server for a directory's sessions: a local program, or a remote address.
 //!
-//! The rules are those of the published shape, plus what could never work: a header name that is none, a variable
-//! name with `=` in it. Fields that are not named here are kept and not looked at, also those of the other kind.
+//! The rules are those of the published types, plus checks for values that can never work: an invalid header name,
+//! a variable name with `=`. Other fields are kept without validation, including those of the other kind.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::Error;
 use crate::entry::{Entry, Sealed, Section, check_arguments};
 use crate::json::{Field, Object};
 
-/// A checked MCP entry.
+/// A validated MCP entry.
 #[derive(Clone)]
 pub struct McpEntry {
     kind: McpKind,
@@ -22,14 +22,14 @@ pub struct McpEntry {
 /// The two kinds of MCP server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpKind {
-    /// `"type":"local"`: a program to start, spoken to over its standard input and output.
+    /// `"type":"local"`: a program to start, which communicates over its standard input and output.
     Local,
     /// `"type":"remote"`: an address to connect to.
     Remote,
 }
 
 impl McpEntry {
-    /// Which kind of server it describes.
+    /// The kind of server that it describes.
     #[must_use]
     pub fn kind(&self) -> McpKind {
         self.kind
@@ -70,7 +70,8 @@ impl fmt::Debug for McpEntry {
     }
 }
 
-/// `type` is never guessed, since readers decide by it; but an entry copied from elsewhere is told what it lacks.
+/// `type` is never guessed, since readers depend on it; but the error for an entry copied from elsewhere names the
+/// likely type.
 fn check_type(object: &Object<'_>) -> Result<McpKind, Error> {
     let Some(field) = object.optional("type") else {
         let likely = match (object.optional("command"), object.optional("url")) {
@@ -98,7 +99,7 @@ fn check_local(object: &Object<'_>) -> Result<(), Error> {
     optional(object, "cwd", |field| field.filled_string().map(drop))
 }
 
-/// A program, or a list of the program and its first arguments: the shape's first version had both.
+/// Checks a program, or a list of the program and its first arguments: the first version of the types had both.
 fn check_command(field: &Field<'_>) -> Result<(), Error> {
     if field.raw().get().starts_with('"') {
         return field.filled_string().map(drop);
@@ -143,7 +144,7 @@ fn optional(
     object.optional(key).map_or(Ok(()), |field| check(&field))
 }
 
-/// Both transports are HTTP, so anything else is a slip that would show only when an agent fails to connect.
+/// Both transports are HTTP, so any other scheme is a mistake that would show only when an agent fails to connect.
 fn check_url(field: &Field<'_>) -> Result<(), Error> {
     let url = field.string()?;
     let after_scheme = url.split_once("://").and_then(|(scheme, rest)| {
@@ -157,7 +158,7 @@ fn check_url(field: &Field<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A token of RFC 9110.
+/// Checks that a name is an RFC 9110 token.
 fn check_header_name(field: &Field<'_>, name: &str) -> Result<(), Error> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(token) {

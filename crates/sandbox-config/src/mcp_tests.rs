@@ -1,4 +1,4 @@
-//! Every rule for MCP entries, one line each.
+//! Tests for every rule about MCP entries.
 
 use super::*;
 use crate::MAX_ENTRY_BYTES;
@@ -16,7 +16,7 @@ fn remote(members: &str) -> String {
 }
 
 #[test]
-fn every_shape_of_the_published_type_is_taken_and_kept() {
+fn every_form_of_the_published_type_is_accepted_and_kept() {
     for json in [
         r#"{"type":"local","command":"npx"}"#,
         r#"{"type":"local","command":"npx","args":[],"env":{},"cwd":"/a","enabled":false,"timeoutMs":0}"#,
@@ -56,7 +56,7 @@ fn text_that_is_not_one_json_object_is_refused() {
 }
 
 #[test]
-fn the_type_is_asked_for_with_a_hint_and_never_guessed() {
+fn a_missing_type_is_an_error_with_a_hint_and_never_guessed() {
     assert_eq!(refused("{}"), r#"type is required, "local" or "remote""#);
     assert_eq!(
         refused(r#"{"command":"c"}"#),
@@ -161,7 +161,7 @@ fn unknown_fields_big_numbers_key_order_and_white_space_are_kept_byte_for_byte()
 }
 
 #[test]
-fn nesting_of_any_depth_is_no_danger() {
+fn deep_nesting_is_accepted() {
     let json = local(&format!(r#""deep":{}{}"#, "[".repeat(100_000), "]".repeat(100_000)));
     assert_eq!(McpEntry::parse(json.as_bytes()).unwrap().as_json(), json);
 }

@@ -1,4 +1,4 @@
-//! The name of an entry within its directory. Compared exactly: no case folding, no Unicode normalisation.
+//! The name of an entry in its directory. Names are compared exactly: no case folding, no Unicode normalisation.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::Error;
 
-/// The most characters (Unicode scalar values) a name may have.
+/// The maximum number of characters (Unicode scalar values) in a name.
 pub const MAX_NAME_CHARACTERS: usize = 256;
 
 /// A name: one to [`MAX_NAME_CHARACTERS`] characters, none of them a control character.
@@ -14,10 +14,10 @@ pub const MAX_NAME_CHARACTERS: usize = 256;
 pub struct EntryName(String);
 
 impl EntryName {
-    /// Checks a name.
+    /// Validates a name.
     ///
     /// # Errors
-    /// [`Error::InvalidName`] when it is empty, too long, or has a control character in it.
+    /// [`Error::InvalidName`] if it is empty, too long, or contains a control character.
     pub fn parse(name: &str) -> Result<Self, Error> {
         if name.is_empty() {
             return Err(Error::InvalidName { problem: "must not be empty" });
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_name_is_refused_with_the_reason() {
+    fn an_invalid_name_is_refused_with_the_reason() {
         let refused = |name: &str| EntryName::parse(name).unwrap_err().to_string();
         assert_eq!(refused(""), "name must not be empty");
         assert_eq!(refused(&"é".repeat(MAX_NAME_CHARACTERS + 1)), "name is longer than 256 characters");

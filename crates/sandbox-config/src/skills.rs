@@ -1,4 +1,4 @@
-//! A skills entry: where skills come from. Nothing is fetched or looked for here.
+//! A skills entry: the sources of skills. Nothing is fetched or checked for existence here.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::Error;
 use crate::entry::{Entry, Sealed, Section};
 use crate::json::Field;
 
-/// A checked skills entry.
+/// A validated skills entry.
 #[derive(Clone)]
 pub struct SkillsEntry {
     json: Box<RawValue>,
@@ -71,13 +71,13 @@ mod tests {
         SkillsEntry::parse(json.as_bytes()).unwrap_err().to_string()
     }
 
-    /// Wraps one member list into an entry whose first source is fine.
+    /// An entry with one valid source and a second one with these members.
     fn second_source(members: &str) -> String {
         format!(r#"{{"sources":[{{"type":"git","source":"s"}},{{{members}}}]}}"#)
     }
 
     #[test]
-    fn every_shape_of_the_published_type_is_taken_and_kept() {
+    fn every_form_of_the_published_type_is_accepted_and_kept() {
         for json in [
             r#"{"sources":[]}"#,
             r#"{"sources":[{"type":"github","source":"owner/name"}]}"#,

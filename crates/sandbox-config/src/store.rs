@@ -1,7 +1,7 @@
-//! The store as its users see it: two collections, each keyed by directory and name.
+//! The public store: two collections, each keyed by directory and name.
 //!
-//! It holds no state in memory. Every read looks at the file, every write locks, reads, changes and replaces it, so
-//! several servers on one data directory see each other's changes at once.
+//! It holds no state in memory. Every read reads the file; every write locks, reads, changes and replaces it, so
+//! several servers with one data directory see each other's changes at once.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -21,10 +21,10 @@ pub struct ConfigStore {
 }
 
 impl ConfigStore {
-    /// Opens the store in `<data_dir>/config`, which is made if needed, for its owner alone.
+    /// Opens the store in `<data_dir>/config`, which is created if needed and private to its owner.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be made or is not ours.
+    /// [`Error::Io`] if the folder cannot be created or belongs to another user.
     pub fn open(data_dir: impl AsRef<Path>) -> Result<Self, Error> {
         let data_dir = data_dir.as_ref();
         let folder: PathBuf =
@@ -46,24 +46,24 @@ impl ConfigStore {
     }
 }
 
-/// One kind of entry of a store.
+/// The entries of one kind in a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Collection<'store, E> {
     store: &'store ConfigStore,
     entry: PhantomData<E>,
 }
 
-/// What a deletion found. Both are success: deleting is idempotent.
+/// The result of a deletion. Both are successes: deleting is idempotent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// The entry was there and is gone.
+    /// The entry was removed.
     Removed,
-    /// There was no such entry.
+    /// The entry did not exist.
     Missing,
 }
 
 impl<E: Entry> Collection<'_, E> {
-    /// The entry of that name, if there is one.
+    /// The entry with this name, if there is one.
     ///
     /// # Errors
     /// [`Error::CorruptFile`], [`Error::UnsupportedVersion`] or [`Error::Io`].
@@ -73,7 +73,7 @@ impl<E: Entry> Collection<'_, E> {
         document.section(E::SECTION).get(name).map(|text| stored_entry(&file, name, text)).transpose()
     }
 
-    /// All entries of a directory, sorted by name. A directory nobody stored anything for has none.
+    /// All entries of a directory, sorted by name; empty if nothing was stored.
     ///
     /// # Errors
     /// As [`Collection::get`].
@@ -87,7 +87,7 @@ impl<E: Entry> Collection<'_, E> {
             .collect()
     }
 
-    /// Stores an entry, in place of one of the same name. When it returns, the entry outlives a power cut.
+    /// Stores an entry, replacing one with the same name. When it returns, the entry survives a power failure.
     ///
     /// # Errors
     /// As [`Collection::get`]. A damaged file is never replaced.
@@ -99,12 +99,13 @@ impl<E: Entry> Collection<'_, E> {
         locked.replace(&document.to_bytes(directory).map_err(encoding(locked.file()))?)
     }
 
-    /// Removes an entry. That it was not there is a success too, and writes nothing.
+    /// Removes an entry. If it does not exist, this succeeds and writes nothing.
     ///
     /// # Errors
     /// As [`Collection::get`]. A damaged file is never replaced.
     pub fn delete(&self, directory: &Directory, name: &EntryName) -> Result<Deletion, Error> {
-        // Without the lock at first, so that deleting at random does not leave a lock file for every directory.
+        // Check without the lock first, so that deleting missing entries does not create a lock file for every
+        // directory.
         if !load(&self.file(directory), directory)?.section(E::SECTION).contains_key(name) {
             return Ok(Deletion::Missing);
         }
@@ -129,7 +130,7 @@ fn load(file: &DirectoryFile, directory: &Directory) -> Result<Document, Error> 
     }
 }
 
-/// Files are edited by hand now and then: what is given out is checked as what is taken in.
+/// Files may have been edited by hand, so stored entries are validated again when they are read.
 fn stored_entry<E: Entry>(
     file: &DirectoryFile,
     name: &EntryName,
@@ -147,7 +148,7 @@ fn stored_entry<E: Entry>(
     })
 }
 
-/// Text that is already JSON always encodes; should it not, the error is that of the file it was meant for.
+/// Encoding text that is already JSON cannot fail; if it did, the error would name the file.
 fn encoding(file: &DirectoryFile) -> impl FnOnce(serde_json::Error) -> Error {
     let path = file.path().to_owned();
     move |error| Error::io("encode", &path)(error.into())

@@ -1,5 +1,5 @@
-//! What the store promises to one caller: entries come back as they went in, kinds and directories do not mix, and a
-//! file that is not right is never replaced.
+//! The store for a single caller: entries are returned unchanged, kinds and directories do not mix, and a damaged
+//! file is never replaced.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking, as the test itself does")]
 
@@ -51,7 +51,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn an_entry_comes_back_byte_for_byte_also_from_a_store_opened_anew() {
+fn an_entry_is_returned_byte_for_byte_even_from_a_reopened_store() {
     let (data, store) = store();
     store.mcp().put(&directory("/app"), &name("m"), &mcp(LOCAL)).unwrap();
     let skills = SkillsEntry::parse(SKILLS.as_bytes()).unwrap();
@@ -143,7 +143,7 @@ fn only_the_owner_can_read_what_is_stored() {
 }
 
 #[test]
-fn the_file_is_named_by_a_hash_and_says_its_directory_in_clear() {
+fn the_file_is_named_by_a_hash_and_contains_its_directory_in_plain_text() {
     let (data, store) = store();
     store.mcp().put(&directory("/app"), &name("m"), &mcp(LOCAL)).unwrap();
     let file = content_file(data.path());
@@ -156,7 +156,7 @@ fn the_file_is_named_by_a_hash_and_says_its_directory_in_clear() {
 }
 
 #[test]
-fn a_damaged_file_fails_every_operation_by_its_name_and_is_left_alone() {
+fn a_damaged_file_fails_every_operation_with_its_name_and_is_not_changed() {
     let (data, store) = store();
     let (app, m) = (directory("/app"), name("m"));
     store.mcp().put(&app, &m, &mcp(LOCAL)).unwrap();
@@ -177,7 +177,7 @@ fn a_damaged_file_fails_every_operation_by_its_name_and_is_left_alone() {
             assert!(!error.is_invalid_input());
         }
         assert_eq!(fs::read(&file).unwrap(), damaged);
-        // Another directory is none the worse for it.
+        // Other directories are not affected.
         store.mcp().put(&directory("/other"), &m, &mcp(LOCAL)).unwrap();
     }
     fs::write(&file, whole).unwrap();
@@ -185,7 +185,7 @@ fn a_damaged_file_fails_every_operation_by_its_name_and_is_left_alone() {
 }
 
 #[test]
-fn an_entry_that_was_spoilt_by_hand_is_named_and_blocks_no_other() {
+fn an_entry_made_invalid_by_hand_is_named_and_does_not_block_others() {
     let (data, store) = store();
     let app = directory("/app");
     for text in ["good", "bad"] {
@@ -205,7 +205,7 @@ fn an_entry_that_was_spoilt_by_hand_is_named_and_blocks_no_other() {
 }
 
 #[test]
-fn a_store_whose_folder_was_removed_starts_anew() {
+fn a_store_whose_folder_was_removed_creates_it_again() {
     let (data, store) = store();
     store.mcp().put(&directory("/app"), &name("m"), &mcp(LOCAL)).unwrap();
     fs::remove_dir_all(data.path().join("config")).unwrap();
@@ -216,11 +216,11 @@ fn a_store_whose_folder_was_removed_starts_anew() {
 }
 
 #[test]
-fn a_failed_write_leaves_the_old_content_and_says_where_it_failed() {
+fn a_failed_write_keeps_the_old_content_and_names_the_file() {
     let (data, store) = store();
     let (app, m) = (directory("/app"), name("m"));
     store.mcp().put(&app, &m, &mcp(LOCAL)).unwrap();
-    // A folder of the temporary file's name: permissions would not stop a test that runs as root.
+    // A folder blocks the temporary file's name, since permissions would not stop a test that runs as root.
     let blocker = content_file(data.path()).with_extension("tmp");
     fs::create_dir(&blocker).unwrap();
     let error = store.mcp().put(&app, &name("n"), &mcp(LOCAL)).unwrap_err();

@@ -1,7 +1,7 @@
-//! Many writers at once: threads, processes, and processes that are killed. Whatever was acknowledged is there.
+//! Concurrent writers: threads, processes, and processes that are killed. Every acknowledged entry is stored.
 //!
-//! The child processes are this test binary again, running `a_writer_stores_its_share_and_acknowledges_each` alone
-//! with its share in the environment; without one that test takes a share of its own.
+//! The child processes are this test binary again, running only `a_writer_stores_its_share_and_acknowledges_each`
+//! with its share in the environment. Without one, that test uses a share of its own.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking, as the test itself does")]
 
@@ -26,7 +26,7 @@ fn name(name: &str) -> EntryName {
     EntryName::parse(name).unwrap()
 }
 
-/// An entry that only `name` can have, and long enough to be torn if tearing were possible.
+/// An entry unique to `name`, and long enough to reveal torn writes.
 fn json_for(name: &str) -> String {
     format!(r#"{{"type":"local","command":"{name}","pad":"{}"}}"#, name.repeat(100))
 }
@@ -36,7 +36,7 @@ fn put(store: &ConfigStore, text: &str) {
     store.mcp().put(&directory(), &name(text), &entry).unwrap();
 }
 
-/// Opens the store anew and gives the names in it, each with its own entry and no other's.
+/// Reopens the store and returns its names, after checking that each has its own entry.
 fn stored_names(data: &Path) -> BTreeSet<String> {
     let entries = ConfigStore::open(data).unwrap().mcp().entries(&directory()).unwrap();
     for (name, entry) in &entries {
@@ -56,7 +56,7 @@ fn start_writer(data: &Path, prefix: &str, count: usize) -> Child {
         .unwrap()
 }
 
-/// The names a writer acknowledges, as they come.
+/// The names that a writer acknowledges, as they arrive.
 fn acknowledgements(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     BufReader::new(child.stdout.take().unwrap())
         .lines()
@@ -81,7 +81,7 @@ fn a_writer_stores_its_share_and_acknowledges_each() {
 }
 
 #[test]
-fn two_hundred_parallel_puts_from_threads_all_stick() {
+fn two_hundred_concurrent_puts_from_threads_are_all_stored() {
     let data = tempfile::tempdir().unwrap();
     let store = ConfigStore::open(data.path()).unwrap();
     let together = Barrier::new(200);
@@ -99,7 +99,7 @@ fn two_hundred_parallel_puts_from_threads_all_stick() {
 }
 
 #[test]
-fn eight_processes_with_fifty_puts_each_all_stick() {
+fn fifty_puts_from_each_of_eight_processes_are_all_stored() {
     let data = tempfile::tempdir().unwrap();
     let children: Vec<_> =
         (0..8).map(|process| start_writer(data.path(), &format!("p{process}"), 50)).collect();
@@ -113,7 +113,7 @@ fn eight_processes_with_fifty_puts_each_all_stick() {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_kill_minus_nine_in_the_middle_of_writing() {
+fn acknowledged_entries_survive_kill_9_during_writes() {
     let data = tempfile::tempdir().unwrap();
     let mut expected = BTreeSet::new();
     for (round, kill_after) in [1, 2, 5, 11, 23, 47].into_iter().enumerate() {
@@ -122,16 +122,16 @@ fn what_was_acknowledged_outlives_kill_minus_nine_in_the_middle_of_writing() {
         let mut acknowledged = acknowledgements(&mut victim);
         expected.extend(acknowledged.by_ref().take(kill_after));
         victim.kill().unwrap();
-        // What it said between our last look and its death counts as well.
+        // Acknowledgements between the last read and the kill count as well.
         expected.extend(acknowledged);
         assert!(!victim.wait().unwrap().success());
-        // The dead process's lock is gone with it, so the other one comes to its end.
+        // The kernel released the killed process's lock, so the other one finishes.
         assert!(survivor.wait_with_output().unwrap().status.success());
         expected.extend((0..10).map(|index| format!("survivor{round}-{index}")));
 
         let stored = stored_names(data.path());
         assert!(stored.is_superset(&expected), "lost: {:?}", expected.difference(&stored));
-        // A put whose acknowledgement was cut off may be there; at most the one that was under way.
+        // One put without an acknowledgement may be stored: the one that was in progress.
         assert!(stored.len() <= expected.len() + 1, "unexpected: {:?}", stored.difference(&expected));
         expected = stored;
     }
@@ -145,7 +145,7 @@ fn what_was_acknowledged_outlives_kill_minus_nine_in_the_middle_of_writing() {
 }
 
 #[test]
-fn readers_beside_writers_always_see_whole_entries() {
+fn readers_always_see_complete_entries_during_writes() {
     let data = tempfile::tempdir().unwrap();
     let store = ConfigStore::open(data.path()).unwrap();
     put(&store, "kept");
@@ -172,14 +172,14 @@ fn readers_beside_writers_always_see_whole_entries() {
     assert_eq!(stored_names(data.path()), BTreeSet::from(["kept".to_owned()]));
 }
 
-/// How many open files of this process are the file at `path`.
+/// The number of this process's open files that are the file at `path`.
 fn open_files_at(path: &Path) -> usize {
     let links = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
     links.filter(|link| std::fs::read_link(link).is_ok_and(|target| target == path)).count()
 }
 
 #[test]
-fn removing_the_lock_file_under_the_writers_loses_nothing() {
+fn removing_the_lock_file_during_writes_loses_nothing() {
     let data = tempfile::tempdir().unwrap();
     let store = ConfigStore::open(data.path()).unwrap();
     put(&store, "first");
@@ -188,20 +188,21 @@ fn removing_the_lock_file_under_the_writers_loses_nothing() {
         .map(|entry| entry.unwrap().path())
         .find(|path| path.extension().is_some_and(|extension| extension == "lock"))
         .unwrap();
-    // Hold the lock, let a writer queue up behind it, then take the file away: the writer must not go on alone.
+    // Hold the lock, let a writer queue up behind it, then remove the file: the writer must not continue with the
+    // old lock.
     let held = std::fs::File::options().write(true).open(&lock).unwrap();
     held.lock().unwrap();
     thread::scope(|scope| {
         let writer = scope.spawn(|| put(&store, "second"));
         let deadline = Instant::now() + Duration::from_secs(30);
         while open_files_at(&lock) < 2 {
-            assert!(Instant::now() < deadline, "the writer never came to the lock");
+            assert!(Instant::now() < deadline, "the writer never waited for the lock");
             thread::yield_now();
         }
         std::fs::remove_file(&lock).unwrap();
         held.unlock().unwrap();
         writer.join().unwrap();
     });
-    assert!(lock.exists(), "the writer locked the file that stands under the name");
+    assert!(lock.exists(), "the writer did not lock the new file");
     assert_eq!(stored_names(data.path()), BTreeSet::from(["first".to_owned(), "second".to_owned()]));
 }
