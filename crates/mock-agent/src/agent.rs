@@ -1,6 +1,6 @@
 //! The state that all methods share: sessions, the client's capabilities, the login.
 //!
-//! One lock guards it, held for the length of one change and never across a wait.
+//! One lock protects it. It is held for a single change, and never across an await.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use crate::MockAgentError;
 use crate::session::{Session, SessionNumber, Sessions, StateFile};
 use crate::wire::{Flow, lock};
 
-/// The connection, with the few things we do on it.
+/// The connection to the client.
 #[derive(Debug, Clone)]
 pub(crate) struct ToClient(pub(crate) ConnectionTo<Client>);
 
@@ -36,14 +36,14 @@ pub(crate) enum Login {
     Out,
 }
 
-/// What an older agent cannot do; see `MOCK_AGENT_WITHOUT`.
+/// Capabilities that older agents lack; see `MOCK_AGENT_WITHOUT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ability {
+pub(crate) enum Capability {
     Load,
     Resume,
 }
 
-impl Ability {
+impl Capability {
     fn parse(name: &str) -> Option<Self> {
         match name.trim() {
             "load" => Some(Self::Load),
@@ -53,7 +53,7 @@ impl Ability {
     }
 }
 
-/// What one connection knows.
+/// The state of one connection.
 #[derive(Debug, Default)]
 struct State {
     client: ClientCapabilities,
@@ -67,42 +67,42 @@ pub(crate) struct Agent {
     state: Mutex<State>,
     file: StateFile,
     login_required: bool,
-    without: Vec<Ability>,
+    without: Vec<Capability>,
     pub(crate) flow: Arc<Flow>,
 }
 
 impl Agent {
-    /// An agent set up by `MOCK_AGENT_STATE`, `MOCK_AGENT_REQUIRE_AUTH` and `MOCK_AGENT_WITHOUT`.
+    /// An agent configured by `MOCK_AGENT_STATE`, `MOCK_AGENT_REQUIRE_AUTH` and `MOCK_AGENT_WITHOUT`.
     pub(crate) fn from_environment(flow: Arc<Flow>) -> Result<Self, MockAgentError> {
         let file = StateFile::from_environment();
         let state = State { sessions: file.load()?, ..State::default() };
         let login_required = std::env::var_os("MOCK_AGENT_REQUIRE_AUTH").is_some_and(|value| value == "1");
         let missing = std::env::var("MOCK_AGENT_WITHOUT").unwrap_or_default();
-        let without = missing.split(',').filter_map(Ability::parse).collect();
+        let without = missing.split(',').filter_map(Capability::parse).collect();
         Ok(Self { state: Mutex::new(state), file, login_required, without, flow })
     }
 
-    /// Whether it can do this.
-    pub(crate) fn offers(&self, ability: Ability) -> bool {
-        !self.without.contains(&ability)
+    /// Whether the agent has a capability.
+    pub(crate) fn supports(&self, capability: Capability) -> bool {
+        !self.without.contains(&capability)
     }
 
-    /// Refuses with `-32601` what it cannot do.
-    pub(crate) fn require(&self, ability: Ability) -> Result<(), Error> {
-        if self.offers(ability) { Ok(()) } else { Err(Error::method_not_found()) }
+    /// Fails with `-32601` if the agent lacks a capability.
+    pub(crate) fn require(&self, capability: Capability) -> Result<(), Error> {
+        if self.supports(capability) { Ok(()) } else { Err(Error::method_not_found()) }
     }
 
-    /// Remembers what the client can do.
-    pub(crate) fn meet(&self, client: ClientCapabilities) {
+    /// Stores the client's capabilities.
+    pub(crate) fn set_client_capabilities(&self, client: ClientCapabilities) {
         lock(&self.state).client = client;
     }
 
-    /// Remembers whether somebody is logged in.
+    /// Stores whether the client is logged in.
     pub(crate) fn set_login(&self, login: Login) {
         lock(&self.state).login = login;
     }
 
-    /// Refuses with `-32000` where `MOCK_AGENT_REQUIRE_AUTH=1` and nobody has logged in.
+    /// Fails with `-32000` if `MOCK_AGENT_REQUIRE_AUTH=1` and the client is not logged in.
     pub(crate) fn require_login(&self) -> Result<(), Error> {
         if self.login_required && lock(&self.state).login == Login::Out {
             return Err(Error::auth_required());
@@ -110,12 +110,12 @@ impl Agent {
         Ok(())
     }
 
-    /// What the client said it can do.
+    /// The client's declared capabilities.
     pub(crate) fn client_capabilities(&self) -> ClientCapabilities {
         lock(&self.state).client.clone()
     }
 
-    /// Adds a session and saves.
+    /// Adds a session and saves the state file.
     pub(crate) fn add_session(&self, session: Session) -> Result<SessionNumber, Error> {
         let mut state = lock(&self.state);
         let number = state.sessions.add(session);
@@ -123,7 +123,7 @@ impl Agent {
         Ok(number)
     }
 
-    /// Forgets a session, stopping what runs in it; unknown ids are fine.
+    /// Deletes a session and stops its turn; an unknown id is not an error.
     pub(crate) fn remove_session(&self, id: &SessionId) -> Result<(), Error> {
         let mut state = lock(&self.state);
         if let Some(session) = SessionNumber::parse(id).and_then(|n| state.sessions.by_number.remove(&n)) {
@@ -159,14 +159,14 @@ impl Agent {
         Ok(result)
     }
 
-    /// Keeps an update in the history. Not saved: the end of the turn does that.
+    /// Adds an update to the history. It is saved at the end of the turn.
     pub(crate) fn record(&self, number: SessionNumber, update: &SessionUpdate) {
         if let Some(session) = lock(&self.state).sessions.by_number.get_mut(&number) {
             session.record(update);
         }
     }
 
-    /// Picks from all sessions, newest first.
+    /// Maps all sessions, newest first.
     pub(crate) fn sessions<T>(&self, pick: impl Fn(SessionNumber, &Session) -> Option<T>) -> Vec<T> {
         let state = lock(&self.state);
         state.sessions.by_number.iter().rev().filter_map(|(number, session)| pick(*number, session)).collect()
@@ -179,7 +179,7 @@ impl Agent {
     }
 }
 
-/// `-32002`: there is no such session, or it is not open.
+/// `-32002`: the session does not exist or is not open.
 pub(crate) fn not_found(id: &SessionId) -> Error {
     agent_client_protocol::v1::schema::Error::session_not_found(id.clone()).into()
 }

@@ -1,11 +1,11 @@
-//! Messages that are not in the ACP schema: Sandbox Agent's extensions, one legacy method, and
-//! two directives to our own [`wire`](crate::wire) that never reach stdout.
+//! Messages outside the ACP schema: Sandbox Agent's extensions, one legacy method, and two directives to our own
+//! [`wire`](crate::wire), which are never written to stdout.
 
 use agent_client_protocol::v1::schema::SessionId;
 use agent_client_protocol::{JsonRpcNotification, JsonRpcRequest, JsonRpcResponse};
 use serde::{Deserialize, Serialize};
 
-/// The agent asks the user to choose.
+/// A question with options for the user.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "_sandboxagent/session/request_question", response = QuestionAnswer)]
 #[serde(rename_all = "camelCase")]
@@ -17,17 +17,17 @@ pub(crate) struct RequestQuestion {
     pub(crate) options: Vec<(String, String)>,
 }
 
-/// How the user took a question.
+/// The user's answer to a question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub(crate) enum QuestionAnswer {
-    /// One list of chosen option ids a question.
+    /// One list of chosen option ids per question.
     Answered { answers: Vec<Vec<String>> },
-    /// The user would not say.
+    /// The user declined to answer.
     Rejected,
 }
 
-/// The session is over.
+/// The session has ended.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
 #[notification(method = "_sandboxagent/session/ended")]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +39,7 @@ pub(crate) struct SessionEnded {
     pub(crate) exit_code: i32,
 }
 
-/// Something came from an agent that could not be parsed.
+/// A message from an agent could not be parsed.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
 #[notification(method = "_sandboxagent/agent/unparsed")]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +49,7 @@ pub(crate) struct AgentUnparsed {
     pub(crate) raw_hash: String,
 }
 
-/// How clients chose a model before config options took over.
+/// Selects a model; the predecessor of config options.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "session/set_model", response = SetModelResponse)]
 #[serde(rename_all = "camelCase")]
@@ -62,18 +62,18 @@ pub(crate) struct SetModelRequest {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
 pub(crate) struct SetModelResponse {}
 
-/// To the wire: write these bytes to stdout, as they are, in this place.
+/// Directive: write these raw bytes to stdout at this position.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
 #[notification(method = "$mock/write_raw")]
 pub(crate) struct WriteRaw {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// To the wire: once everything before this is written, die.
+/// Directive: end the process after all earlier output is written.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcNotification)]
 #[notification(method = "$mock/exit_now")]
 pub(crate) struct ExitNow {
     pub(crate) code: i32,
-    /// Goes to stderr first.
-    pub(crate) last_words: String,
+    /// Written to stderr first.
+    pub(crate) stderr_message: String,
 }

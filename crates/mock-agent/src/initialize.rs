@@ -1,4 +1,4 @@
-//! What the agent says about itself, and the one way to log in to it.
+//! The agent's capabilities, and its only authentication method.
 
 use agent_client_protocol::Error;
 use agent_client_protocol::schema::ProtocolVersion;
@@ -10,19 +10,19 @@ use agent_client_protocol::v1::schema::{
     SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
 
-use crate::agent::{Ability, Agent, Login, ToClient};
+use crate::agent::{Agent, Capability, Login, ToClient};
 
 /// The only authentication method. It always succeeds.
 const LOGIN: &str = "mock-login";
 
-/// `initialize`: protocol version 1, whatever was asked for.
+/// `initialize`: protocol version 1, whatever version the client requests.
 pub(crate) fn initialize(
     agent: &Agent,
     request: InitializeRequest,
     _: &ToClient,
 ) -> Result<InitializeResponse, Error> {
-    agent.meet(request.client_capabilities);
-    Ok(ourselves(agent))
+    agent.set_client_capabilities(request.client_capabilities);
+    Ok(describe_agent(agent))
 }
 
 /// `authenticate`
@@ -46,16 +46,16 @@ pub(crate) fn logout(agent: &Agent, _: LogoutRequest, _: &ToClient) -> Result<Lo
     Ok(LogoutResponse::new())
 }
 
-fn ourselves(agent: &Agent) -> InitializeResponse {
+fn describe_agent(agent: &Agent) -> InitializeResponse {
     let session = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
-        .resume(agent.offers(Ability::Resume).then(SessionResumeCapabilities::new))
+        .resume(agent.supports(Capability::Resume).then(SessionResumeCapabilities::new))
         .close(SessionCloseCapabilities::new())
         .delete(SessionDeleteCapabilities::new())
         .fork(SessionForkCapabilities::new())
         .additional_directories(SessionAdditionalDirectoriesCapabilities::new());
     let capabilities = AgentCapabilities::new()
-        .load_session(agent.offers(Ability::Load))
+        .load_session(agent.supports(Capability::Load))
         .prompt_capabilities(PromptCapabilities::new().image(true).audio(true).embedded_context(true))
         .mcp_capabilities(McpCapabilities::new().http(true).sse(true))
         .session_capabilities(session)

@@ -1,22 +1,22 @@
-//! A deterministic ACP agent for tests and for the first five minutes.
+//! A deterministic ACP agent for tests and for trying out the server.
 //!
-//! It is a real agent on the official SDK: every message it reads and writes goes through the
-//! SDK's typed protocol. What it says is decided by the first word of the prompt (see `prompts`),
-//! so a test can ask for exactly the traffic it wants to see.
+//! It is a real agent, built on the official SDK: every message it reads and writes goes through the SDK's typed
+//! protocol. The first word of the prompt selects its answer (see `prompts`), so a test can request exactly the
+//! traffic that it needs.
 //!
-//! The same input gives the same bytes: session, message and tool call ids count up, its own
-//! requests are numbered from 0, and no clock and no random number reaches the wire.
+//! The same input gives the same output bytes: session, message and tool call ids count up, its own requests are
+//! numbered from 0, and no clock and no random number reaches the output.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `wire` | stdin and stdout, request numbering, back pressure, noise and sudden death |
+//! | `wire` | stdin and stdout, request numbering, back pressure, noise and crashes |
 //! | `methods` | which function answers which ACP method |
 //! | `agent` | the state that all methods share |
 //! | `session` | sessions, their settings, their history, the state file |
-//! | `turn` | one prompt being answered: updates, requests to the client, cancellation |
-//! | `prompts` | the abilities, one file a family |
+//! | `turn` | the answer to one prompt: updates, requests to the client, cancellation |
+//! | `prompts` | the prompt commands, one file per group |
 //!
-//! It refuses to be clever: no model, no network, no tools of its own on the machine.
+//! Deliberately absent: a model, network access, and tools that change the machine.
 
 mod agent;
 mod extension;
@@ -38,13 +38,13 @@ pub enum MockAgentError {
     /// The file named by `MOCK_AGENT_STATE` exists but cannot be used.
     #[error("cannot use the state file {path}: {reason}")]
     State {
-        /// The file that was named.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
     /// stdout was closed or cannot be written.
-    #[error("stdout is gone")]
+    #[error("stdout is closed")]
     Output,
     /// The SDK ended the connection with an error.
     #[error("the connection failed: {0}")]
@@ -64,7 +64,7 @@ pub fn run() -> Result<(), MockAgentError> {
     let wire = wire::Wire::open().map_err(MockAgentError::Start)?;
     let agent = agent::Agent::from_environment(wire.flow())?;
     let served = runtime.block_on(wire.serve(agent));
-    // A `stderr` prompt may still sit in a blocking write that nobody reads: do not wait for it.
+    // A `stderr` prompt may still block in a write that no one reads: do not wait for it.
     runtime.shutdown_background();
     served
 }

@@ -1,4 +1,4 @@
-//! The mock agent as a program of its own: ACP on stdin and stdout until stdin ends.
+//! The mock agent as a separate program: serves ACP on stdin and stdout until stdin ends.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! The table of ACP methods: which function answers which.
+//! The table of ACP methods and the functions that handle them.
 //!
-//! Handlers run inside the SDK's dispatch loop and therefore never wait: whatever waits is a turn,
-//! and turns are spawned.
+//! Handlers run in the SDK's dispatch loop and therefore must not wait: everything that waits is a turn, and turns
+//! are spawned.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::agent::{Agent, ToClient};
 use crate::session::{self, Session};
 use crate::{initialize, prompts, turn};
 
-/// A method that opened a session: which one, and what to answer.
+/// The session that a method opened, and the response.
 pub(crate) struct Opened<T> {
     pub(crate) session: SessionId,
     pub(crate) response: T,
 }
 
-/// A handler that answers with what the method gives back.
+/// A handler that sends the method's result as the response.
 ///
-/// A macro, for the SDK wants the closure itself: no function can name its type.
+/// A macro, because the SDK needs the closure itself: a function cannot name its type.
 macro_rules! answer {
     ($agent:ident, $method:path) => {{
         let agent = Arc::clone(&$agent);
@@ -32,7 +32,7 @@ macro_rules! answer {
     }};
 }
 
-/// As `answer`, and then tells the slash commands of the session that was opened.
+/// As `answer`, and then sends the slash commands of the opened session.
 macro_rules! open {
     ($agent:ident, $method:path) => {{
         let agent = Arc::clone(&$agent);

@@ -1,7 +1,7 @@
-//! One prompt being answered.
+//! A turn: the answer to one prompt.
 //!
-//! A turn runs as a task of its own beside the dispatch loop. It ends in exactly one answer: a
-//! stop reason, `cancelled` when `session/cancel` or `$/cancel_request` came, or a JSON-RPC error.
+//! A turn runs in its own task besides the dispatch loop. It ends with exactly one response: a stop reason,
+//! `cancelled` after `session/cancel` or `$/cancel_request`, or a JSON-RPC error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +19,14 @@ use crate::extension::ExitNow;
 use crate::prompts;
 use crate::session::{RunningTurn, Session, SessionNumber};
 
-/// Updates that may be unwritten while a turn goes on.
-const WAITING_UPDATES: usize = 256;
-/// A chunk this large is written before the next one is made.
+/// The maximum number of unwritten updates before a turn waits.
+const MAX_UNWRITTEN_UPDATES: usize = 256;
+/// A chunk of at least this size is written before the next one is made.
 const LARGE_CHUNK: usize = 64 * 1024;
-/// The pretended size of the context window.
+/// The simulated size of the context window.
 pub(crate) const CONTEXT_SIZE: u64 = 200_000;
 
-/// How a turn ends well.
+/// How a turn ends successfully.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// With this stop reason.
@@ -38,12 +38,12 @@ pub(crate) enum Ending {
 /// The ordinary ending.
 pub(crate) const DONE: Ending = Ending::Stop(StopReason::EndTurn);
 
-/// Why a turn ends before its ability is through.
+/// Why a turn ends early.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The client cancelled it.
     Cancelled,
-    /// It cannot go on, says why in text, and ends.
+    /// The turn sends this text and ends.
     Say(String),
     /// The prompt is answered with this error.
     Fail(Error),
@@ -55,10 +55,10 @@ impl From<Error> for Stop {
     }
 }
 
-/// What an ability gives back.
+/// The result of a prompt command.
 pub(crate) type Outcome = Result<Ending, Stop>;
 
-/// Begins a turn; the answer comes from a task of its own.
+/// Starts a turn in its own task, which sends the response.
 pub(crate) fn start(
     agent: &Arc<Agent>,
     request: PromptRequest,
@@ -92,10 +92,10 @@ pub(crate) fn start(
                 Ending::Exit(_) => StopReason::EndTurn,
             })
         });
-        // Both fail only when the connection is gone, and then nobody is waiting.
+        // Both fail only when the connection is closed, and then no client is waiting.
         let _ = responder.respond_with_result(answer);
         if let Some(code) = exit {
-            let _ = turn.client.notify(ExitNow { code, last_words: String::new() });
+            let _ = turn.client.notify(ExitNow { code, stderr_message: String::new() });
         }
         Ok(())
     })
@@ -122,7 +122,7 @@ fn begin(
     Ok((number, session.turns, receiver))
 }
 
-/// The prompt and everything an ability needs to answer it.
+/// The prompt, and everything that a prompt command needs to answer it.
 pub(crate) struct Turn {
     pub(crate) agent: Arc<Agent>,
     pub(crate) client: ToClient,
@@ -157,12 +157,12 @@ impl Turn {
             Ok(ending) => Ok(ending),
             Err(Stop::Cancelled) => Ok(Ending::Stop(StopReason::Cancelled)),
             Err(Stop::Fail(error)) => Err(error),
-            // Saying it was cancelled or failed above, so there is nothing left to say.
+            // Sending the text was cancelled or failed, so there is nothing left to send.
             Err(Stop::Say(_)) => Ok(DONE),
         }
     }
 
-    /// Frees the session for the next prompt. By now it may be gone, or busy with another turn.
+    /// Frees the session for the next prompt. The session may be deleted or busy with another turn by now.
     fn finish(&self) {
         let _ = self.agent.change_session(&self.session.id(), |_, session| {
             session.turn.take_if(|turn| turn.number == self.number);
@@ -170,7 +170,7 @@ impl Turn {
         });
     }
 
-    /// The text of the prompt, its text blocks joined by newlines.
+    /// The prompt's text blocks, joined by newlines.
     pub(crate) fn text(&self) -> String {
         let texts = self.prompt.prompt.iter().filter_map(|block| match block {
             ContentBlock::Text(text) => Some(text.text.as_str()),
@@ -179,7 +179,7 @@ impl Turn {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The first prompt of a session names it.
+    /// Uses the first prompt of a session as its title.
     async fn give_title(&self, text: &str) -> Result<(), Stop> {
         let title: String = text.lines().next().unwrap_or_default().trim().chars().take(60).collect();
         let untitled = self.agent.read_session(&self.session.id(), |session| session.title.is_none())?;
@@ -189,7 +189,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Names the session and tells the client.
+    /// Sets the session's title and notifies the client.
     pub(crate) async fn set_title(&self, title: &str) -> Result<(), Stop> {
         let updated_at = self.agent.change_session(&self.session.id(), |_, session| {
             session.title = Some(title.to_owned());
@@ -199,7 +199,7 @@ impl Turn {
         self.update(SessionUpdate::SessionInfoUpdate(info)).await
     }
 
-    /// Pretends that every four bytes of the prompt were a token, and so was every turn's answer of 100.
+    /// Simulates token usage: one token per four bytes of the prompt, and 100 for every answer.
     async fn report_usage(&self) -> Result<(), Stop> {
         let spent = self.text().len() as u64 / 4 + 100;
         let used = self.agent.change_session(&self.session.id(), |_, session| {
@@ -209,22 +209,22 @@ impl Turn {
         self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(used, CONTEXT_SIZE))).await
     }
 
-    /// Fails once the client has cancelled.
+    /// Fails if the client has cancelled the turn.
     pub(crate) fn check(&self) -> Result<(), Stop> {
         if *self.stop.borrow() || self.request.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
-    /// Waits until the client cancels.
+    /// Waits until the client cancels the turn.
     async fn cancelled(&self) {
         let mut stop = self.stop.clone();
         tokio::select! {
-            // An error means that the session was deleted, which cancels as well.
+            // An error means that the session was deleted, which cancels the turn as well.
             _ = stop.wait_for(|stopped| *stopped) => {}
             () = self.request.cancelled() => {}
         }
     }
 
-    /// Waits for `work`, but not beyond cancellation.
+    /// Waits for `work` or for cancellation, whichever is first.
     pub(crate) async fn until_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
         tokio::select! {
             biased;
@@ -233,7 +233,7 @@ impl Turn {
         }
     }
 
-    /// Sends an update, remembers it, and waits where the client is slow to read.
+    /// Sends an update, records it in the history, and waits if the client is slow to read.
     pub(crate) async fn update(&self, update: SessionUpdate) -> Result<(), Stop> {
         self.check()?;
         let large = matches!(&update, SessionUpdate::AgentMessageChunk(chunk)
@@ -241,7 +241,7 @@ impl Turn {
         self.agent.record(self.session, &update);
         self.agent.flow.queued();
         self.client.update(self.session, update)?;
-        let limit = if large { 0 } else { WAITING_UPDATES };
+        let limit = if large { 0 } else { MAX_UNWRITTEN_UPDATES };
         self.until_cancelled(self.agent.flow.settle(limit)).await
     }
 
@@ -250,7 +250,7 @@ impl Turn {
         self.say_content(ContentBlock::from(text)).await
     }
 
-    /// Sends one chunk of the answer that may be more than text.
+    /// Sends one chunk of the answer with any kind of content.
     pub(crate) async fn say_content(&self, content: ContentBlock) -> Result<(), Stop> {
         let chunk = ContentChunk::new(content).message_id(self.message_id().as_str());
         self.update(SessionUpdate::AgentMessageChunk(chunk)).await
@@ -263,9 +263,10 @@ impl Turn {
         self.update(SessionUpdate::AgentThoughtChunk(chunk)).await
     }
 
-    /// Asks the client and waits for its answer; an error it gives is a value, not the end.
+    /// Sends a request to the client and waits for the response. An error response is a value and does not end the
+    /// turn.
     ///
-    /// Cancellation drops the request, upon which the SDK tells the client so.
+    /// Cancellation drops the request, and the SDK then notifies the client.
     pub(crate) async fn ask<R: JsonRpcRequest>(
         &self,
         request: R,

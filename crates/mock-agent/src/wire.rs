@@ -1,13 +1,13 @@
-//! stdin and stdout: lines in, lines out, and what the SDK's own stdio transport cannot do.
+//! The transport on stdin and stdout, with features that the SDK's own stdio transport lacks.
 //!
-//! The SDK hands over whole frames, so five things happen here, in the order of the frames:
-//! its random request ids become 0, 1, 2, ...; [`WriteRaw`] frames become raw bytes; an [`ExitNow`]
-//! frame ends the process after everything before it was written; turns learn how much of
-//! what they said is still unwritten, so that a long stream does not pile up in memory; and what
-//! follows `initialize` waits for its answer, so that a client may send several lines at once.
+//! The SDK hands over whole frames. Five things happen here, in the order of the frames: the SDK's random request
+//! ids become 0, 1, 2, ...; [`WriteRaw`] frames become raw bytes; an [`ExitNow`] frame ends the process after all
+//! earlier frames are written; turns learn how many of their updates are still unwritten, so that a long stream
+//! does not accumulate in memory; and messages after `initialize` wait for its response, so that a client may send
+//! several lines at once.
 //!
-//! Reading and writing are blocking threads: a client that does not read stalls neither the
-//! dispatch loop nor cancellation.
+//! Reading and writing use blocking threads: a client that does not read blocks neither the dispatch loop nor
+//! cancellation.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Write};
@@ -26,15 +26,15 @@ use crate::agent::Agent;
 use crate::extension::{ExitNow, WriteRaw};
 use crate::{MockAgentError, methods};
 
-/// Lines that may wait for the writer thread.
+/// The maximum number of lines that wait for the writer thread.
 const WRITER_QUEUE: usize = 16;
 
-/// Locks a mutex whose data stays usable after a panic elsewhere.
+/// Locks a mutex whose data stays usable after a panic in another thread.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many updates were handed to the SDK and are not yet with the writer.
+/// Counts the updates that were handed to the SDK and have not reached the writer yet.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     waiting: AtomicUsize,
@@ -48,7 +48,7 @@ impl Flow {
     }
 
     fn written(&self) {
-        // Updates sent outside a turn are not counted, so this must not wrap below zero.
+        // Updates outside a turn are not counted, so this must not go below zero.
         let _ = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
         self.drained.notify_waiters();
     }
@@ -65,14 +65,14 @@ impl Flow {
     }
 }
 
-/// The agent's own requests that wait for an answer: number on the wire, id inside the SDK.
+/// The agent's open requests: the number in the message, and the SDK's internal id.
 #[derive(Debug, Default)]
-struct Numbering {
+struct RequestNumbers {
     next: i64,
     open: HashMap<i64, RawJsonRpcId>,
 }
 
-impl Numbering {
+impl RequestNumbers {
     fn outgoing(&mut self, message: &mut RawJsonRpcMessage) {
         match message {
             RawJsonRpcMessage::Request(request) => {
@@ -110,7 +110,7 @@ impl Numbering {
     }
 }
 
-/// Holds stdin back while `initialize` is unanswered: until then the SDK refuses everything else.
+/// Pauses stdin while `initialize` is unanswered: until then the SDK refuses everything else.
 #[derive(Debug, Default)]
 struct Gate {
     waiting_for: Mutex<Option<RawJsonRpcId>>,
@@ -118,7 +118,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// Closes behind an `initialize` request.
+    /// Closes the gate after an `initialize` request.
     fn close_behind(&self, frame: &TransportFrame) {
         if let TransportFrame::Single(RawJsonRpcMessage::Request(request)) = frame
             && &*request.method == "initialize"
@@ -127,7 +127,7 @@ impl Gate {
         }
     }
 
-    /// Opens when the answer passes by.
+    /// Opens the gate when the response passes.
     fn open_for(&self, frame: &TransportFrame) {
         if let TransportFrame::Single(message) = frame {
             let mut waiting_for = lock(&self.waiting_for);
@@ -140,19 +140,19 @@ impl Gate {
 
     fn pass(&self) {
         let closed = lock(&self.waiting_for);
-        // Poisoning is no reason to stop, as in `lock`.
+        // Poisoning is ignored, as in `lock`.
         drop(self.answered.wait_while(closed, |id| id.is_some()).unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-/// What the two directions share.
+/// Shared by the two directions.
 #[derive(Debug, Default)]
 struct Shared {
-    numbering: Mutex<Numbering>,
+    numbering: Mutex<RequestNumbers>,
     gate: Gate,
 }
 
-/// What the writer thread does next.
+/// A job for the writer thread.
 enum Output {
     Bytes(Vec<u8>),
     Exit(ExitNow),
@@ -178,7 +178,7 @@ impl Wire {
 
         let reading = Arc::clone(&shared);
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
-            // Ends with stdin, or when nobody listens any more.
+            // Ends with stdin, or when the receiver is dropped.
             read_lines(&reading, |frame| incoming.unbounded_send(frame).is_ok());
         })?;
         let (writer, output) = mpsc::channel(WRITER_QUEUE);
@@ -209,7 +209,7 @@ impl Wire {
             Ok(())
         };
         tokio::try_join!(Box::pin(connection), pump)?;
-        // The pump has dropped its sender: the thread ends once the last line is out.
+        // The pump has dropped its sender: the thread ends after the last line is written.
         writing.join().map_err(|_| MockAgentError::Output)
     }
 }
@@ -218,8 +218,8 @@ fn is_method(frame: &TransportFrame, method: &str) -> bool {
     matches!(frame, TransportFrame::Single(RawJsonRpcMessage::Notification(n)) if &*n.method == method)
 }
 
-/// Turns one frame into what goes to stdout.
-fn prepare(frame: TransportFrame, numbering: &Mutex<Numbering>) -> Result<Output, MockAgentError> {
+/// Turns one frame into output for stdout.
+fn prepare(frame: TransportFrame, numbering: &Mutex<RequestNumbers>) -> Result<Output, MockAgentError> {
     let mut message = match frame {
         TransportFrame::Single(message) => message,
         other => return Ok(Output::Bytes(line(other.to_json()?))),
@@ -250,7 +250,7 @@ fn read_lines(shared: &Shared, mut deliver: impl FnMut(TransportFrame) -> bool) 
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
-        // A failed read is an ended stdin: there is nobody left to tell.
+        // A failed read is treated as the end of stdin: there is no client to report it to.
         if stdin.read_until(b'\n', &mut buffer).unwrap_or(0) == 0 {
             return;
         }
@@ -270,7 +270,7 @@ fn read_lines(shared: &Shared, mut deliver: impl FnMut(TransportFrame) -> bool) 
     }
 }
 
-/// Writes what comes until the senders are gone; a closed stdout ends it early.
+/// Writes until the senders are dropped; a closed stdout ends it early.
 fn write_all(mut output: mpsc::Receiver<Output>) {
     let mut stdout = std::io::stdout().lock();
     while let Some(item) = output.blocking_recv() {
@@ -278,11 +278,11 @@ fn write_all(mut output: mpsc::Receiver<Output>) {
             Output::Bytes(bytes) => stdout.write_all(&bytes),
             Output::Exit(exit) => {
                 let _ = stdout.flush();
-                let _ = std::io::stderr().write_all(exit.last_words.as_bytes());
+                let _ = std::io::stderr().write_all(exit.stderr_message.as_bytes());
                 std::process::exit(exit.code);
             }
         };
-        // Flushing only when the queue is empty joins small lines into few writes.
+        // Flushing only when the queue is empty combines small lines into few writes.
         let flushed = if output.is_empty() { stdout.flush() } else { Ok(()) };
         if written.and(flushed).is_err() {
             return;

@@ -1,4 +1,4 @@
-//! Reading and writing files through the client. The agent itself touches no file.
+//! Reads and writes files through the client. The agent itself accesses no files.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub(super) async fn write(turn: &Turn, rest: &str) -> Outcome {
     Ok(DONE)
 }
 
-/// The absolute path that a prompt names; relative ones start at the session's directory.
+/// The absolute path in a prompt; relative paths start at the session's directory.
 fn path(turn: &Turn, name: &str) -> Result<PathBuf, Stop> {
     if name.is_empty() {
         return Err(Stop::Say("A path is missing. Say help for the usage.".to_owned()));

@@ -1,4 +1,4 @@
-//! Answers that are more than text.
+//! Answers with content other than text.
 
 use agent_client_protocol::v1::schema::{
     AudioContent, ContentBlock, EmbeddedResource, EmbeddedResourceResource, ImageContent, ResourceLink,

@@ -1,4 +1,4 @@
-//! Bad endings and bad manners: dying, noise on stdout, floods on stderr, refusals, errors.
+//! Faults: crashes, noise on stdout, floods on stderr, refusals, errors.
 
 use std::io::Write;
 
@@ -11,26 +11,27 @@ use crate::extension::{ExitNow, WriteRaw};
 use crate::turn::{DONE, Ending, Outcome, Stop, Turn};
 
 /// The largest exit code a process can have.
-const LARGEST_CODE: u64 = 255;
-const MOST_STDERR: u64 = 1024 * 1024 * 1024;
+const MAX_EXIT_CODE: u64 = 255;
+const MAX_STDERR: u64 = 1024 * 1024 * 1024;
 
 fn exit_code(code: u64) -> i32 {
-    // `LARGEST_CODE` was checked when the number was read.
+    // The number was checked against `MAX_EXIT_CODE` when it was parsed.
     i32::try_from(code).unwrap_or(1)
 }
 
 /// `crash [CODE]`
 pub(super) async fn crash(turn: &Turn, rest: &str) -> Outcome {
-    let code = exit_code(number(rest, 0, LARGEST_CODE)?.unwrap_or(1));
+    let code = exit_code(number(rest, 0, MAX_EXIT_CODE)?.unwrap_or(1));
     turn.say("I am about to crash.").await?;
-    turn.client.notify(ExitNow { code, last_words: format!("mock-agent: crashing with code {code}\n") })?;
-    // The wire ends the process; the answer to this prompt never comes.
+    turn.client
+        .notify(ExitNow { code, stderr_message: format!("mock-agent: crashing with code {code}\n") })?;
+    // The transport ends the process; this prompt is never answered.
     std::future::pending().await
 }
 
 /// `exit CODE`
 pub(super) async fn exit(turn: &Turn, rest: &str) -> Outcome {
-    let code = exit_code(required_number(rest, 0, LARGEST_CODE)?);
+    let code = exit_code(required_number(rest, 0, MAX_EXIT_CODE)?);
     turn.say(format!("I answer this prompt and then exit with code {code}.")).await?;
     Ok(Ending::Exit(code))
 }
@@ -52,7 +53,7 @@ pub(super) async fn noise(turn: &Turn, _: &str) -> Outcome {
 
 /// `stderr N`
 pub(super) async fn stderr(turn: &Turn, rest: &str) -> Outcome {
-    let bytes = required_number(rest, 0, MOST_STDERR)?;
+    let bytes = required_number(rest, 0, MAX_STDERR)?;
     let write = tokio::task::spawn_blocking(move || {
         let mut stderr = std::io::stderr().lock();
         let mut line = text::filler("stderr ", 79);

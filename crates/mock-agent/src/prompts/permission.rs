@@ -1,7 +1,6 @@
-//! Asking for permission, once or many times at once.
+//! Permission requests, one or many at once.
 //!
-//! Nothing is remembered: an "always" is honoured for the one tool call, so that the next prompt
-//! asks again.
+//! Nothing is remembered: "always" applies to the one tool call only, so the next prompt asks again.
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
@@ -13,22 +12,22 @@ use serde_json::json;
 use super::{required_number, work};
 use crate::turn::{DONE, Outcome, Stop, Turn};
 
-/// The most requests of one `permissions` or `questions`.
-pub(super) const MOST_AT_ONCE: u64 = 1_000;
+/// The maximum number of requests in one `permissions` or `questions`.
+pub(super) const MAX_AT_ONCE: u64 = 1_000;
 
-/// What an option means for the tool call.
+/// The effect of an option on the tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum Decision {
     Granted,
     Refused,
 }
 
 /// The four options, one of each kind.
-const OPTIONS: [(&str, &str, PermissionOptionKind, Verdict); 4] = [
-    ("allow-once", "Allow once", PermissionOptionKind::AllowOnce, Verdict::Granted),
-    ("allow-always", "Always allow", PermissionOptionKind::AllowAlways, Verdict::Granted),
-    ("reject-once", "Reject once", PermissionOptionKind::RejectOnce, Verdict::Refused),
-    ("reject-always", "Always reject", PermissionOptionKind::RejectAlways, Verdict::Refused),
+const OPTIONS: [(&str, &str, PermissionOptionKind, Decision); 4] = [
+    ("allow-once", "Allow once", PermissionOptionKind::AllowOnce, Decision::Granted),
+    ("allow-always", "Always allow", PermissionOptionKind::AllowAlways, Decision::Granted),
+    ("reject-once", "Reject once", PermissionOptionKind::RejectOnce, Decision::Refused),
+    ("reject-always", "Always reject", PermissionOptionKind::RejectAlways, Decision::Refused),
 ];
 
 /// `permission`
@@ -41,7 +40,7 @@ pub(super) async fn one(turn: &Turn, _: &str) -> Outcome {
 
 /// `permissions N`
 pub(super) async fn many(turn: &Turn, rest: &str) -> Outcome {
-    let count = required_number(rest, 0, MOST_AT_ONCE)?;
+    let count = required_number(rest, 0, MAX_AT_ONCE)?;
     let mut calls = Vec::new();
     for index in 1..=count {
         calls.push(announce(turn, index).await?);
@@ -54,7 +53,7 @@ pub(super) async fn many(turn: &Turn, rest: &str) -> Outcome {
     Ok(DONE)
 }
 
-/// Shows the tool call that will need a permission.
+/// Sends the tool call that needs a permission.
 async fn announce(turn: &Turn, index: u64) -> Result<ToolCall, Stop> {
     let call = ToolCall::new(turn.next_tool_call(), format!("Edit file {index}"))
         .kind(ToolKind::Edit)
@@ -64,30 +63,30 @@ async fn announce(turn: &Turn, index: u64) -> Result<ToolCall, Stop> {
     Ok(call)
 }
 
-/// Asks, finishes the tool call accordingly, and puts the answer in words; `None` for `cancelled`.
+/// Requests the permission, finishes the tool call accordingly, and describes the answer; `None` for `cancelled`.
 async fn ask(turn: &Turn, call: &ToolCall) -> Result<Option<String>, Stop> {
     let options =
         OPTIONS.iter().map(|(id, name, kind, _)| PermissionOption::new(*id, *name, *kind)).collect();
     let request =
         RequestPermissionRequest::new(turn.session.id(), ToolCallUpdate::from(call.clone()), options);
-    let (verdict, words) = match turn.ask(request).await?.map(|response| response.outcome) {
+    let (decision, words) = match turn.ask(request).await?.map(|response| response.outcome) {
         Ok(RequestPermissionOutcome::Selected(selected)) => {
             let id = &*selected.option_id.0;
             match OPTIONS.iter().find(|option| option.0 == id) {
-                Some((_, _, _, Verdict::Granted)) => (Verdict::Granted, Some(format!("granted with {id}"))),
-                Some((_, _, _, Verdict::Refused)) => (Verdict::Refused, Some(format!("refused with {id}"))),
-                None => (Verdict::Refused, Some(format!("refused: {id} was not an option"))),
+                Some((_, _, _, Decision::Granted)) => (Decision::Granted, Some(format!("granted with {id}"))),
+                Some((_, _, _, Decision::Refused)) => (Decision::Refused, Some(format!("refused with {id}"))),
+                None => (Decision::Refused, Some(format!("refused: {id} was not an option"))),
             }
         }
-        // `cancelled`, and whatever outcomes ACP may add.
-        Ok(_) => (Verdict::Refused, None),
+        // `cancelled`, and any outcomes that ACP may add.
+        Ok(_) => (Decision::Refused, None),
         Err(error) => {
-            (Verdict::Refused, Some(format!("not given: the client answered with an error: {error}")))
+            (Decision::Refused, Some(format!("not given: the client answered with an error: {error}")))
         }
     };
-    let status = match verdict {
-        Verdict::Granted => ToolCallStatus::Completed,
-        Verdict::Refused => ToolCallStatus::Failed,
+    let status = match decision {
+        Decision::Granted => ToolCallStatus::Completed,
+        Decision::Refused => ToolCallStatus::Failed,
     };
     work::change_status(turn, &call.tool_call_id, status).await?;
     Ok(words)

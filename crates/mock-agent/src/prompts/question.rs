@@ -1,4 +1,4 @@
-//! Asking the user something: Sandbox Agent's questions, and ACP's elicitation.
+//! Requests to the user: Sandbox Agent's questions, and ACP's elicitation.
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
 };
 use futures_util::future::try_join_all;
 
-use super::permission::MOST_AT_ONCE;
+use super::permission::MAX_AT_ONCE;
 use super::required_number;
 use crate::extension::{QuestionAnswer, RequestQuestion};
 use crate::turn::{DONE, Outcome, Stop, Turn};
@@ -21,7 +21,7 @@ pub(super) async fn one(turn: &Turn, _: &str) -> Outcome {
 
 /// `questions N`
 pub(super) async fn many(turn: &Turn, rest: &str) -> Outcome {
-    let count = required_number(rest, 0, MOST_AT_ONCE)?;
+    let count = required_number(rest, 0, MAX_AT_ONCE)?;
     let answers = try_join_all((1..=count).map(|index| ask(turn, index))).await?;
     for (index, answer) in answers.into_iter().enumerate() {
         turn.say(format!("Question {} {answer}.\n", index + 1)).await?;
@@ -88,11 +88,11 @@ pub(super) async fn elicit(turn: &Turn, _: &str) -> Outcome {
     Ok(DONE)
 }
 
-/// Names for the SDK's positional flag.
+/// Names for the SDK's boolean argument.
 const REQUIRED: bool = true;
 const OPTIONAL: bool = false;
 
-/// An error answer, in words that fit after "Question" or "Form".
+/// Describes an error response, in words that fit after "Question" or "Form".
 fn client_error(error: &Error) -> String {
     format!("not answered: the client answered with an error: {error}")
 }

@@ -1,4 +1,4 @@
-//! What the agent was given: metadata, attachments, MCP servers, environment, directories.
+//! Reports what the agent received: metadata, attachments, MCP servers, environment, directories.
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{ContentBlock, McpServer};
@@ -20,7 +20,7 @@ pub(super) async fn meta(turn: &Turn, _: &str) -> Outcome {
     Ok(DONE)
 }
 
-/// What an attachment is, without its content.
+/// Describes an attachment without its content.
 fn attachment(block: &ContentBlock) -> Result<Value, Stop> {
     let whole = serde_json::to_value(block).map_err(|error| Stop::Fail(Error::into_internal_error(error)))?;
     let mut report = Map::new();

@@ -1,4 +1,4 @@
-//! News about the session: title, mode, usage, commands, and Sandbox Agent's own notifications.
+//! Updates about the session: title, mode, usage, commands, and Sandbox Agent's own notifications.
 
 use agent_client_protocol::v1::schema::{Cost, SessionUpdate, UsageUpdate};
 

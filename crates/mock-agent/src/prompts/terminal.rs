@@ -1,4 +1,4 @@
-//! Running a command in the client's terminal. The agent itself starts no process.
+//! Runs a command in the client's terminal. The agent itself starts no processes.
 
 use agent_client_protocol::v1::schema::{
     CreateTerminalRequest, KillTerminalRequest, ReleaseTerminalRequest, SessionUpdate, Terminal,
@@ -48,7 +48,7 @@ pub(super) async fn terminal(turn: &Turn, rest: &str) -> Outcome {
             return Err(Stop::Say(format!("The client lost the terminal: {error}")));
         }
         Err(stop) => {
-            // What we started must not outlive the turn; nobody is left to wait for the answers.
+            // The command must not outlive the turn; the responses are not awaited.
             forget(turn, KillTerminalRequest::new(turn.session.id(), terminal.clone()));
             release(turn, &terminal);
             return Err(stop);
@@ -73,7 +73,7 @@ pub(super) async fn terminal(turn: &Turn, rest: &str) -> Outcome {
     Ok(DONE)
 }
 
-/// Waits for the end of the command and fetches what it printed.
+/// Waits for the command to end and fetches its output.
 async fn follow(turn: &Turn, id: &TerminalId) -> Result<Result<(TerminalExitStatus, String), Error>, Stop> {
     let exit = match turn.ask(WaitForTerminalExitRequest::new(turn.session.id(), id.clone())).await? {
         Ok(response) => response.exit_status,
@@ -87,7 +87,7 @@ fn release(turn: &Turn, id: &TerminalId) {
     forget(turn, ReleaseTerminalRequest::new(turn.session.id(), id.clone()));
 }
 
-/// Sends a request whose answer does not matter.
+/// Sends a request and ignores its response.
 fn forget(turn: &Turn, request: impl JsonRpcRequest) {
     turn.client.0.send_request(request).detach();
 }

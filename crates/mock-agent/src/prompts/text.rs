@@ -1,21 +1,21 @@
-//! Answers made of text alone.
+//! Answers that consist of text only.
 
-use super::{ABILITIES, number, required_number};
+use super::{PROMPT_COMMANDS, number, required_number};
 use crate::turn::{DONE, Outcome, Turn};
 
-/// The most chunks of one `stream`.
-const MOST_CHUNKS: u64 = 10_000_000;
-/// The largest chunk of `stream` and `big`.
-const LARGEST_CHUNK: u64 = 512 * 1024 * 1024;
-/// The size of a `stream` chunk that is not told otherwise.
-const CHUNK: u64 = 32;
+/// The maximum number of chunks in one `stream`.
+const MAX_CHUNKS: u64 = 10_000_000;
+/// The maximum size of a chunk of `stream` and `big`.
+const MAX_CHUNK: u64 = 512 * 1024 * 1024;
+/// The default size of a `stream` chunk.
+const DEFAULT_CHUNK: u64 = 32;
 
 /// `help`
 pub(super) async fn help(turn: &Turn, _: &str) -> Outcome {
     turn.say("I am the mock agent. The first word of a prompt says what I do, with or without a slash:\n\n")
         .await?;
-    for ability in ABILITIES {
-        turn.say(format!("- `{}`: {}\n", ability.usage(), ability.does)).await?;
+    for command in PROMPT_COMMANDS {
+        turn.say(format!("- `{}`: {}\n", command.usage(), command.description)).await?;
     }
     turn.say("\nAnything else I quote back to you.\n").await?;
     Ok(DONE)
@@ -39,8 +39,8 @@ pub(super) async fn quote(turn: &Turn, text: &str) -> Outcome {
 
 /// `stream N [BYTES]`
 pub(super) async fn stream(turn: &Turn, rest: &str) -> Outcome {
-    let chunks = required_number(rest, 0, MOST_CHUNKS)?;
-    let bytes = number(rest, 1, LARGEST_CHUNK)?.unwrap_or(CHUNK);
+    let chunks = required_number(rest, 0, MAX_CHUNKS)?;
+    let bytes = number(rest, 1, MAX_CHUNK)?.unwrap_or(DEFAULT_CHUNK);
     for index in 1..=chunks {
         turn.say(filler(&format!("chunk {index} "), bytes)).await?;
     }
@@ -49,14 +49,14 @@ pub(super) async fn stream(turn: &Turn, rest: &str) -> Outcome {
 
 /// `big BYTES`
 pub(super) async fn big(turn: &Turn, rest: &str) -> Outcome {
-    let bytes = required_number(rest, 0, LARGEST_CHUNK)?;
+    let bytes = required_number(rest, 0, MAX_CHUNK)?;
     turn.say(filler("big ", bytes)).await?;
     Ok(DONE)
 }
 
-/// `start`, then letters, exactly `bytes` of it.
+/// `start` followed by letters, exactly `bytes` long.
 pub(super) fn filler(start: &str, bytes: u64) -> String {
-    // The limits above keep this far from overflowing on any machine we run on.
+    // The limits above are far below the point of overflow on any supported machine.
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     start.bytes().chain((b'a'..=b'z').cycle()).take(bytes).map(char::from).collect()
 }

@@ -1,30 +1,28 @@
-//! Turns that take their time, until they are done or cancelled.
+//! Slow turns, which run until they are done or cancelled.
 
 use std::time::Duration;
 
 use crate::turn::{DONE, Outcome, Stop, Turn};
 
 const TICK: Duration = Duration::from_millis(100);
-const TICKS_A_SECOND: f64 = 10.0;
-/// A day: longer is what `forever` is for.
-const MOST_SECONDS: f64 = 86_400.0;
-const USUAL_SECONDS: f64 = 5.0;
+const TICKS_PER_SECOND: f64 = 10.0;
+/// One day; use `forever` for longer turns.
+const MAX_SECONDS: f64 = 86_400.0;
+const DEFAULT_SECONDS: f64 = 5.0;
 
 /// `slow [SECONDS]`
 pub(super) async fn slow(turn: &Turn, rest: &str) -> Outcome {
     let seconds = match rest.split_whitespace().next() {
-        None => USUAL_SECONDS,
+        None => DEFAULT_SECONDS,
         Some(word) => match word.parse() {
-            Ok(seconds) if (0.0..=MOST_SECONDS).contains(&seconds) => seconds,
+            Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => seconds,
             _ => {
-                return Err(Stop::Say(format!(
-                    "{word} is not a number of seconds from 0 to {MOST_SECONDS}."
-                )));
+                return Err(Stop::Say(format!("{word} is not a number of seconds from 0 to {MAX_SECONDS}.")));
             }
         },
     };
-    // In range, checked above: at most 864,000 ticks.
-    let ticks = (seconds * TICKS_A_SECOND).ceil() as u64;
+    // The range was checked above: at most 864,000 ticks.
+    let ticks = (seconds * TICKS_PER_SECOND).ceil() as u64;
     for tick in 1..=ticks {
         turn.until_cancelled(tokio::time::sleep(TICK)).await?;
         turn.say(format!("tick {tick} of {ticks}\n")).await?;

@@ -1,4 +1,4 @@
-//! Plans and tool calls that pretend to do something.
+//! Simulated plans and tool calls.
 
 use agent_client_protocol::v1::schema::{
     Diff, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall, ToolCallContent,
@@ -13,7 +13,7 @@ pub(super) async fn change(turn: &Turn, id: &ToolCallId, fields: ToolCallUpdateF
     turn.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.clone(), fields))).await
 }
 
-/// Sends a `tool_call_update` that changes the status alone.
+/// Sends a `tool_call_update` that changes only the status.
 pub(super) async fn change_status(turn: &Turn, id: &ToolCallId, status: ToolCallStatus) -> Result<(), Stop> {
     change(turn, id, ToolCallUpdateFields::new().status(status)).await
 }
@@ -25,7 +25,7 @@ pub(super) async fn plan(turn: &Turn, _: &str) -> Outcome {
         ("Do the work", PlanEntryPriority::Medium),
         ("Tidy up", PlanEntryPriority::Low),
     ];
-    // Twice as many states as steps: each step begins, then is done.
+    // Two updates per step: it begins, then it is done.
     for state in 0..=steps.len() * 2 {
         let entries = steps.iter().enumerate().map(|(index, (content, priority))| {
             let status = match state {

@@ -1,8 +1,8 @@
 //! The `session/*` methods other than `session/prompt`.
 //!
-//! Each function is the whole of one method; [`methods`](crate::methods) only lists them.
+//! Each function implements one method; [`methods`](crate::methods) only lists them.
 
-#![allow(clippy::needless_pass_by_value, reason = "all methods have the shape that the table wants")]
+#![allow(clippy::needless_pass_by_value, reason = "the table of methods requires this signature")]
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +17,11 @@ use agent_client_protocol::v1::schema::{
 };
 
 use super::{Session, SessionNumber, Setting, Settings};
-use crate::agent::{Ability, Agent, ToClient};
+use crate::agent::{Agent, Capability, ToClient};
 use crate::extension::{SetModelRequest, SetModelResponse};
 use crate::methods::Opened;
 
-/// Sessions a page of `session/list` holds.
+/// The number of sessions per page of `session/list`.
 const PAGE: usize = 10;
 
 fn absolute<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Error> {
@@ -54,7 +54,7 @@ pub(crate) fn new(
     Ok(Opened { session: number.id(), response })
 }
 
-/// What `session/load` and `session/resume` have in common.
+/// The parameters that `session/load` and `session/resume` have in common.
 struct Opening {
     session_id: SessionId,
     cwd: PathBuf,
@@ -76,13 +76,13 @@ fn open(agent: &Agent, opening: Opening) -> Result<(SessionNumber, Settings, Vec
     })
 }
 
-/// `session/load`: the whole conversation comes as updates, then the answer.
+/// `session/load`: replays the whole conversation as updates, then responds.
 pub(crate) fn load(
     agent: &Agent,
     request: LoadSessionRequest,
     client: &ToClient,
 ) -> Result<Opened<LoadSessionResponse>, Error> {
-    agent.require(Ability::Load)?;
+    agent.require(Capability::Load)?;
     let (number, settings, history) = open(
         agent,
         Opening {
@@ -101,13 +101,13 @@ pub(crate) fn load(
     Ok(Opened { session: number.id(), response })
 }
 
-/// `session/resume`: as load, without the conversation.
+/// `session/resume`: as `session/load`, without the replay.
 pub(crate) fn resume(
     agent: &Agent,
     request: ResumeSessionRequest,
     _: &ToClient,
 ) -> Result<Opened<ResumeSessionResponse>, Error> {
-    agent.require(Ability::Resume)?;
+    agent.require(Capability::Resume)?;
     let (number, settings, _) = open(
         agent,
         Opening {
@@ -144,7 +144,7 @@ pub(crate) fn fork(
     Ok(Opened { session: number.id(), response })
 }
 
-/// `session/list`: newest first. A cursor names the last session of the page before.
+/// `session/list`: newest first. A cursor names the last session of the previous page.
 pub(crate) fn list(
     agent: &Agent,
     request: ListSessionsRequest,
@@ -166,7 +166,7 @@ pub(crate) fn list(
     Ok(ListSessionsResponse::new(page).next_cursor(cursor))
 }
 
-/// `session/close`: stops what runs; the session stays listed and can be opened again.
+/// `session/close`: stops the running turn; the session stays listed and can be opened again.
 pub(crate) fn close(
     agent: &Agent,
     request: CloseSessionRequest,
@@ -174,7 +174,7 @@ pub(crate) fn close(
 ) -> Result<CloseSessionResponse, Error> {
     agent.change_session(&request.session_id, |_, session| {
         session.cancel();
-        // Opened again, it takes a prompt at once: the cancelled turn has nothing left to say.
+        // A reopened session accepts a prompt at once: the cancelled turn sends nothing more.
         session.turn = None;
         session.active = false;
         Ok(())
@@ -182,7 +182,7 @@ pub(crate) fn close(
     Ok(CloseSessionResponse::new())
 }
 
-/// `session/delete`: deleting what is not there is done already.
+/// `session/delete`: deleting an unknown session succeeds.
 pub(crate) fn delete(
     agent: &Agent,
     request: DeleteSessionRequest,
@@ -208,7 +208,7 @@ fn set(
     })
 }
 
-/// `session/set_mode`: the config option of category `mode` moves with it, so the client is told.
+/// `session/set_mode`: the config option of category `mode` changes too, so the client is notified.
 pub(crate) fn set_mode(
     agent: &Agent,
     request: SetSessionModeRequest,
@@ -219,7 +219,7 @@ pub(crate) fn set_mode(
     Ok(SetSessionModeResponse::new())
 }
 
-/// `session/set_config_option`: where the mode changes, the client is told the session mode too.
+/// `session/set_config_option`: if the mode changes, the client also receives the session mode.
 pub(crate) fn set_config_option(
     agent: &Agent,
     request: SetSessionConfigOptionRequest,
@@ -239,7 +239,7 @@ pub(crate) fn set_config_option(
     Ok(SetSessionConfigOptionResponse::new(settings.config_options()))
 }
 
-/// `session/set_model`, which config options replaced.
+/// `session/set_model`, the predecessor of config options.
 pub(crate) fn set_model(
     agent: &Agent,
     request: SetModelRequest,
@@ -250,12 +250,12 @@ pub(crate) fn set_model(
     Ok(SetModelResponse {})
 }
 
-/// The update that carries all config options.
+/// The update with all config options.
 pub(crate) fn config_options(settings: &Settings) -> SessionUpdate {
     SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(settings.config_options()))
 }
 
-/// The update that carries the session mode.
+/// The update with the session mode.
 pub(crate) fn current_mode(settings: &Settings) -> SessionUpdate {
     SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(settings.get(Setting::Mode).to_owned()))
 }

@@ -1,7 +1,7 @@
-//! Sessions: what one is, its number, its history.
+//! Sessions: their state, numbers and history.
 //!
-//! A session outlives its `session/close` (it can be loaded or resumed again) but not its
-//! `session/delete`. The history is what `session/load` replays.
+//! A session survives `session/close` (it can be loaded or resumed again) but not `session/delete`. `session/load`
+//! replays the history.
 
 mod lifecycle;
 mod settings;
@@ -19,7 +19,7 @@ pub(crate) use lifecycle::*;
 pub(crate) use settings::{Setting, Settings};
 pub(crate) use state_file::{Sessions, StateFile};
 
-/// History beyond this is not kept, so that a flood of chunks stays a flood and not a leak.
+/// The maximum size of the history, so that a flood of chunks does not fill the memory.
 const HISTORY_BYTES: usize = 1 << 20;
 
 /// The N of `mock-session-N`.
@@ -29,7 +29,7 @@ pub(crate) struct SessionNumber(pub(crate) u64);
 impl SessionNumber {
     const PREFIX: &str = "mock-session-";
 
-    /// The number in an id of ours; `None` for any other text.
+    /// The number in an id of this agent; `None` for any other text.
     pub(crate) fn parse(id: &SessionId) -> Option<Self> {
         let digits = id.0.strip_prefix(Self::PREFIX)?;
         let number = digits.parse().ok()?;
@@ -42,12 +42,12 @@ impl SessionNumber {
     }
 }
 
-/// The turn that is under way in a session.
+/// The running turn of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct RunningTurn {
-    /// Which of the session's turns it is.
+    /// The turn's number in the session.
     pub(crate) number: u64,
-    /// `true` asks it to stop.
+    /// `true` tells the turn to stop.
     pub(crate) stop: watch::Sender<bool>,
 }
 
@@ -62,16 +62,16 @@ pub(crate) struct Session {
     pub(crate) title: Option<String>,
     #[serde(default)]
     pub(crate) settings: Settings,
-    /// Prompts so far; also numbers messages and tool calls.
+    /// The number of prompts so far; also used to number messages and tool calls.
     #[serde(default)]
     pub(crate) turns: u64,
-    /// Pretended tokens of context in use.
+    /// The simulated number of context tokens in use.
     #[serde(default)]
     pub(crate) used: u64,
-    /// Changes so far: our clock, since a real one would differ from run to run.
+    /// The number of changes so far: used as a clock, since a real one would differ from run to run.
     #[serde(default)]
     pub(crate) revision: u64,
-    /// `_meta` of the request that made or last opened it.
+    /// The `_meta` of the request that created or last opened the session.
     #[serde(default)]
     pub(crate) meta: Option<Meta>,
     #[serde(default)]
@@ -80,7 +80,7 @@ pub(crate) struct Session {
     history: Vec<SessionUpdate>,
     #[serde(default)]
     history_bytes: usize,
-    /// Open on this connection.
+    /// Whether the session is open on this connection.
     #[serde(skip)]
     pub(crate) active: bool,
     /// Set while a prompt is being answered.
@@ -108,19 +108,19 @@ impl Session {
         }
     }
 
-    /// A copy to fork into: same history, nothing running.
+    /// A fork: the same history, without a running turn.
     pub(crate) fn forked(&self) -> Self {
         Self { active: true, turn: None, revision: 0, ..self.clone() }
     }
 
-    /// Asks the running turn, if any, to stop.
+    /// Tells the running turn, if any, to stop.
     pub(crate) fn cancel(&self) {
         if let Some(turn) = &self.turn {
             turn.stop.send_replace(true);
         }
     }
 
-    /// Keeps an update for `session/load`, if it is part of the conversation.
+    /// Records an update for `session/load`, if it is part of the conversation.
     pub(crate) fn record(&mut self, update: &SessionUpdate) {
         let weight = match update {
             SessionUpdate::UserMessageChunk(chunk)
@@ -145,13 +145,13 @@ impl Session {
         &self.history
     }
 
-    /// When it last changed, on a clock that starts with 2026 and ticks once a change.
+    /// The time of the last change, on a clock that starts in 2026 and advances by one second per change.
     pub(crate) fn updated_at(&self) -> String {
         let seconds = self.revision.min(86_399);
         format!("2026-01-01T{:02}:{:02}:{:02}Z", seconds / 3600, seconds / 60 % 60, seconds % 60)
     }
 
-    /// The line in `session/list`.
+    /// The entry in `session/list`.
     pub(crate) fn info(&self, number: SessionNumber) -> SessionInfo {
         SessionInfo::new(number.id(), self.cwd.clone())
             .additional_directories(self.additional_directories.clone())
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn only_ids_we_could_have_given_out_parse() {
+    fn only_ids_of_this_agent_parse() {
         assert_eq!(SessionNumber::parse(&SessionId::new("mock-session-12")), Some(SessionNumber(12)));
         for other in ["mock-session-", "mock-session-012", "mock-session--1", "mock-session-+1", "12", ""] {
             assert_eq!(SessionNumber::parse(&SessionId::new(other)), None, "{other}");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_ticks_once_a_change() {
+    fn the_clock_advances_with_every_change() {
         let mut session = Session::new("/".into());
         session.revision = 3_661;
         assert_eq!(session.updated_at(), "2026-01-01T01:01:01Z");

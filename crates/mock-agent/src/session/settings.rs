@@ -1,7 +1,7 @@
-//! A session's settings: mode, model and thought level, each a closed list of choices.
+//! A session's settings: mode, model and thought level, each with a fixed list of choices.
 //!
-//! The mode is shown twice, as ACP wants it: as session mode and as a config option of category
-//! `mode`. There is one value behind both.
+//! As ACP requires, the mode appears twice: as session mode and as a config option of category `mode`. Both show
+//! the same value.
 
 use agent_client_protocol::v1::schema::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode,
@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One value a setting can have: id, name, description.
+/// One value of a setting: id, name, description.
 struct Choice(&'static str, &'static str, &'static str);
 
 const MODES: &[Choice] = &[
@@ -28,7 +28,7 @@ const THOUGHT_LEVELS: &[Choice] = &[
     Choice("high", "High", "Thinks a lot."),
 ];
 
-/// Which setting is meant.
+/// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setting {
     Mode,
@@ -107,7 +107,7 @@ impl Settings {
         }
     }
 
-    /// Chooses a value; `false` when it is not one of the choices.
+    /// Sets a value; returns `false` if it is not one of the choices.
     #[must_use]
     pub(crate) fn set(&mut self, setting: Setting, value: &str) -> bool {
         let Some(choice) = setting.choices().iter().find(|choice| choice.0 == value) else {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_that_is_no_choice_changes_nothing() {
+    fn an_invalid_value_changes_nothing() {
         let mut settings = Settings::default();
         assert!(!settings.set(Setting::Model, "gpt"));
         assert_eq!(settings, Settings::default());

@@ -1,7 +1,6 @@
-//! The state file: sessions that survive the process, for `session/load` and `session/resume`.
+//! The state file: stores sessions across restarts, for `session/load` and `session/resume`.
 //!
-//! One process, one file. Two processes on the same file overwrite each other; the mock agent
-//! does not lock it.
+//! The file is not locked: two processes that use the same file overwrite each other's changes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +25,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// Adds a session under the next number. Numbers are not used twice.
+    /// Adds a session under the next number. Numbers are never reused.
     pub(crate) fn add(&mut self, session: Session) -> SessionNumber {
         let number = SessionNumber(self.next);
         self.next += 1;
@@ -35,17 +34,17 @@ impl Sessions {
     }
 }
 
-/// Where sessions are kept, if anywhere.
+/// The path of the state file, if one is configured.
 #[derive(Debug)]
 pub(crate) struct StateFile(Option<PathBuf>);
 
 impl StateFile {
-    /// The file named by `MOCK_AGENT_STATE`; unset or empty keeps sessions in memory only.
+    /// The file named by `MOCK_AGENT_STATE`; if that is unset or empty, sessions are kept in memory only.
     pub(crate) fn from_environment() -> Self {
         Self(std::env::var_os("MOCK_AGENT_STATE").filter(|name| !name.is_empty()).map(PathBuf::from))
     }
 
-    /// What the file holds; a missing file holds nothing.
+    /// Loads the file; a missing file has no sessions.
     pub(crate) fn load(&self) -> Result<Sessions, MockAgentError> {
         let Some(path) = &self.0 else { return Ok(Sessions::default()) };
         let unusable = |reason: String| MockAgentError::State { path: path.clone(), reason };
@@ -56,7 +55,7 @@ impl StateFile {
         }
     }
 
-    /// Replaces the file, whole or not at all.
+    /// Replaces the file atomically.
     pub(crate) fn save(&self, sessions: &Sessions) -> std::io::Result<()> {
         let Some(path) = &self.0 else { return Ok(()) };
         let mut temporary = path.clone().into_os_string();

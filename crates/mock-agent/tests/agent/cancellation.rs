@@ -1,4 +1,4 @@
-//! Stopping what runs.
+//! Cancellation.
 
 use std::time::Instant;
 
@@ -42,7 +42,7 @@ fn cancel_request_stops_the_prompt_it_names() {
 }
 
 #[test]
-fn a_cancel_right_behind_the_prompt_is_not_missed() {
+fn a_cancel_right_after_the_prompt_is_not_missed() {
     let mut agent = Agent::ready(&json!({}));
     let id = agent.ask_prompt("mock-session-1", "forever");
     agent.notify("session/cancel", &json!({"sessionId": "mock-session-1"}));
@@ -59,7 +59,7 @@ fn a_long_stream_stops_when_cancelled() {
 }
 
 #[test]
-fn cancelling_withdraws_what_the_client_was_asked() {
+fn cancelling_cancels_the_requests_to_the_client() {
     let mut agent = Agent::ready(&json!({}));
     for prompt in ["permission", "question"] {
         let id = agent.ask_prompt("mock-session-1", prompt);
@@ -69,7 +69,7 @@ fn cancelling_withdraws_what_the_client_was_asked() {
         assert_eq!(turn.stop_reason(), "cancelled");
         assert_eq!(turn.others[0]["method"], "$/cancel_request");
         assert_eq!(turn.others[0]["params"]["requestId"], request["id"]);
-        // The client answers all the same; that must disturb nothing.
+        // The client answers anyway; that must have no effect.
         agent.answer(&request, &json!({"outcome": {"outcome": "cancelled"}}));
     }
     assert_eq!(agent.prompt("echo fine").text(), "fine");
@@ -99,7 +99,7 @@ fn closing_and_deleting_a_session_stop_its_turn() {
 }
 
 #[test]
-fn a_session_that_was_closed_in_mid_turn_takes_a_prompt_as_soon_as_it_is_resumed() {
+fn a_session_closed_during_a_turn_accepts_a_prompt_as_soon_as_it_is_resumed() {
     let mut agent = Agent::ready(&json!({}));
     agent.ask_prompt("mock-session-1", "forever");
     agent.next_where(is_chunk);

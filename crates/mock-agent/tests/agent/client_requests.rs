@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Agent, able};
+use crate::harness::{Agent, all_capabilities};
 
 fn select(option: &str) -> Value {
     json!({"outcome": {"outcome": "selected", "optionId": option}})
@@ -72,7 +72,7 @@ fn a_question_has_the_payload_of_the_extension() {
 }
 
 #[test]
-fn a_client_that_cannot_be_asked_is_told_so_in_text() {
+fn an_error_response_to_a_question_is_reported_in_text() {
     let mut agent = Agent::ready(&json!({}));
     let id = agent.ask_prompt("mock-session-1", "question");
     let request = agent.next_where(|message| message.get("id").is_some());
@@ -111,7 +111,7 @@ fn many_questions_are_open_at_once() {
 
 #[test]
 fn a_form_has_a_string_a_number_a_boolean_and_an_enum() {
-    let mut agent = Agent::ready(&able());
+    let mut agent = Agent::ready(&all_capabilities());
     let content = json!({"name": "Ada", "count": 2.5, "sure": true, "colour": "red"});
     let turn = agent.prompt_answering("elicit", |_| json!({"action": "accept", "content": content}));
     let params = &turn.others[0]["params"];

@@ -1,11 +1,11 @@
-//! Files and terminals of the client.
+//! The client's files and terminals.
 
 use serde_json::{Value, json};
 
-use crate::harness::{Agent, able};
+use crate::harness::{Agent, all_capabilities};
 
 #[test]
-fn without_the_capability_it_says_so_and_asks_nothing() {
+fn without_a_capability_the_agent_reports_it_and_sends_no_request() {
     let mut agent = Agent::ready(&json!({}));
     for (prompt, capability) in [
         ("read a.txt", "fs.readTextFile"),
@@ -21,7 +21,7 @@ fn without_the_capability_it_says_so_and_asks_nothing() {
 
 #[test]
 fn read_reads_through_the_client_relative_to_the_session() {
-    let mut agent = Agent::ready(&able());
+    let mut agent = Agent::ready(&all_capabilities());
     let turn = agent.prompt_answering("read notes/a.txt", |_| json!({"content": "some text"}));
     assert_eq!(turn.others[0]["method"], "fs/read_text_file");
     assert_eq!(turn.others[0]["params"], json!({"sessionId": "mock-session-1", "path": "/mock/notes/a.txt"}));
@@ -33,7 +33,7 @@ fn read_reads_through_the_client_relative_to_the_session() {
 
 #[test]
 fn write_writes_through_the_client() {
-    let mut agent = Agent::ready(&able());
+    let mut agent = Agent::ready(&all_capabilities());
     let turn = agent.prompt_answering("write a.txt two words", |_| json!({}));
     assert_eq!(turn.others[0]["method"], "fs/write_text_file");
     assert_eq!(
@@ -46,7 +46,7 @@ fn write_writes_through_the_client() {
 
 #[test]
 fn a_file_the_client_cannot_read_fails_the_tool_call_not_the_turn() {
-    let mut agent = Agent::ready(&able());
+    let mut agent = Agent::ready(&all_capabilities());
     let id = agent.ask_prompt("mock-session-1", "read gone.txt");
     let request = agent.next_where(|message| message["method"] == "fs/read_text_file");
     let error = json!({"code": -32002, "message": "Resource not found"});
@@ -68,8 +68,8 @@ fn terminal(request: &Value) -> Value {
 }
 
 #[test]
-fn a_terminal_is_created_shown_waited_for_read_and_released() {
-    let mut agent = Agent::ready(&able());
+fn a_terminal_is_created_shown_awaited_read_and_released() {
+    let mut agent = Agent::ready(&all_capabilities());
     let turn = agent.prompt_answering("terminal echo hello world", terminal);
     let methods: Vec<_> = turn.others.iter().map(|request| request["method"].as_str().unwrap()).collect();
     assert_eq!(methods, ["terminal/create", "terminal/wait_for_exit", "terminal/output", "terminal/release"]);
@@ -84,7 +84,7 @@ fn a_terminal_is_created_shown_waited_for_read_and_released() {
 
 #[test]
 fn a_cancelled_terminal_is_killed_and_released() {
-    let mut agent = Agent::ready(&able());
+    let mut agent = Agent::ready(&all_capabilities());
     let id = agent.ask_prompt("mock-session-1", "terminal sleep 100");
     let create = agent.next_where(|message| message["method"] == "terminal/create");
     agent.answer(&create, &json!({"terminalId": "t1"}));

@@ -1,11 +1,11 @@
-//! Several things at once.
+//! Concurrent prompts and requests.
 
 use serde_json::json;
 
 use crate::harness::Agent;
 
 #[test]
-fn a_second_prompt_in_a_busy_session_is_refused_and_the_first_goes_on() {
+fn a_second_prompt_in_a_busy_session_is_refused_and_the_first_continues() {
     let mut agent = Agent::ready(&json!({}));
     let first = agent.ask_prompt("mock-session-1", "slow 0.5");
     let second = agent.ask_prompt("mock-session-1", "hello");
@@ -16,7 +16,7 @@ fn a_second_prompt_in_a_busy_session_is_refused_and_the_first_goes_on() {
 }
 
 #[test]
-fn sessions_are_answered_side_by_side() {
+fn sessions_are_answered_concurrently() {
     let mut agent = Agent::ready(&json!({}));
     agent.new_session();
     let slow = agent.ask_prompt("mock-session-1", "forever");

@@ -1,4 +1,4 @@
-//! Bad endings and bad manners.
+//! Crashes, noise, and clients that do not read.
 
 use std::time::{Duration, Instant};
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use crate::harness::{Agent, DEADLINE};
 
 #[test]
-fn crash_dies_in_mid_turn_with_its_code_and_last_words() {
+fn crash_exits_during_the_turn_with_its_code_and_a_message_on_stderr() {
     for (prompt, code) in [("crash", 1), ("crash 42", 42), ("crash 0", 0)] {
         let mut agent = Agent::ready(&json!({}));
         let id = agent.ask_prompt("mock-session-1", prompt);
         let mut said = false;
         while let Some(line) = agent.next_line() {
             let message: Value = serde_json::from_slice(&line).unwrap();
-            assert_ne!(message["id"], id, "a crash answers nothing");
+            assert_ne!(message["id"], id, "a crash must not answer the prompt");
             said |= message["params"]["update"]["content"]["text"] == "I am about to crash.";
         }
-        assert!(said, "what was said before the crash is written");
+        assert!(said, "the text before the crash was not written");
         let (status, stderr) = agent.wait();
         assert_eq!(status.code(), Some(code));
         assert_eq!(stderr, format!("mock-agent: crashing with code {code}\n"));
@@ -34,7 +34,7 @@ fn exit_answers_first() {
 }
 
 #[test]
-fn noise_surrounds_an_answer_that_is_still_whole() {
+fn noise_does_not_damage_the_answer() {
     let mut agent = Agent::ready(&json!({}));
     let id = agent.ask_prompt("mock-session-1", "noise");
     let mut noise = Vec::new();
@@ -57,7 +57,7 @@ fn noise_surrounds_an_answer_that_is_still_whole() {
 }
 
 #[test]
-fn stderr_takes_as_many_bytes_as_asked() {
+fn stderr_writes_the_requested_number_of_bytes() {
     let mut agent = Agent::ready(&json!({}));
     assert_eq!(agent.prompt("stderr 1000003").text(), "Wrote 1000003 bytes to stderr.");
     agent.close_stdin();
@@ -68,7 +68,7 @@ fn stderr_takes_as_many_bytes_as_asked() {
 fn a_client_that_does_not_read_does_not_fill_the_agents_memory() {
     let mut agent = Agent::ready(&json!({}));
     agent.ask_prompt("mock-session-1", "stream 500 1000000");
-    // It has filled what it can once its memory has not changed for a while.
+    // The buffers are full once the memory has not changed for a while.
     let until = Instant::now() + DEADLINE;
     let mut unchanged = 0;
     let mut resident = 0;
@@ -80,7 +80,7 @@ fn a_client_that_does_not_read_does_not_fill_the_agents_memory() {
         assert!(Instant::now() < until, "it is still growing: {resident} kB");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // And it still listens.
+    // The agent still reads.
     agent.notify("session/cancel", &json!({"sessionId": "mock-session-1"}));
     let answer = agent.next_where(|message| message.get("id").is_some());
     assert_eq!(answer["result"]["stopReason"], "cancelled");

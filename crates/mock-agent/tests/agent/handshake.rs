@@ -1,4 +1,4 @@
-//! Initialization, authentication, and what is not a request at all.
+//! Initialization, authentication, and messages that are not valid requests.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn a_client_that_asks_for_another_version_is_offered_version_1() {
 }
 
 #[test]
-fn lines_sent_right_behind_initialize_are_not_refused() {
+fn lines_sent_right_after_initialize_are_not_refused() {
     let mut agent = Agent::start();
     let first = agent.ask("initialize", &json!({"protocolVersion": 1}));
     let second = agent.ask("session/new", &json!({"cwd": "/mock", "mcpServers": []}));
@@ -44,7 +44,7 @@ fn lines_sent_right_behind_initialize_are_not_refused() {
 }
 
 #[test]
-fn the_login_succeeds_and_any_other_is_refused() {
+fn the_mock_login_succeeds_and_other_methods_are_refused() {
     let mut agent = Agent::start();
     let methods = agent.initialize(&json!({}))["result"]["authMethods"].clone();
     assert_eq!(agent.call("authenticate", &json!({"methodId": methods[0]["id"]}))["result"], json!({}));
@@ -53,7 +53,7 @@ fn the_login_succeeds_and_any_other_is_refused() {
 }
 
 #[test]
-fn where_login_is_required_sessions_wait_for_it() {
+fn if_login_is_required_sessions_are_refused_before_it() {
     let mut agent = Agent::start_with(|command| {
         command.env("MOCK_AGENT_REQUIRE_AUTH", "1");
     });
@@ -65,7 +65,7 @@ fn where_login_is_required_sessions_wait_for_it() {
 }
 
 #[test]
-fn what_it_is_to_be_without_is_neither_offered_nor_done() {
+fn a_disabled_capability_is_neither_declared_nor_served() {
     for (without, loads, resumes) in
         [("load", false, true), ("resume", true, false), ("load,resume", false, false)]
     {
@@ -116,7 +116,7 @@ fn the_agent_exits_when_stdin_ends_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn two_runs_with_the_same_input_give_the_same_bytes() {
+fn the_same_input_gives_the_same_bytes_twice() {
     let run = || {
         let mut agent = Agent::ready(&json!({}));
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Starts the agent and talks to it line by line. Every wait has a deadline.
+//! Starts the agent and exchanges lines with it. Every wait has a deadline.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Nothing the agent does takes this long.
+/// Longer than anything the agent does.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A client that can do everything.
-pub(crate) fn able() -> Value {
+/// All client capabilities.
+pub(crate) fn all_capabilities() -> Value {
     json!({
         "fs": {"readTextFile": true, "writeTextFile": true},
         "terminal": true,
@@ -29,11 +29,11 @@ pub(crate) struct Agent {
     next_id: i64,
 }
 
-/// What came in answer to a prompt.
+/// The messages received in answer to a prompt.
 pub(crate) struct Turn {
     /// The `update` of each `session/update` of the session, in order.
     pub(crate) updates: Vec<Value>,
-    /// All other messages but the answer, in order.
+    /// All other messages except the response, in order.
     pub(crate) others: Vec<Value>,
     /// The whole response.
     pub(crate) response: Value,
@@ -50,7 +50,7 @@ impl Turn {
         self.updates.iter().filter(|update| update["sessionUpdate"] == kind).collect()
     }
 
-    /// All text that was said, joined.
+    /// The text of all message chunks, joined.
     pub(crate) fn text(&self) -> String {
         self.of("agent_message_chunk").iter().filter_map(|chunk| chunk["content"]["text"].as_str()).collect()
     }
@@ -60,7 +60,7 @@ impl Turn {
         let calls = self.updates.iter().filter(|update| {
             update["sessionUpdate"] == "tool_call" || update["sessionUpdate"] == "tool_call_update"
         });
-        // A status that is left out of the first message is `pending`, by the schema.
+        // By the schema, a missing status in the first message is `pending`.
         calls.map(|call| call["status"].as_str().unwrap_or("pending")).collect()
     }
 }
@@ -82,7 +82,7 @@ impl Agent {
         let stdin = child.stdin.take();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut errors = child.stderr.take().unwrap();
-        // A test that does not take lines is a client that does not read.
+        // The channel is bounded: a test that does not take lines acts as a client that does not read.
         let (sender, lines) = sync_channel(1);
         std::thread::spawn(move || {
             let mut line = Vec::new();
@@ -112,7 +112,7 @@ impl Agent {
         self.call("initialize", &json!({"protocolVersion": 1, "clientCapabilities": capabilities}))
     }
 
-    /// Makes a session and takes the slash commands that follow it.
+    /// Creates a session and takes the slash commands that follow.
     pub(crate) fn new_session(&mut self) -> Value {
         let made = self.call("session/new", &json!({"cwd": "/mock", "mcpServers": []}));
         assert_eq!(self.next()["params"]["update"]["sessionUpdate"], "available_commands_update");
@@ -133,7 +133,7 @@ impl Agent {
         self.send_line(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string());
     }
 
-    /// Sends a request and gives back its id.
+    /// Sends a request and returns its id.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> i64 {
         self.next_id += 1;
         let id = self.next_id;
@@ -158,7 +158,7 @@ impl Agent {
         self.prompt_answering(text, |request| panic!("the agent asked: {request}"))
     }
 
-    /// As `prompt`, answering the agent's requests with what `answer` makes of them.
+    /// As `prompt`, answering the agent's requests with `answer`.
     pub(crate) fn prompt_answering(&mut self, text: &str, answer: impl FnMut(&Value) -> Value) -> Turn {
         let id = self.ask_prompt("mock-session-1", text);
         self.finish(id, answer)
@@ -190,16 +190,16 @@ impl Agent {
         serde_json::from_slice(&line).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&line)))
     }
 
-    /// The next line as it came; `None` at the end of stdout.
+    /// The next raw line; `None` at the end of stdout.
     pub(crate) fn next_line(&mut self) -> Option<Vec<u8>> {
         match self.lines.recv_timeout(DEADLINE) {
             Ok(line) => Some(line),
             Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("the agent said nothing within {DEADLINE:?}"),
+            Err(RecvTimeoutError::Timeout) => panic!("the agent sent nothing within {DEADLINE:?}"),
         }
     }
 
-    /// Takes messages until one fits.
+    /// Takes messages until one matches.
     pub(crate) fn next_where(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.next();
@@ -213,7 +213,7 @@ impl Agent {
         self.stdin = None;
     }
 
-    /// Waits for the process to end; its status and all of its stderr.
+    /// Waits for the process to exit; returns its status and its whole stderr.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let until = Instant::now() + DEADLINE;
         let status = loop {
@@ -236,7 +236,7 @@ impl Drop for Agent {
 }
 
 impl Agent {
-    /// How much memory the agent has in use.
+    /// The agent's resident memory.
     pub(crate) fn resident_kilobytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();

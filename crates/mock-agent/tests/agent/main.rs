@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
-mod asking;
-mod cancelling;
+mod cancellation;
+mod client_requests;
 mod client_side;
+mod concurrency;
 mod faults;
 mod handshake;
 mod harness;
-mod reporting;
+mod prompts;
+mod reports;
 mod sessions;
-mod talking;
-mod together;

@@ -19,7 +19,7 @@ fn help_lists_what_the_slash_commands_list() {
 }
 
 #[test]
-fn echo_says_exactly_what_follows() {
+fn echo_answers_with_exactly_the_rest_of_the_prompt() {
     let mut agent = Agent::ready(&json!({}));
     assert_eq!(agent.prompt("echo  two spaces,\nä line ").text(), " two spaces,\nä line ");
 }
@@ -46,7 +46,7 @@ fn the_first_prompt_names_the_session_and_each_turn_reports_usage() {
 }
 
 #[test]
-fn stream_sends_as_many_chunks_of_that_size_as_asked() {
+fn stream_sends_the_requested_number_of_chunks_of_the_requested_size() {
     let mut agent = Agent::ready(&json!({}));
     let turn = agent.prompt("stream 2000 50");
     let chunks = turn.of("agent_message_chunk");
@@ -67,7 +67,7 @@ fn big_is_one_chunk() {
 }
 
 #[test]
-fn a_number_that_is_none_is_explained() {
+fn an_invalid_number_is_explained() {
     let mut agent = Agent::ready(&json!({}));
     for prompt in ["stream many", "big", "slow -1", "exit 256", "stderr 1e9", "permissions 1001"] {
         let turn = agent.prompt(prompt);
@@ -85,7 +85,7 @@ fn markdown_has_a_heading_a_list_code_a_table_and_a_link() {
 }
 
 #[test]
-fn think_thinks_before_it_answers() {
+fn think_sends_reasoning_before_it_answers() {
     let turn = Agent::ready(&json!({})).prompt("think");
     let kinds: Vec<_> = turn.updates.iter().map(|u| u["sessionUpdate"].as_str().unwrap()).collect();
     let thought = kinds.iter().position(|kind| *kind == "agent_thought_chunk").unwrap();
@@ -149,14 +149,14 @@ fn images_sounds_and_resources_are_content_chunks() {
 }
 
 #[test]
-fn the_stop_reasons_of_refuse_and_max() {
+fn refuse_and_max_end_with_their_stop_reasons() {
     let mut agent = Agent::ready(&json!({}));
     assert_eq!(agent.prompt("refuse").stop_reason(), "refusal");
     assert_eq!(agent.prompt("max").stop_reason(), "max_tokens");
 }
 
 #[test]
-fn error_is_a_json_rpc_error_and_the_session_goes_on() {
+fn error_is_a_json_rpc_error_and_the_session_continues() {
     let mut agent = Agent::ready(&json!({}));
     let error = agent.prompt("error").response["error"].clone();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! News of the session and what the agent was given.
+//! Updates about the session, and reports of what the agent received.
 
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn meta_reports_metadata_and_attachments() {
 }
 
 #[test]
-fn mcp_lists_the_servers_it_was_given() {
+fn mcp_lists_the_received_servers() {
     let mut agent = Agent::start();
     agent.initialize(&json!({}));
     let servers = json!([
@@ -120,7 +120,7 @@ fn mcp_lists_the_servers_it_was_given() {
 }
 
 #[test]
-fn env_and_cwd_say_where_and_how_it_runs() {
+fn env_and_cwd_report_environment_and_directories() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path().canonicalize().unwrap();
     let mut agent = Agent::start_with(|command| {

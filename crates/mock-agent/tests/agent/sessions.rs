@@ -1,4 +1,4 @@
-//! Everything about sessions but the prompts in them.
+//! Session methods other than prompts.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn current(options: &Value, id: &str) -> Value {
 }
 
 #[test]
-fn a_new_session_has_modes_and_config_options_and_tells_its_commands() {
+fn a_new_session_has_modes_and_config_options_and_sends_its_commands() {
     let mut agent = Agent::start();
     agent.initialize(&json!({}));
     let made = agent.call("session/new", &json!({"cwd": "/mock", "mcpServers": []}))["result"].clone();
@@ -37,7 +37,7 @@ fn a_relative_working_directory_is_refused() {
 }
 
 #[test]
-fn the_mode_is_one_value_behind_session_mode_and_config_option() {
+fn session_mode_and_config_option_show_the_same_mode() {
     let mut agent = Agent::ready(&json!({}));
     let set = agent.ask("session/set_mode", &json!({"sessionId": "mock-session-1", "modeId": "code"}));
     let update = agent.next()["params"]["update"].clone();
@@ -132,7 +132,7 @@ fn resuming_replays_nothing() {
 }
 
 #[test]
-fn a_fork_has_the_history_and_its_own_future() {
+fn a_fork_shares_the_history_but_not_later_messages() {
     let mut agent = Agent::ready(&json!({}));
     agent.prompt("echo shared");
     let forked = agent.call("session/fork", &json!({"sessionId": "mock-session-1", "cwd": "/fork"}));
@@ -151,7 +151,7 @@ fn a_fork_has_the_history_and_its_own_future() {
 }
 
 #[test]
-fn sessions_are_listed_newest_first_ten_a_page() {
+fn sessions_are_listed_newest_first_ten_per_page() {
     let mut agent = Agent::ready(&json!({}));
     for _ in 0..11 {
         agent.new_session();
@@ -186,7 +186,7 @@ fn the_list_can_be_narrowed_to_a_directory_and_shows_titles() {
 }
 
 #[test]
-fn a_closed_session_takes_no_prompt_until_it_is_opened_again() {
+fn a_closed_session_accepts_no_prompt_until_it_is_reopened() {
     let mut agent = Agent::ready(&json!({}));
     assert_eq!(agent.call("session/close", &json!({"sessionId": "mock-session-1"}))["result"], json!({}));
     assert_eq!(agent.prompt("hello").response["error"]["code"], -32002);
@@ -200,7 +200,7 @@ fn a_closed_session_takes_no_prompt_until_it_is_opened_again() {
 }
 
 #[test]
-fn a_deleted_session_is_gone_and_deleting_it_again_is_fine() {
+fn a_deleted_session_is_not_listed_and_deleting_it_again_succeeds() {
     let mut agent = Agent::ready(&json!({}));
     for _ in 0..2 {
         assert_eq!(
@@ -213,7 +213,7 @@ fn a_deleted_session_is_gone_and_deleting_it_again_is_fine() {
 }
 
 #[test]
-fn the_state_file_carries_sessions_over_a_restart() {
+fn the_state_file_keeps_sessions_across_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state.json");
     let start = || {
@@ -233,7 +233,7 @@ fn the_state_file_carries_sessions_over_a_restart() {
     drop(first);
 
     let mut second = start();
-    // Known, but not open on this connection.
+    // The session is known, but not open on this connection.
     assert_eq!(second.prompt("hello").response["error"]["code"], -32002);
     let id =
         second.ask("session/load", &json!({"sessionId": "mock-session-1", "cwd": "/mock", "mcpServers": []}));
@@ -245,7 +245,7 @@ fn the_state_file_carries_sessions_over_a_restart() {
 }
 
 #[test]
-fn a_state_file_that_is_not_ours_stops_the_agent_with_a_reason() {
+fn an_invalid_state_file_stops_the_agent_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state.json");
     std::fs::write(&file, "not ours").unwrap();
