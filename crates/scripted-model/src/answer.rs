@@ -1,4 +1,4 @@
-//! From a conversation to the turn that the model plays. Pure: the same conversation gets the same turn.
+//! Turns a conversation into the model's next turn. Deterministic and without I/O.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use crate::schema::{self, NoHints};
 use crate::script::{HELP, Script};
 use crate::tools::{Call, Input, Job};
 
-/// Between two words of a slow answer.
+/// The pause between two words of a slow answer.
 const SLOW_PAUSE: Duration = Duration::from_millis(100);
-/// How much of a tool's result is quoted.
-const LONGEST_QUOTE: usize = 4000;
+/// The maximum number of quoted characters of a tool's result.
+const MAX_QUOTE: usize = 4000;
 
-/// What becomes of a request.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
     Turn(Turn),
     Failure(Failure),
 }
 
-/// What the model says and does.
+/// The model's output in one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Turn {
     pub(crate) thoughts: Vec<String>,
     pub(crate) words: Vec<String>,
     pub(crate) call: Option<Call>,
-    /// Before each word but the first.
+    /// The pause before each word except the first.
     pub(crate) pause: Duration,
     pub(crate) ending: Ending,
 }
@@ -37,12 +37,12 @@ pub(crate) struct Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Ending {
     #[default]
-    Proper,
-    /// The connection breaks before the end is told.
+    Complete,
+    /// The connection breaks before the end is sent.
     CutOff,
 }
 
-/// An answer that is an HTTP error.
+/// An HTTP error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
@@ -50,11 +50,11 @@ pub(crate) struct Failure {
     pub(crate) retry: Retry,
 }
 
-/// Whether another try could go better.
+/// Whether the client should retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retry {
-    Worthwhile,
-    Hopeless,
+    Allowed,
+    Pointless,
 }
 
 impl Turn {
@@ -66,35 +66,36 @@ impl Turn {
         Self { call: Some(call), ..Self::default() }
     }
 
-    /// Everything said, in one text.
+    /// The whole text.
     pub(crate) fn text(&self) -> String {
         self.words.concat()
     }
 
-    /// Everything thought, in one text.
+    /// The whole reasoning text.
     pub(crate) fn thinking(&self) -> String {
         self.thoughts.concat()
     }
 
-    /// Roughly what a tokenizer would make of it.
+    /// A rough token count.
     pub(crate) fn output_tokens(&self) -> usize {
         self.words.len() + self.thoughts.len() + usize::from(self.call.is_some()) * 10
     }
 }
 
-/// The answer to a conversation that asks the same for the `attempt`th time, counted from 1.
+/// The answer to a conversation; `attempt` counts identical requests, from 1.
 pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32) -> Answer {
     if let Newest::Results(results) = conversation.newest() {
         return Answer::Turn(Turn::saying(&quote(&results)));
     }
-    // Agents put such demands beside the user's prompt, with its words in them; the script is not meant for those.
-    if let Some(turn) = demanded(conversation) {
+    // Agents send such requests besides the user's prompt and quote the prompt in them; the script is not meant
+    // for those.
+    if let Some(turn) = forced_turn(conversation) {
         return Answer::Turn(turn);
     }
     let attempt = within_round(script, attempt);
     match script {
         Script::Fail { status, times } if times.is_none_or(|times| attempt <= times) => {
-            let retry = if times.is_some() { Retry::Worthwhile } else { Retry::Hopeless };
+            let retry = if times.is_some() { Retry::Allowed } else { Retry::Pointless };
             let message = format!("The prompt asked for a failure with {} (try {attempt}).", status.as_u16());
             Answer::Failure(Failure { status: *status, message, retry })
         }
@@ -102,8 +103,8 @@ pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32)
     }
 }
 
-/// Once a script that goes wrong a number of times has gone well, the same prompt starts it anew: in another session,
-/// say, whose requests look the same.
+/// The attempt within the current round: after a script has failed its number of times and succeeded, the same
+/// prompt starts again, for example in another session whose requests are identical.
 fn within_round(script: &Script, attempt: u32) -> u32 {
     match script {
         Script::Fail { times: Some(times), .. } | Script::Cut { times: Some(times) } => {
@@ -113,8 +114,8 @@ fn within_round(script: &Script, attempt: u32) -> u32 {
     }
 }
 
-/// What the client, not the user, demands: a certain tool, or text of a certain form.
-fn demanded(conversation: &Conversation) -> Option<Turn> {
+/// The turn for a request that forces a tool or a JSON schema.
+fn forced_turn(conversation: &Conversation) -> Option<Turn> {
     let forced = conversation.forced_tool.as_ref();
     if let Some(tool) = forced.and_then(|name| conversation.tools.iter().find(|tool| tool.name == *name)) {
         let arguments = schema::fill(&tool.parameters, &NoHints);
@@ -154,7 +155,7 @@ fn perform(script: &Script, tools: &[Tool], attempt: u32) -> Turn {
     }
 }
 
-/// The agent's tool for the job, or else its shell, or else words about what is missing.
+/// Calls the agent's tool for the job, else its shell; otherwise the text names what is missing.
 fn work(job: &Job, tools: &[Tool]) -> Turn {
     let through_shell = || job.through_shell()?.call(tools);
     match job.call(tools).or_else(through_shell) {
@@ -201,13 +202,13 @@ fn quote(results: &[String]) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_QUOTE) {
+    match text.char_indices().nth(MAX_QUOTE) {
         Some((end, _)) => format!("{} ...", &text[..end]),
         None => text.to_owned(),
     }
 }
 
-/// Chunks that end after white space, as models stream them; together they are the text.
+/// Splits text into chunks that end after white space, as models stream them.
 fn words(text: &str) -> Vec<String> {
     text.split_inclusive(char::is_whitespace).map(str::to_owned).collect()
 }
@@ -217,21 +218,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_put_together_are_the_text() {
+    fn joined_words_are_the_text() {
         let text = "one  two\nthree";
         assert_eq!(words(text).concat(), text);
         assert_eq!(words(text).len(), 4);
     }
 
     #[test]
-    fn slow_words_fill_the_time_asked_for() {
+    fn slow_words_fill_the_requested_time() {
         let turn = perform(&Script::Slow(Duration::from_secs(2)), &[], 1);
         assert_eq!(turn.words.len(), 20);
         assert_eq!(turn.pause, SLOW_PAUSE);
     }
 
     #[test]
-    fn a_missing_tool_is_told_with_those_there_are() {
+    fn a_missing_tool_is_reported_with_the_available_ones() {
         let other = Tool {
             name: "other".to_owned(),
             namespace: None,
@@ -243,9 +244,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_result_is_quoted_in_part() {
-        let quoted = quote(&["x".repeat(LONGEST_QUOTE * 2)]);
-        assert!(quoted.len() < LONGEST_QUOTE + 100);
+    fn a_long_result_is_truncated() {
+        let quoted = quote(&["x".repeat(MAX_QUOTE * 2)]);
+        assert!(quoted.len() < MAX_QUOTE + 100);
         assert!(quoted.ends_with(" ..."));
     }
 }

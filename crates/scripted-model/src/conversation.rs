@@ -1,4 +1,4 @@
-//! What was said so far, whatever the wire format, and what counts as the newest prompt.
+//! The conversation so far, independent of the wire format, and which part of it is the newest prompt.
 
 use serde_json::Value;
 
@@ -7,23 +7,23 @@ use crate::script::{self, Script};
 /// One request to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Conversation {
-    /// The model that the client named; echoed.
+    /// The requested model; echoed in the answer.
     pub(crate) model: String,
     /// Oldest first.
     pub(crate) entries: Vec<Entry>,
     /// The tools that the agent offers.
     pub(crate) tools: Vec<Tool>,
-    /// A tool that must be called, whatever the prompt says.
+    /// A tool that the client forces, whatever the prompt says.
     pub(crate) forced_tool: Option<String>,
-    /// The schema of the JSON text that the client wants instead of words.
+    /// The schema of the JSON text that the client requests instead of prose.
     pub(crate) wanted_schema: Option<Value>,
     /// Whether the answer is a stream of events.
     pub(crate) delivery: Delivery,
-    /// Whether a streamed answer tells its token counts (Chat Completions tells them on demand only).
+    /// Whether a streamed answer includes token counts (Chat Completions sends them only on request).
     pub(crate) usage: Usage,
 }
 
-/// How the client wants its answer.
+/// How the answer is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Whole,
@@ -31,7 +31,7 @@ pub(crate) enum Delivery {
 }
 
 impl Delivery {
-    /// From the `stream` field that three of the formats share.
+    /// Reads the `stream` field that three of the formats share.
     pub(crate) fn of(body: &Value) -> Self {
         if body["stream"].as_bool() == Some(true) { Self::Streamed } else { Self::Whole }
     }
@@ -40,18 +40,18 @@ impl Delivery {
 /// Whether token counts are sent in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Usage {
-    Told,
-    Silent,
+    Included,
+    Omitted,
 }
 
-/// Something said by the user, or by a tool. What the model itself said changes nothing and is not kept.
+/// A message of the user, a tool or the model. The model's own text does not matter and is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// Words of the user, or of the agent in the user's name.
+    /// A message of the user, or of the agent in the user's name.
     User(String),
-    /// Text that came in one message with a tool's result: a prompt only when it holds a script.
-    BesideResult(String),
-    /// What a tool answered.
+    /// Text in the same message as a tool's result: it is a prompt only if it contains a script.
+    TextWithResult(String),
+    /// A tool's result.
     Result(String),
     /// The model's own turn.
     Model,
@@ -61,9 +61,9 @@ pub(crate) enum Entry {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tool {
     pub(crate) name: String,
-    /// The group the tool belongs to, for formats that have such; it goes back with the call.
+    /// The tool's group, in formats that have groups; it is sent back with the call.
     pub(crate) namespace: Option<String>,
-    /// JSON schema of the arguments; null when the tool takes free text.
+    /// The JSON schema of the arguments; null if the tool takes free text.
     pub(crate) parameters: Value,
     pub(crate) kind: ToolKind,
 }
@@ -73,21 +73,21 @@ pub(crate) struct Tool {
 pub(crate) enum ToolKind {
     /// With a JSON object.
     Function,
-    /// With text in no particular form.
+    /// With free text.
     Custom,
 }
 
-/// What the model is to react to.
+/// What the model reacts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Newest {
-    /// A prompt, not yet acted upon.
+    /// A new prompt.
     Prompt(String),
     /// The results of the tools called since the newest prompt, oldest first.
     Results(Vec<String>),
 }
 
 impl Conversation {
-    /// How many messages of the user there are, of the agent in the user's name included.
+    /// The number of user messages, including those of the agent in the user's name.
     pub(crate) fn user_messages(&self) -> usize {
         self.entries.iter().filter(|entry| matches!(entry, Entry::User(_))).count()
     }
@@ -101,9 +101,9 @@ impl Conversation {
                     continue;
                 }
                 Entry::Model => continue,
-                Entry::User(text) => script::own_words(text),
-                Entry::BesideResult(text) => {
-                    let words = script::own_words(text);
+                Entry::User(text) => script::user_text(text),
+                Entry::TextWithResult(text) => {
+                    let words = script::user_text(text);
                     if matches!(Script::of(&words), Script::Echo(_)) {
                         continue;
                     }
@@ -125,13 +125,13 @@ impl Conversation {
         Newest::Results(results)
     }
 
-    /// Roughly what a tokenizer would make of it; agents only want a number that grows.
+    /// A rough token count; agents only need a number that grows.
     pub(crate) fn input_tokens(&self) -> usize {
         let text: usize = self
             .entries
             .iter()
             .map(|entry| match entry {
-                Entry::User(text) | Entry::BesideResult(text) | Entry::Result(text) => text.len(),
+                Entry::User(text) | Entry::TextWithResult(text) | Entry::Result(text) => text.len(),
                 Entry::Model => 0,
             })
             .sum();
@@ -163,7 +163,7 @@ mod tests {
             forced_tool: None,
             wanted_schema: None,
             delivery: Delivery::Whole,
-            usage: Usage::Told,
+            usage: Usage::Included,
         };
         conversation.newest()
     }
@@ -177,28 +177,28 @@ mod tests {
     }
 
     #[test]
-    fn the_last_prompt_counts_whatever_came_before() {
+    fn the_last_prompt_is_the_newest() {
         let entries = [user("shell ls"), result("a"), Entry::Model, user("say hello")];
         assert_eq!(newest(&entries), Newest::Prompt("say hello".to_owned()));
     }
 
     #[test]
-    fn results_since_the_last_prompt_come_first_in_order() {
+    fn results_since_the_last_prompt_are_returned_in_order() {
         let entries = [user("shell ls"), Entry::Model, result("a"), result("b")];
         assert_eq!(newest(&entries), Newest::Results(vec!["a".to_owned(), "b".to_owned()]));
     }
 
     #[test]
-    fn a_reminder_after_a_result_is_no_prompt() {
+    fn a_reminder_after_a_result_is_not_a_prompt() {
         let reminder = user("<system-reminder>\nsay nothing\n</system-reminder>");
-        let remark = Entry::BesideResult("Some remark of the agent".to_owned());
+        let remark = Entry::TextWithResult("Some remark of the agent".to_owned());
         let entries = [user("shell ls"), Entry::Model, result("a"), remark, reminder];
         assert_eq!(newest(&entries), Newest::Results(vec!["a".to_owned()]));
     }
 
     #[test]
     fn a_script_beside_a_result_is_a_new_prompt() {
-        let next = Entry::BesideResult("say two".to_owned());
+        let next = Entry::TextWithResult("say two".to_owned());
         let entries = [user("shell ls"), Entry::Model, result("cancelled"), next];
         assert_eq!(newest(&entries), Newest::Prompt("say two".to_owned()));
     }

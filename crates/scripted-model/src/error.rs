@@ -1,21 +1,21 @@
-//! What can be wrong with a request, or with the server. Each dialect gives these its own shape.
+//! Errors of a request or of the server. Each dialect formats them in its own way.
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// The body did not arrive whole, or is too large.
+    /// The body is incomplete or too large.
     #[error("the body cannot be read: {0}")]
     Body(String),
-    /// Not JSON.
+    /// The body is not JSON.
     #[error("the body is not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
-    /// A field that the wire format requires is not there, or is of another kind.
+    /// A required field is missing or has the wrong type.
     #[error("`{0}` is missing or is not {1}")]
     Field(&'static str, &'static str),
-    /// No such method of a Gemini model.
-    #[error("there is no method `{0}`; there are generateContent, streamGenerateContent and countTokens")]
+    /// An unknown method of a Gemini model.
+    #[error("there is no method `{0}`; available are generateContent, streamGenerateContent and countTokens")]
     Method(String),
-    /// The server's own address is not known.
-    #[error("cannot tell the address of the listener: {0}")]
+    /// The listener's address is unknown.
+    #[error("cannot determine the address of the listener: {0}")]
     Listener(std::io::Error),
 }

@@ -1,6 +1,7 @@
-//! What the model was asked and how each answer ended, so that whoever tests an agent can see both sides.
+//! Records the requests and how each answer ended, so that a test of an agent can see both sides.
 //!
-//! It also counts tries: the same request again is a retry. Bounded in entries; it never keeps whole bodies.
+//! It also counts attempts: a repeated request is a retry. The number of entries is bounded, and whole bodies are
+//! never kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,9 +11,9 @@ use serde::Serialize;
 
 use crate::conversation::{Conversation, Delivery, Newest};
 
-const MOST_RECORDS: usize = 1000;
-const MOST_FINGERPRINTS: usize = 10_000;
-const LONGEST_PROMPT: usize = 500;
+const MAX_RECORDS: usize = 1000;
+const MAX_FINGERPRINTS: usize = 10_000;
+const MAX_PROMPT: usize = 500;
 
 /// One request.
 #[derive(Debug, Clone, Serialize)]
@@ -21,10 +22,10 @@ pub(crate) struct Record {
     api: &'static str,
     model: String,
     stream: bool,
-    /// The newest prompt, in part; absent when tools have answered it.
+    /// The newest prompt, shortened; absent after tool results.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
-    /// How many messages of the user the conversation holds: a session that was restored has its older ones.
+    /// The number of user messages in the conversation: a restored session still has its older ones.
     messages: usize,
     script: &'static str,
     attempt: u32,
@@ -39,7 +40,7 @@ pub(crate) enum Outcome {
     UnderWay,
     Finished,
     Failed,
-    /// The client went away first.
+    /// The client disconnected first.
     Abandoned,
     /// The script broke the connection.
     Cut,
@@ -52,40 +53,40 @@ struct Inner {
     last_number: u64,
 }
 
-/// What all requests share.
+/// The journal shared by all requests.
 #[derive(Debug, Default)]
 pub(crate) struct Journal(Mutex<Inner>);
 
-/// Which request this is, among those alike.
+/// Identifies a request and counts its repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Try {
+pub(crate) struct Attempt {
     pub(crate) fingerprint: u64,
-    pub(crate) attempt: u32,
+    pub(crate) number: u32,
 }
 
-impl Try {
-    /// An id that the same conversation gets every time, and no two turns of it share.
+impl Attempt {
+    /// An id that is the same whenever the conversation is the same, and differs between its turns.
     pub(crate) fn id(self) -> String {
-        // 40 bits are plenty within one conversation, and short ids are easier on the eye.
+        // 40 bits are enough within one conversation, and short ids are easier to read.
         let short = self.fingerprint >> 24;
-        if self.attempt == 1 { format!("{short:010x}") } else { format!("{short:010x}n{}", self.attempt) }
+        if self.number == 1 { format!("{short:010x}") } else { format!("{short:010x}n{}", self.number) }
     }
 }
 
 impl Journal {
-    /// Counts a try.
-    pub(crate) fn count(&self, api: &str, conversation: &Conversation) -> Try {
+    /// Counts an attempt.
+    pub(crate) fn count(&self, api: &str, conversation: &Conversation) -> Attempt {
         let fingerprint = fingerprint(api, conversation);
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.attempts.len() >= MOST_FINGERPRINTS {
+        if inner.attempts.len() >= MAX_FINGERPRINTS {
             inner.attempts.clear();
         }
         let attempt = inner.attempts.entry(fingerprint).or_insert(0);
         *attempt += 1;
-        Try { fingerprint, attempt: *attempt }
+        Attempt { fingerprint, number: *attempt }
     }
 
-    /// Writes a request down. Its outcome is `abandoned` unless the ticket is told otherwise before it goes.
+    /// Records a request. Its outcome is `abandoned` unless the ticket gets another one before it is dropped.
     pub(crate) fn open(
         self: &Arc<Self>,
         api: &'static str,
@@ -94,13 +95,13 @@ impl Journal {
         attempt: u32,
     ) -> Ticket {
         let prompt = match conversation.newest() {
-            Newest::Prompt(text) => Some(text.chars().take(LONGEST_PROMPT).collect()),
+            Newest::Prompt(text) => Some(text.chars().take(MAX_PROMPT).collect()),
             Newest::Results(_) => None,
         };
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         inner.last_number += 1;
         let number = inner.last_number;
-        if inner.records.len() >= MOST_RECORDS {
+        if inner.records.len() >= MAX_RECORDS {
             inner.records.pop_front();
         }
         inner.records.push_back(Record {
@@ -118,13 +119,13 @@ impl Journal {
         Ticket { journal: Arc::clone(self), number, outcome: Outcome::Abandoned }
     }
 
-    /// All requests still remembered, oldest first.
+    /// All remembered requests, oldest first.
     pub(crate) fn records(&self) -> Vec<Record> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).records.iter().cloned().collect()
     }
 }
 
-/// One request under way. When it is dropped its outcome is written down.
+/// A running request. Dropping it records its outcome.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     journal: Arc<Journal>,
@@ -133,8 +134,8 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// How the request will have ended.
-    pub(crate) fn ends_as(&mut self, outcome: Outcome) {
+    /// Sets the outcome that is recorded on drop.
+    pub(crate) fn set_outcome(&mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
 }
@@ -148,7 +149,7 @@ impl Drop for Ticket {
     }
 }
 
-/// What makes two requests the same: where in which conversation they stand, and what they offer.
+/// Identifies a request by its position in the conversation and by the offered tools.
 fn fingerprint(api: &str, conversation: &Conversation) -> u64 {
     let mut hasher = DefaultHasher::new();
     api.hash(&mut hasher);
@@ -156,7 +157,7 @@ fn fingerprint(api: &str, conversation: &Conversation) -> u64 {
     conversation.tools.len().hash(&mut hasher);
     match conversation.newest() {
         Newest::Prompt(prompt) => prompt.hash(&mut hasher),
-        // A result may hold a time of day; that the tools have answered is enough.
+        // A result may contain a time of day, so only the presence of results counts.
         Newest::Results(results) => results.len().hash(&mut hasher),
     }
     conversation.user_messages().hash(&mut hasher);

@@ -1,20 +1,20 @@
 //! A model endpoint that does what the prompt says, so that real agents can be tried and tested for free, offline
-//! and with the same result every time.
+//! and deterministically.
 //!
-//! It speaks four wire formats (Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, Gemini) and knows
-//! nothing of ACP or of any particular agent: an agent's tools are found by name in what it offers, and their
-//! arguments are filled from their schemas.
+//! It supports four wire formats (Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, Gemini) and knows
+//! nothing about ACP or any particular agent: it finds an agent's tools by name in the request, and fills their
+//! arguments from their schemas.
 //!
-//! A request walks one way:
+//! A request passes through these modules:
 //! - [`dialect`]: the body of one wire format becomes a `Conversation`, and a `Reply` becomes that format again;
-//! - [`conversation`]: what was said so far, and what counts as the newest prompt;
+//! - [`conversation`]: the messages so far, and which of them is the newest prompt;
 //! - [`script`]: what the prompt asks for;
-//! - [`answer`]: the script and the agent's tools become the turn to play ([`tools`], [`schema`]);
-//! - [`playback`]: the turn, at its pace, as a stream of events or whole;
-//! - [`journal`]: what was asked, and how each answer ended, for whoever tests an agent.
+//! - [`answer`]: the script and the agent's tools become the model's turn ([`tools`], [`schema`]);
+//! - [`playback`]: the turn, paced, as a stream of events or as one document;
+//! - [`journal`]: the requests, and how each answer ended, for tests of agents.
 //!
-//! Deliberately absent: any cleverness. After a tool's result the model quotes it and ends the turn, so no agent
-//! is ever led in circles.
+//! Deliberately absent: any intelligence. After a tool's result the model quotes it and ends the turn, so an agent
+//! never ends up in a loop.
 
 mod answer;
 mod conversation;
@@ -39,16 +39,16 @@ pub use error::ModelError;
 pub use routes::router;
 pub use script::HELP;
 
-/// How long answers under way may go on once the server stops.
+/// How long running answers may continue after the server is stopped.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// Serves the model until `stop`.
+/// Serves the model until `stop` is cancelled.
 ///
-/// On a loopback address it answers to local names only, as everything here does without a token; agents send no
-/// token of ours, so listening anywhere else is open to whoever reaches it.
+/// On a loopback address it accepts only requests to local host names, as every server here does without a token.
+/// Agents do not send the server's token, so on any other address everyone who can reach the port can use it.
 ///
 /// # Errors
-/// [`ModelError::Listener`] when the listener's address cannot be told.
+/// [`ModelError::Listener`] if the listener's address cannot be determined.
 pub async fn serve(listener: TcpListener, stop: CancellationToken) -> Result<(), ModelError> {
     let address: SocketAddr = listener.local_addr().map_err(ModelError::Listener)?;
     let exposure = Exposure { loopback_only: address.ip().is_loopback(), ..Exposure::default() };

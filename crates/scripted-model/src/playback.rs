@@ -1,6 +1,6 @@
-//! A turn at its pace: moment by moment as events, or whole once its time is over.
+//! Plays a turn at its pace: step by step as events, or as one document after its duration.
 //!
-//! A client that goes away drops the stream, and with it whatever was still to be said.
+//! A client that disconnects drops the stream, and with it the rest of the turn.
 
 use std::time::Duration;
 
@@ -14,13 +14,14 @@ use crate::conversation::Usage;
 use crate::journal::{Outcome, Ticket};
 use crate::tools::Call;
 
-/// What was said must have left before the connection breaks: an error throws away what waits to be sent.
+/// A delay before the connection is broken, so that earlier data is sent: an error discards data that is still
+/// queued.
 const BEFORE_BREAK: Duration = Duration::from_millis(100);
 
-/// A turn with what the wire formats put around it.
+/// A turn with the metadata that the wire formats need.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
-    /// Without the prefix that each format has its own of.
+    /// The id without the prefix that each format adds.
     pub(crate) id: String,
     pub(crate) model: String,
     pub(crate) turn: Turn,
@@ -28,9 +29,9 @@ pub(crate) struct Reply {
     pub(crate) usage: Usage,
 }
 
-/// One thing that happens in a turn.
+/// One step of a turn.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Moment<'a> {
+pub(crate) enum Step<'a> {
     Start,
     Thought(&'a str),
     Word(&'a str),
@@ -38,33 +39,33 @@ pub(crate) enum Moment<'a> {
     End,
 }
 
-/// Writes the moments of one reply as events of one wire format.
+/// Writes the steps of one reply as events of one wire format.
 pub(crate) trait EventWriter: Send {
-    /// The frames of this moment, ready to be sent.
-    fn write(&mut self, moment: Moment<'_>) -> String;
+    /// The frames for this step, ready to send.
+    fn write(&mut self, step: Step<'_>) -> String;
 }
 
-/// The script asked for a broken connection.
+/// The error that breaks the connection, as the script requested.
 #[derive(Debug, thiserror::Error)]
 #[error("the script breaks the connection here")]
 struct Broken;
 
 impl Reply {
-    /// The moment at `position`, or nothing when the turn is over.
-    fn moment(&self, position: usize) -> Option<Moment<'_>> {
-        let Some(mut position) = position.checked_sub(1) else { return Some(Moment::Start) };
+    /// The step at `position`; `None` at the end of the turn.
+    fn step(&self, position: usize) -> Option<Step<'_>> {
+        let Some(mut position) = position.checked_sub(1) else { return Some(Step::Start) };
         let turn = &self.turn;
         if let Some(thought) = turn.thoughts.get(position) {
-            return Some(Moment::Thought(thought));
+            return Some(Step::Thought(thought));
         }
         position -= turn.thoughts.len();
         if let Some(word) = turn.words.get(position) {
-            return Some(Moment::Word(word));
+            return Some(Step::Word(word));
         }
         position -= turn.words.len();
         match (position, &turn.call) {
-            (0, Some(call)) => Some(Moment::Call(call)),
-            (0, None) | (1, Some(_)) => Some(Moment::End),
+            (0, Some(call)) => Some(Step::Call(call)),
+            (0, None) | (1, Some(_)) => Some(Step::End),
             _ => None,
         }
     }
@@ -81,26 +82,26 @@ struct Playback {
 impl Playback {
     async fn next(mut self) -> Option<(Result<Bytes, Broken>, Self)> {
         loop {
-            let moment = self.reply.moment(self.position)?;
-            match moment {
-                // Even a sleep of nothing takes a tick of the clock.
-                Moment::Word(_) if self.spoken && !self.reply.turn.pause.is_zero() => {
+            let step = self.reply.step(self.position)?;
+            match step {
+                // Even a sleep of zero takes a clock tick.
+                Step::Word(_) if self.spoken && !self.reply.turn.pause.is_zero() => {
                     tokio::time::sleep(self.reply.turn.pause).await;
                 }
-                Moment::Word(_) => self.spoken = true,
-                Moment::End if self.reply.turn.ending == Ending::CutOff => {
+                Step::Word(_) => self.spoken = true,
+                Step::End if self.reply.turn.ending == Ending::CutOff => {
                     tokio::time::sleep(BEFORE_BREAK).await;
-                    self.ticket.ends_as(Outcome::Cut);
+                    self.ticket.set_outcome(Outcome::Cut);
                     // Nothing follows an error.
                     self.position = usize::MAX;
                     return Some((Err(Broken), self));
                 }
-                Moment::End => self.ticket.ends_as(Outcome::Finished),
-                Moment::Start | Moment::Thought(_) | Moment::Call(_) => {}
+                Step::End => self.ticket.set_outcome(Outcome::Finished),
+                Step::Start | Step::Thought(_) | Step::Call(_) => {}
             }
-            let frames = self.writer.write(moment);
+            let frames = self.writer.write(step);
             self.position += 1;
-            // A format may have nothing to say about a moment.
+            // Some formats have no event for a step.
             if !frames.is_empty() {
                 return Some((Ok(Bytes::from(frames)), self));
             }
@@ -115,19 +116,19 @@ pub(crate) fn stream(reply: Reply, writer: Box<dyn EventWriter>, ticket: Ticket)
     http_server::sse::response(Body::from_stream(events))
 }
 
-/// Waits as long as the turn takes to be said.
+/// Waits for the duration of the turn.
 pub(crate) async fn wait(turn: &Turn) {
     let pauses = u32::try_from(turn.words.len()).unwrap_or(u32::MAX);
     tokio::time::sleep(turn.pause.saturating_mul(pauses)).await;
 }
 
-/// A body that breaks off: for whole answers that the script cuts.
+/// A body that ends with an error, for answers in one document that the script cuts off.
 pub(crate) fn broken(ticket: Ticket) -> Body {
     Body::from_stream(stream::unfold(Some(ticket), |ticket| async {
-        // Nothing follows the error, which the ticket's absence tells.
+        // The ticket is gone after the error, which ends the stream.
         let mut ticket = ticket?;
         tokio::time::sleep(BEFORE_BREAK).await;
-        ticket.ends_as(Outcome::Cut);
+        ticket.set_outcome(Outcome::Cut);
         Some((Err::<Bytes, Broken>(Broken), None))
     }))
 }

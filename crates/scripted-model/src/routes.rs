@@ -1,4 +1,4 @@
-//! The paths. Each wire format at the path its clients know, with and without `/v1` in front.
+//! The routes: each wire format at its clients' usual path, with and without the `/v1` prefix.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ use crate::playback::{self, Reply};
 use crate::recipes::recipes;
 use crate::script::Script;
 
-/// Agents send their whole history, pictures included, with every request.
-const LARGEST_BODY: usize = 256 * 1024 * 1024;
-/// The official clients of two of the formats obey it.
+/// The maximum body size: agents send their whole history, images included, with every request.
+const MAX_BODY: usize = 256 * 1024 * 1024;
+/// The official clients of two of the formats obey this header.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 type Received = Result<Bytes, BytesRejection>;
@@ -49,7 +49,7 @@ pub fn router() -> Router {
         .route("/v1beta/models/{call}", get(gemini_model).post(gemini))
         .merge(api.clone())
         .nest("/v1", api);
-    let routes = routes.layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(Arc::new(Journal::default()));
+    let routes = routes.layer(DefaultBodyLimit::max(MAX_BODY)).with_state(Arc::new(Journal::default()));
     http_server::serve::with_fallbacks(routes)
 }
 
@@ -65,7 +65,7 @@ async fn requests(State(journal): State<Arc<Journal>>) -> Json<Value> {
     Json(json!({"requests": journal.records()}))
 }
 
-/// The recipes with the address that the client knows the model by.
+/// The recipes, with the model's address as the client knows it.
 async fn known_recipes(headers: HeaderMap) -> Response<Body> {
     match headers.get(header::HOST).and_then(|host| host.to_str().ok()) {
         Some(host) => Json(json!({"recipes": recipes(&format!("http://{host}"))})).into_response(),
@@ -125,9 +125,9 @@ async fn gemini(
     answer
 }
 
-/// Without server-sent events a Gemini stream is a list of chunks; one chunk is a list too.
+/// Without server-sent events, a Gemini stream is a JSON array of chunks; here it has one chunk.
 async fn in_list(answer: Response<Body>) -> Response<Body> {
-    let Ok(chunk) = axum::body::to_bytes(answer.into_body(), LARGEST_BODY).await else {
+    let Ok(chunk) = axum::body::to_bytes(answer.into_body(), MAX_BODY).await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let list = [b"[".as_slice(), &chunk, b"]"].concat();
@@ -156,18 +156,18 @@ async fn reply(
         }
         Newest::Results(_) => (Script::Echo(String::new()), "result"),
     };
-    let this_try = journal.count(dialect.name(), &conversation);
-    let mut ticket = journal.open(dialect.name(), &conversation, name, this_try.attempt);
-    tracing::info!(api = dialect.name(), script = name, attempt = this_try.attempt, "request");
-    let turn = match answer::answer(&conversation, &script, this_try.attempt) {
+    let attempt = journal.count(dialect.name(), &conversation);
+    let mut ticket = journal.open(dialect.name(), &conversation, name, attempt.number);
+    tracing::info!(api = dialect.name(), script = name, attempt = attempt.number, "request");
+    let turn = match answer::answer(&conversation, &script, attempt.number) {
         Answer::Turn(turn) => turn,
         Answer::Failure(failure) => {
-            ticket.ends_as(Outcome::Failed);
+            ticket.set_outcome(Outcome::Failed);
             return fail(dialect, &failure);
         }
     };
     let reply = Reply {
-        id: this_try.id(),
+        id: attempt.id(),
         model: conversation.model.clone(),
         turn,
         input_tokens: conversation.input_tokens(),
@@ -181,7 +181,7 @@ async fn reply(
     if reply.turn.ending == Ending::CutOff {
         return Response::new(playback::broken(ticket));
     }
-    ticket.ends_as(Outcome::Finished);
+    ticket.set_outcome(Outcome::Finished);
     Json(dialect.whole(&reply)).into_response()
 }
 
@@ -191,25 +191,25 @@ fn refuse(dialect: &dyn Dialect, error: &ModelError) -> Response<Body> {
         ModelError::Listener(_) => StatusCode::INTERNAL_SERVER_ERROR,
         ModelError::Body(_) | ModelError::NotJson(_) | ModelError::Field(..) => StatusCode::BAD_REQUEST,
     };
-    fail(dialect, &Failure { status, message: error.to_string(), retry: Retry::Hopeless })
+    fail(dialect, &Failure { status, message: error.to_string(), retry: Retry::Pointless })
 }
 
 fn fail(dialect: &dyn Dialect, failure: &Failure) -> Response<Body> {
     let mut response = (failure.status, Json(dialect.failure(failure))).into_response();
     let headers = response.headers_mut();
     match failure.retry {
-        Retry::Worthwhile => {
+        Retry::Allowed => {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("true"));
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        Retry::Hopeless => {
+        Retry::Pointless => {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
     }
     response
 }
 
-/// A model as both Anthropic and OpenAI describe one.
+/// A model's description, in a form that fits both Anthropic and OpenAI.
 fn described(id: &str) -> Value {
     json!({"id": id, "object": "model", "created": CREATED, "owned_by": "sandbox-agent", "type": "model",
         "display_name": "Scripted", "created_at": "2025-06-15T15:06:40Z"})

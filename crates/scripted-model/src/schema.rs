@@ -1,23 +1,24 @@
-//! Values that a JSON schema accepts, with what the script wants put where its names say it belongs.
+//! Generates values for a JSON schema, with the script's values in the properties whose names match.
 
 use serde_json::{Map, Value};
 
-/// Deep enough for any tool, and an end for schemas that refer to themselves.
-const DEEPEST: usize = 12;
-/// Long enough for any scripted command, were it milliseconds or seconds.
+/// The maximum depth: enough for any tool, and a limit for recursive schemas.
+const MAX_DEPTH: usize = 12;
+/// Long enough for any scripted command, whether in milliseconds or seconds.
 const TIMEOUT: u64 = 60_000;
 
-/// What a script knows about the arguments of a tool.
+/// A script's values for the arguments of a tool.
 pub(crate) trait Hints {
-    /// The text for a property of this name (lower case, letters and digits only), the `index`th in its list.
+    /// The text for a property with this name (lower case, letters and digits only), for the `index`th entry of
+    /// its list.
     fn text(&self, name: &str, index: usize) -> Option<String>;
-    /// The words that make a list out of one text: an argument vector, say.
+    /// The entries for a list, such as an argument vector.
     fn list(&self, name: &str) -> Option<Vec<String>>;
-    /// How many entries a list of this name should have at least.
+    /// The minimum number of entries for a list with this name.
     fn length(&self, name: &str) -> usize;
 }
 
-/// No particular wishes.
+/// Provides no values.
 pub(crate) struct NoHints;
 
 impl Hints for NoHints {
@@ -34,24 +35,24 @@ impl Hints for NoHints {
     }
 }
 
-/// A value for `schema`: every required property, and those that the hints know.
+/// A value for `schema`: every required property, and those that the hints provide.
 pub(crate) fn fill(schema: &Value, hints: &dyn Hints) -> Value {
-    Filling { root: schema, hints }.value(schema, "", 0, 0)
+    Filler { root: schema, hints }.value(schema, "", 0, 0)
 }
 
-/// A name without case and separators, so that `filePath` and `file_path` are one.
+/// Normalises a name: removes case and separators, so that `filePath` and `file_path` are equal.
 pub(crate) fn plain(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-struct Filling<'a> {
+struct Filler<'a> {
     root: &'a Value,
     hints: &'a dyn Hints,
 }
 
-impl Filling<'_> {
+impl Filler<'_> {
     fn value(&self, schema: &Value, name: &str, index: usize, depth: usize) -> Value {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Value::Null;
         }
         if let Some(pointer) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
@@ -61,10 +62,11 @@ impl Filling<'_> {
         if let Some(value) = schema.get("const") {
             return value.clone();
         }
-        let wish = self.hints.text(name, index);
+        let hint = self.hints.text(name, index);
         if let Some(choices) = schema["enum"].as_array().filter(|choices| !choices.is_empty()) {
-            let wished = choices.iter().find(|choice| wish.as_deref().is_some_and(|wish| *choice == wish));
-            return wished.unwrap_or(&choices[0]).clone();
+            let hinted_choice =
+                choices.iter().find(|choice| hint.as_deref().is_some_and(|hint| *choice == hint));
+            return hinted_choice.unwrap_or(&choices[0]).clone();
         }
         for key in ["anyOf", "oneOf", "allOf"] {
             let Some(variants) = schema[key].as_array() else { continue };
@@ -78,7 +80,7 @@ impl Filling<'_> {
             "integer" | "number" => number(schema, name),
             "boolean" => schema.get("default").cloned().unwrap_or(Value::Bool(false)),
             "null" => Value::Null,
-            _ => Value::String(wish.unwrap_or_else(|| "scripted".to_owned())),
+            _ => Value::String(hint.unwrap_or_else(|| "scripted".to_owned())),
         }
     }
 
@@ -103,12 +105,12 @@ impl Filling<'_> {
         }
         let least = schema["minItems"].as_u64().and_then(|least| usize::try_from(least).ok()).unwrap_or(0);
         let length = least.min(16).max(self.hints.length(name));
-        // Entries are known by the name of their list where they have no names of their own.
+        // Entries without names of their own use the name of their list.
         let entries = (0..length).map(|index| self.entry(&schema["items"], name, index, depth + 1));
         Value::Array(entries.collect())
     }
 
-    /// An entry of a list: the objects in it are told apart by their place.
+    /// An entry of a list; objects in it get different values by their index.
     fn entry(&self, schema: &Value, name: &str, index: usize, depth: usize) -> Value {
         let mut value = self.value(schema, name, index, depth);
         if let Value::Object(object) = &mut value {
@@ -124,7 +126,7 @@ impl Filling<'_> {
     }
 }
 
-/// The type, lower case (Gemini writes them in capitals); of several the first that is not null.
+/// The type in lower case (Gemini uses upper case); of several types, the first that is not null.
 fn kind(schema: &Value) -> &'static str {
     let named = match &schema["type"] {
         Value::String(name) => name.as_str(),
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_refers_to_itself_ends() {
+    fn a_recursive_schema_terminates() {
         let schema = json!({"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}});
         assert!(fill(&schema, &NoHints).is_object());
     }

@@ -1,17 +1,17 @@
-//! What a prompt asks for. A script is one line that starts with a keyword; the last such line counts.
+//! Parses the script in a prompt: one line that starts with a keyword; the last such line counts.
 //!
-//! Agents put words of their own around the user's (reminders, the date, the working directory). Those in tags
-//! that say so are taken away first.
+//! Agents add text of their own to the user's prompt (reminders, the date, the working directory). Text in known
+//! tags is removed first.
 
 use std::time::Duration;
 
 use http::StatusCode;
 
-/// What a prompt can say, for people.
+/// The help text for users.
 pub const HELP: &str = "\
 say TEXT             answers with TEXT, word by word
 shell COMMAND        calls the agent's shell tool, then quotes its result
-write PATH TEXT      writes a file with the agent's tool for it, or through its shell; \\n in TEXT is a line end
+write PATH TEXT      writes a file with the agent's tool for it, or through its shell; \\n in TEXT is a line break
 read PATH            reads a file with the agent's tool for it, or through its shell
 call TOOL JSON       calls any tool that the agent offers, with these arguments
 ask QUESTION         asks the user with the agent's tool for it: Yes or No
@@ -23,10 +23,10 @@ cut [TIMES]          breaks the connection in the middle of the answer, likewise
 help                 this list
 anything else        is quoted back";
 
-const LONGEST_SLOW: u64 = 3600;
-const MOST_WORDS: usize = 200_000;
+const MAX_SLOW_SECONDS: u64 = 3600;
+const MAX_WORDS: usize = 200_000;
 
-/// Tags that agents put around what is not the user's, by a part of their names.
+/// Substrings of the names of tags that agents put around text that is not the user's.
 const NOISE: &[&str] = &[
     "reminder",
     "context",
@@ -44,7 +44,7 @@ const NOISE: &[&str] = &[
     "mode",
 ];
 
-/// What to do.
+/// A parsed script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Script {
     Say(String),
@@ -72,12 +72,12 @@ pub(crate) enum Script {
         times: Option<u32>,
     },
     Help,
-    /// No script: quote the prompt.
+    /// No script: the prompt is quoted back.
     Echo(String),
 }
 
 impl Script {
-    /// Reads a prompt that holds the user's own words only.
+    /// Parses a prompt that contains only the user's own text.
     pub(crate) fn of(prompt: &str) -> Self {
         prompt.lines().rev().find_map(line).unwrap_or_else(|| Self::Echo(prompt.trim().to_owned()))
     }
@@ -102,13 +102,13 @@ impl Script {
     }
 }
 
-/// The script of one line, when it is one.
+/// Parses one line; `None` if it is not a script.
 fn line(line: &str) -> Option<Script> {
     let line = unwrapped(line);
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let text = || (!rest.is_empty()).then(|| rest.to_owned());
-    // Capitals start sentences; agents write many of those around a prompt.
+    // Keywords are lower case: capitals start sentences, and agents write many of those around a prompt.
     let script = match word.trim_end_matches(':') {
         "say" => Script::Say(text()?),
         "shell" => Script::Shell(text()?),
@@ -129,8 +129,8 @@ fn line(line: &str) -> Option<Script> {
         }
         "ask" => Script::Ask(text()?),
         "think" => Script::Think(text()?),
-        "slow" => Script::Slow(Duration::from_secs(number::<u64>(rest)?.min(LONGEST_SLOW))),
-        "long" => Script::Long(number::<usize>(rest)?.min(MOST_WORDS)),
+        "slow" => Script::Slow(Duration::from_secs(number::<u64>(rest)?.min(MAX_SLOW_SECONDS))),
+        "long" => Script::Long(number::<usize>(rest)?.min(MAX_WORDS)),
         "fail" => fail(rest)?,
         "cut" if rest.is_empty() => Script::Cut { times: None },
         "cut" => Script::Cut { times: Some(rest.parse().ok()?) },
@@ -140,7 +140,7 @@ fn line(line: &str) -> Option<Script> {
     Some(script)
 }
 
-/// `write it down` is prose; `write notes.txt` is not.
+/// Distinguishes the prose `write it down` from the script `write notes.txt`.
 fn is_path(text: &str) -> bool {
     text.contains(['/', '.'])
 }
@@ -158,7 +158,7 @@ fn number<N: std::str::FromStr>(rest: &str) -> Option<N> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// A line without the one tag that an agent may put around a prompt.
+/// Removes the one tag that an agent may put around a prompt.
 fn unwrapped(line: &str) -> &str {
     let line = line.trim();
     let Some((tag, inside)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>')) else {
@@ -168,8 +168,8 @@ fn unwrapped(line: &str) -> &str {
     inside.trim().strip_suffix(&format!("</{name}>")).unwrap_or(inside).trim()
 }
 
-/// A message without what the agent added in tags.
-pub(crate) fn own_words(message: &str) -> String {
+/// Removes the agent's tagged additions from a message.
+pub(crate) fn user_text(message: &str) -> String {
     let mut words = String::new();
     let mut rest = message;
     while let Some(start) = rest.find('<') {
@@ -187,7 +187,7 @@ pub(crate) fn own_words(message: &str) -> String {
     words.trim().to_owned()
 }
 
-/// Where the noise element that `text` starts with ends.
+/// The end of the tagged addition that `text` starts with.
 fn noise_end(text: &str) -> Option<usize> {
     let name_end =
         text[1..].find(|character: char| !(character.is_alphanumeric() || "-_".contains(character)))?;
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn only_error_statuses_can_be_failed_with() {
+    fn fail_accepts_only_error_statuses() {
         let status = StatusCode::TOO_MANY_REQUESTS;
         assert_eq!(Script::of("fail 429"), Script::Fail { status, times: None });
         assert_eq!(Script::of("fail 429 2"), Script::Fail { status, times: Some(2) });
@@ -249,18 +249,18 @@ mod tests {
 
     #[test]
     fn numbers_are_bounded() {
-        assert_eq!(Script::of("slow 99999"), Script::Slow(Duration::from_secs(LONGEST_SLOW)));
-        assert_eq!(Script::of("long 99999999"), Script::Long(MOST_WORDS));
+        assert_eq!(Script::of("slow 99999"), Script::Slow(Duration::from_secs(MAX_SLOW_SECONDS)));
+        assert_eq!(Script::of("long 99999999"), Script::Long(MAX_WORDS));
     }
 
     #[test]
-    fn what_agents_add_in_tags_is_taken_away() {
+    fn tagged_additions_of_agents_are_removed() {
         let message = "<system-reminder>\nsay a\n</system-reminder>\nsay b < c\n<environment_details>say d</environment_details>";
-        assert_eq!(own_words(message), "say b < c");
+        assert_eq!(user_text(message), "say b < c");
     }
 
     #[test]
     fn tags_of_the_user_stay() {
-        assert_eq!(own_words("say <b>bold</b> é<"), "say <b>bold</b> é<");
+        assert_eq!(user_text("say <b>bold</b> é<"), "say <b>bold</b> é<");
     }
 }

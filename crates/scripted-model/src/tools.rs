@@ -1,6 +1,6 @@
-//! Finding an agent's tool for a job among those it offers, and filling in its arguments.
+//! Finds an agent's tool for a job among the offered ones, and fills in its arguments.
 //!
-//! Names come first: agents agree on what a shell tool is called far more than on what it takes.
+//! Tools are found by name: agents agree much more on the names of tools than on their arguments.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(crate) struct Call {
     pub(crate) input: Input,
 }
 
-/// What a tool is called with.
+/// The input of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Input {
     /// A JSON object.
@@ -29,7 +29,7 @@ impl Call {
         Self { name: tool.name.clone(), namespace: tool.namespace.clone(), input }
     }
 
-    /// The arguments as an object, for formats that have nothing else.
+    /// The arguments as an object, for formats that support nothing else.
     pub(crate) fn arguments(&self) -> Value {
         match &self.input {
             Input::Arguments(arguments) => arguments.clone(),
@@ -38,7 +38,7 @@ impl Call {
     }
 }
 
-/// What a tool is wanted for.
+/// What a tool should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Job {
     Shell(String),
@@ -111,7 +111,7 @@ impl Job {
         }
     }
 
-    /// The agent's own tool for this job, filled in.
+    /// A call of the agent's own tool for this job.
     pub(crate) fn call(&self, tools: &[Tool]) -> Option<Call> {
         let tool = find(tools, self.names())?;
         let input = match tool.kind {
@@ -144,7 +144,7 @@ impl Hints for Job {
                 "description" | "justification" | "reason" | "explanation" | "summary" => {
                     "Run a scripted command"
                 }
-                // Without it a sandbox runs the command unasked.
+                // Without this, a sandbox runs the command without asking for permission.
                 "sandboxpermissions" => "require_escalated",
                 _ => return None,
             },
@@ -191,7 +191,7 @@ impl Hints for Job {
     }
 }
 
-/// The first tool with one of these names, best name first; the agent's own before those of a server behind it.
+/// The first tool with one of these names, best name first; the agent's own tools before those of an MCP server.
 fn find<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
     let own = names.iter().find_map(|name| tools.iter().find(|tool| plain(&tool.name) == *name));
     own.or_else(|| {
@@ -199,13 +199,13 @@ fn find<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
     })
 }
 
-/// `shell` of `developer__shell` and of `functions.shell`.
+/// The last part of a name: `shell` for `developer__shell` and `functions.shell`.
 fn last_part(name: &str) -> &str {
     let name = name.rsplit_once("__").map_or(name, |(_, last)| last);
     name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
-/// A word that a shell reads as itself.
+/// Quotes text for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_is_found_under_any_of_its_names_and_takes_text_or_words() {
+    fn a_shell_is_found_under_any_of_its_names_and_takes_a_string_or_a_list() {
         let job = Job::Shell("ls".to_owned());
         let text = object(&json!({"cmd": {"type": "string"}}), &["cmd"]);
         assert_eq!(arguments(&job, &[tool("exec_command", text)]), json!({"cmd": "ls"}));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agents_own_shell_goes_before_that_of_a_server_behind_it() {
+    fn the_agents_own_shell_is_preferred_to_that_of_an_mcp_server() {
         let schema = object(&json!({"command": {"type": "string"}}), &["command"]);
         let tools = [tool("mcp__x__bash", schema.clone()), tool("shell", schema)];
         assert_eq!(Job::Shell("ls".to_owned()).call(&tools).expect("a call").name, "shell");

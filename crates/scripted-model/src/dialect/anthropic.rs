@@ -6,10 +6,10 @@ use super::{Dialect, halves, list, model_of, named_frame, optional_list, text};
 use crate::answer::Failure;
 use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage, text_of};
 use crate::error::ModelError;
-use crate::playback::{EventWriter, Moment, Reply};
+use crate::playback::{EventWriter, Reply, Step};
 use crate::tools::Call;
 
-/// Stands where the real model proves that a thought is its own.
+/// A placeholder for the signature with which the real model authenticates its thinking.
 const SIGNATURE: &str = "c2NyaXB0ZWQ=";
 
 pub(crate) struct Anthropic;
@@ -36,7 +36,7 @@ impl Dialect for Anthropic {
             forced_tool,
             wanted_schema: format.and_then(|format| format.get("schema")).cloned(),
             delivery: Delivery::of(body),
-            usage: Usage::Told,
+            usage: Usage::Included,
         })
     }
 
@@ -91,18 +91,18 @@ fn read_message(message: &Value, entries: &mut Vec<Entry>) {
                         after_result = true;
                         entries.push(Entry::Result(text_of(&block["content"])));
                     }
-                    Some("text") if after_result => entries.push(Entry::BesideResult(text(&block["text"]))),
+                    Some("text") if after_result => entries.push(Entry::TextWithResult(text(&block["text"]))),
                     Some("text") => entries.push(Entry::User(text(&block["text"]))),
                     _ => {}
                 }
             }
         }
-        // The system's words are no prompt.
+        // System messages are not prompts.
         _ => {}
     }
 }
 
-/// Tools that the provider runs itself have no schema, and are not ours to call.
+/// Tools that the provider runs itself have no schema and cannot be called here.
 fn read_tool(tool: &Value) -> Option<Tool> {
     let parameters = tool.get("input_schema")?.clone();
     Some(Tool { name: text(&tool["name"]), namespace: None, parameters, kind: ToolKind::Function })
@@ -176,9 +176,9 @@ impl Writer {
 }
 
 impl EventWriter for Writer {
-    fn write(&mut self, moment: Moment<'_>) -> String {
-        match moment {
-            Moment::Start => {
+    fn write(&mut self, step: Step<'_>) -> String {
+        match step {
+            Step::Start => {
                 let usage = json!({"input_tokens": self.reply.input_tokens, "output_tokens": 1,
                     "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
                 let message = json!({"id": format!("msg_{}", self.reply.id), "type": "message", "role": "assistant",
@@ -186,18 +186,18 @@ impl EventWriter for Writer {
                     "usage": usage});
                 named_frame(&json!({"type": "message_start", "message": message}))
             }
-            Moment::Thought(thought) => self.within(
+            Step::Thought(thought) => self.within(
                 Block::Thinking,
                 &json!({"type": "thinking", "thinking": "", "signature": ""}),
                 &json!({"type": "thinking_delta", "thinking": thought}),
             ),
-            Moment::Word(word) => self.within(
+            Step::Word(word) => self.within(
                 Block::Text,
                 &json!({"type": "text", "text": ""}),
                 &json!({"type": "text_delta", "text": word}),
             ),
-            Moment::Call(call) => self.call(call),
-            Moment::End => {
+            Step::Call(call) => self.call(call),
+            Step::End => {
                 let delta = json!({"stop_reason": stop_reason(&self.reply), "stop_sequence": null});
                 let usage = json!({"input_tokens": self.reply.input_tokens,
                     "output_tokens": self.reply.turn.output_tokens()});

@@ -6,7 +6,7 @@ use super::{CREATED, Dialect, data_frame, halves, list, model_of, optional_list,
 use crate::answer::Failure;
 use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage, text_of};
 use crate::error::ModelError;
-use crate::playback::{EventWriter, Moment, Reply};
+use crate::playback::{EventWriter, Reply, Step};
 use crate::tools::Call;
 
 pub(crate) struct Chat;
@@ -19,7 +19,8 @@ impl Dialect for Chat {
     fn read(&self, body: &Value) -> Result<Conversation, ModelError> {
         let entries = list(body, "messages")?.iter().filter_map(read_message).collect();
         let tools: Vec<Tool> = optional_list(&body["tools"]).filter_map(read_tool).collect();
-        let usage = if body["stream_options"]["include_usage"] == true { Usage::Told } else { Usage::Silent };
+        let usage =
+            if body["stream_options"]["include_usage"] == true { Usage::Included } else { Usage::Omitted };
         Ok(Conversation {
             model: model_of(body),
             entries,
@@ -64,7 +65,7 @@ fn read_message(message: &Value) -> Option<Entry> {
         "user" => Some(Entry::User(text_of(&message["content"]))),
         "tool" | "function" => Some(Entry::Result(text_of(&message["content"]))),
         "assistant" => Some(Entry::Model),
-        // The system's words are no prompt.
+        // System messages are not prompts.
         _ => None,
     }
 }
@@ -130,7 +131,7 @@ impl Writer {
         let finish = finish_reason(&self.reply);
         let choice = json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": finish}]);
         let mut frames = data_frame(&self.chunk(&choice));
-        if self.reply.usage == Usage::Told {
+        if self.reply.usage == Usage::Included {
             let mut chunk = self.chunk(&json!([]));
             chunk["usage"] = usage(&self.reply);
             frames += &data_frame(&chunk);
@@ -140,13 +141,13 @@ impl Writer {
 }
 
 impl EventWriter for Writer {
-    fn write(&mut self, moment: Moment<'_>) -> String {
-        match moment {
-            Moment::Start => self.delta(&json!({"role": "assistant", "content": ""})),
-            Moment::Thought(thought) => self.delta(&json!({"reasoning_content": thought})),
-            Moment::Word(word) => self.delta(&json!({"content": word})),
-            Moment::Call(call) => self.call(call),
-            Moment::End => self.end(),
+    fn write(&mut self, step: Step<'_>) -> String {
+        match step {
+            Step::Start => self.delta(&json!({"role": "assistant", "content": ""})),
+            Step::Thought(thought) => self.delta(&json!({"reasoning_content": thought})),
+            Step::Word(word) => self.delta(&json!({"content": word})),
+            Step::Call(call) => self.call(call),
+            Step::End => self.end(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Gemini: `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.
 //!
-//! The model and whether to stream are in the path, so the routes put them in after this has read the body.
+//! The model and the choice of streaming are in the path, so the routes add them after the body is parsed.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{Dialect, MODEL, data_frame, list, optional_list, text};
 use crate::answer::Failure;
 use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage};
 use crate::error::ModelError;
-use crate::playback::{EventWriter, Moment, Reply};
+use crate::playback::{EventWriter, Reply, Step};
 use crate::tools::Call;
 
 pub(crate) struct Gemini;
@@ -38,7 +38,7 @@ impl Dialect for Gemini {
             tools,
             wanted_schema: wanted.into_iter().find_map(|key| config.get(key)).cloned(),
             delivery: Delivery::Whole,
-            usage: Usage::Told,
+            usage: Usage::Included,
         })
     }
 
@@ -86,12 +86,12 @@ fn read_content(content: &Value, entries: &mut Vec<Entry>) {
             entries.push(Entry::Result(result_text(&result["response"])));
         } else if let Some(words) = part["text"].as_str() {
             let words = words.to_owned();
-            entries.push(if after_result { Entry::BesideResult(words) } else { Entry::User(words) });
+            entries.push(if after_result { Entry::TextWithResult(words) } else { Entry::User(words) });
         }
     }
 }
 
-/// A result is an object with its text under `output` or `error`, by convention only.
+/// By convention, a result is an object with its text under `output` or `error`.
 fn result_text(response: &Value) -> String {
     let keys = ["output", "error", "result", "content"];
     let named = keys.into_iter().find_map(|key| response[key].as_str());
@@ -139,16 +139,16 @@ struct Writer {
 }
 
 impl EventWriter for Writer {
-    fn write(&mut self, moment: Moment<'_>) -> String {
-        match moment {
-            // The format has no event for it, and its official client chokes on comments.
-            Moment::Start => String::new(),
-            Moment::Thought(thought) => {
+    fn write(&mut self, step: Step<'_>) -> String {
+        match step {
+            // The format has no event for this, and its official client fails on comments.
+            Step::Start => String::new(),
+            Step::Thought(thought) => {
                 data_frame(&content(&self.reply, &[json!({"text": thought, "thought": true})]))
             }
-            Moment::Word(word) => data_frame(&content(&self.reply, &[json!({"text": word})])),
-            Moment::Call(call) => data_frame(&content(&self.reply, &[function_call(&self.reply, call)])),
-            Moment::End => data_frame(&finished(&self.reply, &[json!({"text": ""})])),
+            Step::Word(word) => data_frame(&content(&self.reply, &[json!({"text": word})])),
+            Step::Call(call) => data_frame(&content(&self.reply, &[function_call(&self.reply, call)])),
+            Step::End => data_frame(&finished(&self.reply, &[json!({"text": ""})])),
         }
     }
 }

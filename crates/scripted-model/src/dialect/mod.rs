@@ -1,4 +1,4 @@
-//! The wire formats. One file each: what it takes from a request, and how it writes an answer.
+//! The wire formats, one file each: how a request is parsed, and how an answer is written.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -14,29 +14,29 @@ use crate::playback::{EventWriter, Reply};
 
 /// One wire format.
 pub(crate) trait Dialect: Sync {
-    /// For the journal.
+    /// The format's name, for the journal.
     fn name(&self) -> &'static str;
-    /// What the body says.
+    /// Parses a request body.
     fn read(&self, body: &Value) -> Result<Conversation, ModelError>;
-    /// The whole answer in one document.
+    /// The answer as one document.
     fn whole(&self, reply: &Reply) -> Value;
     /// The answer as events.
     fn writer(&self, reply: &Reply) -> Box<dyn EventWriter>;
-    /// An error, as this format tells it.
+    /// An error in this format.
     fn failure(&self, failure: &Failure) -> Value;
 }
 
-/// The time that every answer claims to be from, so that answers are the same every time.
+/// The fixed time in every answer, so that answers are always the same.
 pub(crate) const CREATED: u64 = 1_750_000_000;
-/// The only model there is; any other name is as good.
+/// The listed model; requests may name any other.
 pub(crate) const MODEL: &str = "scripted";
 
-/// A list that must be there.
+/// A required list.
 fn list<'a>(body: &'a Value, field: &'static str) -> Result<&'a [Value], ModelError> {
     body[field].as_array().map(Vec::as_slice).ok_or(ModelError::Field(field, "a list"))
 }
 
-/// A list that may be there.
+/// An optional list.
 fn optional_list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
@@ -49,7 +49,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// `data:` alone: for formats that do not name their events.
+/// A frame with `data:` only, for formats without event names.
 fn data_frame(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
@@ -59,7 +59,7 @@ fn named_frame(data: &Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default())
 }
 
-/// Two parts of a text, because arguments come in pieces and clients must put them together.
+/// Splits text in two, so that clients have to join the pieces of arguments.
 fn halves(text: &str) -> [&str; 2] {
     let middle =
         (text.len() / 2..=text.len()).find(|index| text.is_char_boundary(*index)).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! OpenAI Responses: `POST /v1/responses`, over HTTP; its websocket form is not offered.
+//! OpenAI Responses: `POST /v1/responses` over HTTP; the WebSocket form is not supported.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{CREATED, Dialect, halves, model_of, named_frame, optional_list, text
 use crate::answer::Failure;
 use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage, text_of};
 use crate::error::ModelError;
-use crate::playback::{EventWriter, Moment, Reply};
+use crate::playback::{EventWriter, Reply, Step};
 use crate::tools::{Call, Input};
 
 pub(crate) struct Responses;
@@ -32,7 +32,7 @@ impl Dialect for Responses {
             forced_tool: (choice["type"] == "function").then(|| text(&choice["name"])),
             wanted_schema: body["text"]["format"].get("schema").cloned(),
             delivery: Delivery::of(body),
-            usage: Usage::Told,
+            usage: Usage::Included,
         })
     }
 
@@ -163,7 +163,7 @@ enum Item {
 struct Writer {
     reply: Reply,
     open: Item,
-    /// The items that are done.
+    /// The finished items.
     output: Vec<Value>,
     sequence: u64,
 }
@@ -188,7 +188,7 @@ impl Writer {
         frame
     }
 
-    /// Where in the answer a piece of text belongs.
+    /// Adds the position of a piece of text in the answer.
     fn place(&self, extra: Value) -> Value {
         let (id, part) = match self.open {
             Item::Reasoning => (format!("rs_{}", self.reply.id), "summary_index"),
@@ -268,25 +268,25 @@ impl Writer {
 }
 
 impl EventWriter for Writer {
-    fn write(&mut self, moment: Moment<'_>) -> String {
-        match moment {
-            Moment::Start => {
+    fn write(&mut self, step: Step<'_>) -> String {
+        match step {
+            Step::Start => {
                 let begun = response(&self.reply, "in_progress", &[]);
                 let created = self.event("response.created", json!({"response": begun}));
                 created + &self.event("response.in_progress", json!({"response": begun}))
             }
-            Moment::Thought(thought) => {
+            Step::Thought(thought) => {
                 let opened = self.open(Item::Reasoning);
                 let delta = self.place(json!({"delta": thought}));
                 opened + &self.event("response.reasoning_summary_text.delta", delta)
             }
-            Moment::Word(word) => {
+            Step::Word(word) => {
                 let opened = self.open(Item::Message);
                 let delta = self.place(json!({"delta": word, "logprobs": []}));
                 opened + &self.event("response.output_text.delta", delta)
             }
-            Moment::Call(call) => self.call(call),
-            Moment::End => {
+            Step::Call(call) => self.call(call),
+            Step::End => {
                 let closed = self.close();
                 let done = response(&self.reply, "completed", &self.output);
                 closed + &self.event("response.completed", json!({"response": done}))

@@ -1,4 +1,4 @@
-//! Codex: OpenAI Responses, by a provider of its own.
+//! Codex: OpenAI Responses, with a custom provider.
 
 use super::{Recipe, SettingsFile, variables};
 

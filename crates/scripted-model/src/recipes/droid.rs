@@ -1,4 +1,4 @@
-//! Factory Droid: OpenAI Chat Completions, by models of the user's own.
+//! Factory Droid: OpenAI Chat Completions, with custom models.
 
 use super::{Recipe, SettingsFile, variables};
 

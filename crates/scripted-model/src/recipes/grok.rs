@@ -1,4 +1,4 @@
-//! Grok Build: OpenAI Chat Completions, by models of the user's own.
+//! Grok Build: OpenAI Chat Completions, with custom models.
 
 use super::{Recipe, SettingsFile, variables};
 

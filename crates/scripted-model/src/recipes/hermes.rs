@@ -1,4 +1,4 @@
-//! Hermes Agent: OpenAI Chat Completions, by an endpoint of the user's own.
+//! Hermes Agent: OpenAI Chat Completions, with a custom endpoint.
 
 use super::{Recipe, SettingsFile, variables};
 

@@ -1,4 +1,4 @@
-//! Kilo Code, which descends from OpenCode and is set up alike.
+//! Kilo Code, which is derived from OpenCode and has the same settings.
 
 use super::{Recipe, SettingsFile, opencode, variables};
 

@@ -1,5 +1,5 @@
-//! How to point common agents at the model: environment variables, and the files that some want beside them. One
-//! module an agent; the matrix of real agents is run with these very settings.
+//! Settings that make common agents use the model: environment variables, and settings files for some. One module
+//! per agent; the matrix of real agents runs with these same settings.
 
 mod claude;
 mod cline;
@@ -26,31 +26,31 @@ use serde::Serialize;
 pub struct Recipe {
     /// The agent's id in the catalog.
     pub agent: &'static str,
-    /// Variables to start the server, and with it the agent, with.
+    /// Environment variables for the server, which passes them to the agent.
     pub environment: Vec<Variable>,
-    /// Files that must be there too.
+    /// Required settings files.
     pub files: Vec<SettingsFile>,
 }
 
 /// An environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Variable {
-    /// What it is called.
+    /// The variable's name.
     pub name: &'static str,
-    /// What it is set to.
+    /// The variable's value.
     pub value: String,
 }
 
 /// A settings file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SettingsFile {
-    /// Where it belongs; `~` is the agent's `HOME`.
+    /// The file's path; `~` is the agent's `HOME`.
     pub path: &'static str,
-    /// What it holds.
+    /// The file's content.
     pub content: String,
 }
 
-/// The recipes for a model at `url`, which has no slash at its end.
+/// The recipes for a model at `url`, which has no trailing slash.
 #[must_use]
 pub fn recipes(url: &str) -> Vec<Recipe> {
     vec![

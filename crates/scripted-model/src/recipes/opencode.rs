@@ -1,4 +1,4 @@
-//! OpenCode: OpenAI Chat Completions, by a provider of its own.
+//! OpenCode: OpenAI Chat Completions, with a custom provider.
 
 use super::{Recipe, SettingsFile, variables};
 
@@ -14,7 +14,7 @@ pub(super) fn recipe(url: &str) -> Recipe {
     Recipe { agent: "opencode", environment, files: vec![file] }
 }
 
-/// What the settings file holds.
+/// The content of the settings file.
 pub(super) fn settings(url: &str) -> String {
     format!(
         r#"{{

@@ -1,4 +1,4 @@
-//! Pi: OpenAI Chat Completions, by a provider of its own.
+//! Pi: OpenAI Chat Completions, with a custom provider.
 
 use super::{Recipe, SettingsFile};
 

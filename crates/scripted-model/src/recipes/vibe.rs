@@ -1,4 +1,4 @@
-//! Mistral Vibe: OpenAI Chat Completions, by a provider of its own.
+//! Mistral Vibe: OpenAI Chat Completions, with a custom provider.
 
 use super::{Recipe, SettingsFile, variables};
 
