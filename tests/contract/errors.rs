@@ -1,5 +1,5 @@
-//! Section 2: every error is a problem document. The client of this suite checks that of every answer it gets;
-//! here are the corners that no other test walks into.
+//! Section 2: every error is a problem document. This suite's client checks that for every answer; these tests
+//! cover the remaining cases.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn a_wrong_method_is_a_405_problem_with_allow() {
 }
 
 #[test]
-fn a_parameter_that_is_given_twice_is_a_400_problem() {
+fn a_duplicate_parameter_is_a_400_problem() {
     let server = Server::start();
     server.open("a", "fault");
     for query in ["agent=a&agent=b", "agent=fault&agent=fault"] {
@@ -40,7 +40,7 @@ fn a_parameter_that_is_given_twice_is_a_400_problem() {
 }
 
 #[test]
-fn a_problem_says_what_to_do_and_is_never_cached() {
+fn a_problem_explains_the_fix_and_is_never_cached() {
     let server = Server::start();
     let refused = server.get("nobody").send();
     let problem = refused.problem(404, "unknown_server");
@@ -59,7 +59,7 @@ fn a_head_request_gets_the_head_of_the_answer_only() {
 }
 
 #[test]
-fn every_answer_carries_a_request_id_and_one_that_came_in_is_kept() {
+fn every_answer_has_a_request_id_and_a_given_one_is_kept() {
     let server = Server::start();
     let own = server.request("GET", "/v1/health").send().expect(200);
     assert!(own.headers.get("x-request-id").is_some_and(|id| !id.is_empty()), "{:?}", own.headers);
@@ -68,7 +68,7 @@ fn every_answer_carries_a_request_id_and_one_that_came_in_is_kept() {
 }
 
 #[test]
-fn the_server_says_that_it_is_there() {
+fn the_health_check_reports_the_server() {
     let server = Server::start();
     let health = server.request("GET", "/v1/health").send().expect(200).json();
     assert_eq!((&health["status"], &health["version"]), (&json!("ok"), &json!(env!("CARGO_PKG_VERSION"))));
@@ -93,7 +93,7 @@ fn odd_targets_and_methods_are_answered_with_problems() {
         let response = server.request(method, target).header("Accept", "text/event-stream").send();
         assert!((400..500).contains(&response.status), "{method} {target}: {}", response.status);
     }
-    // Forms of a target that are not for servers like this one; it only must not fall over.
+    // Request target forms that are not meant for origin servers; the server only must not crash.
     for (method, target) in [("OPTIONS", "*"), ("CONNECT", "127.0.0.1:80")] {
         drop(server.request(method, target).write());
     }

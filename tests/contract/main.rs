@@ -1,9 +1,9 @@
-//! The contract, shown against the built binary over real HTTP with real processes.
+//! The contract, tested against the built binary over real HTTP with real processes.
 //!
-//! One module a suite, one test a rule: a test's name is the rule that it shows.
+//! One module per suite, one test per rule: a test's name states the rule.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
-#![allow(clippy::needless_pass_by_value, reason = "`json!({...})` reads best where it stands")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!({...})` is easiest to read inline")]
 
 mod acp_conformance;
 mod api_document;

@@ -1,4 +1,4 @@
-//! What older designs had and this one has not: 410 with the way on.
+//! Endpoints of older designs: 410 with their replacement.
 
 use test_harness::Server;
 
@@ -35,7 +35,7 @@ fn removed_endpoints_are_410_whatever_the_body_or_the_query() {
 }
 
 #[test]
-fn a_removed_endpoint_asks_for_the_token_first() {
+fn a_removed_endpoint_requires_the_token_first() {
     let server = Server::with().env("SANDBOX_AGENT_TOKEN", "secret").start();
     for (path, _) in REMOVED {
         server.request("POST", path).send().problem(401, "unauthorized");

@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: stop accepting, tell who waits, end all agents, leave with 0 within 10 s.
+//! SIGTERM and SIGINT: stop accepting, fail waiting requests, end all agents, exit with 0 within 10 s.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ fn sigterm_fails_waiting_requests_with_server_stopping_and_exits_0() {
     for waiter in waiting {
         waiter.join().unwrap().problem(503, "server_stopping");
     }
-    assert!(started.elapsed() < Duration::from_secs(2), "told only after {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(2), "the request failed only after {:?}", started.elapsed());
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
 }
 
@@ -36,7 +36,7 @@ fn sigint_does_the_same() {
 }
 
 #[test]
-fn sigterm_ends_all_instances_in_parallel_also_those_that_ignore_it() {
+fn sigterm_ends_all_instances_in_parallel_even_those_that_ignore_it() {
     let mut server = Server::with().agent("immortal", "--ignore-eof --ignore-term").start();
     let ids = ["a", "b", "c", "d"];
     let mut processes = Vec::new();
@@ -46,13 +46,13 @@ fn sigterm_ends_all_instances_in_parallel_also_those_that_ignore_it() {
         processes.push(server.spawn(id, "spawn_daemon", json!({"deaf": true})));
     }
     server.process.signal("TERM");
-    // One after the other they would take twenty seconds.
+    // Sequentially, they would take twenty seconds.
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
     assert!(processes.iter().all(|process| process.is_gone()), "something outlived the server");
 }
 
 #[test]
-fn sigterm_ends_streams_with_exit_after_the_agents_last_words() {
+fn sigterm_ends_streams_with_exit_after_the_agents_last_output() {
     let mut server = Server::start();
     server.open("a", "fault");
     let mut stream = server.stream("a");
@@ -65,14 +65,14 @@ fn sigterm_ends_streams_with_exit_after_the_agents_last_words() {
 }
 
 #[test]
-fn while_it_stops_nothing_new_is_taken() {
+fn new_requests_are_refused_while_the_server_stops() {
     let mut server = Server::with()
         .flag("--terminate-grace", "500ms")
         .flag("--close-grace", "500ms")
         .agent("immortal", "--ignore-eof --ignore-term")
         .start();
     server.open("a", "immortal");
-    // A connection that is open already is still answered, with 503.
+    // A connection that is already open is still answered, with 503.
     let stream = server.stream("a");
     server.process.signal("TERM");
     eventually("the port is closed", || {
@@ -91,7 +91,7 @@ fn a_post_on_an_open_connection_is_503_while_the_server_stops() {
         .agent("immortal", "--ignore-eof --ignore-term")
         .start();
     server.open("a", "immortal");
-    // Headers sent, body not yet: the request is under way when the server is told to stop.
+    // The headers are sent, the body is not: the request is in progress when the server is told to stop.
     let body = call(1, "echo", json!({}));
     let request = Request::new(server.port, "POST", &path("b?agent=fault"))
         .header("Content-Type", "application/json")
@@ -110,11 +110,11 @@ fn a_post_on_an_open_connection_is_503_while_the_server_stops() {
 }
 
 #[test]
-fn a_stalled_reader_and_an_idle_connection_do_not_keep_the_server() {
+fn a_stalled_reader_and_an_idle_connection_do_not_delay_the_exit() {
     let mut server = Server::start();
     server.open("a", "fault");
     let idle = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-    // A reader that never reads, with more in its way than any socket buffer takes.
+    // A reader that never reads, with more data pending than any socket buffer holds.
     let stalled = server.get("a").write();
     server.tell("a", "emit", json!({"count": 30, "bytes": 1 << 20}));
     server.process.signal("TERM");
@@ -133,14 +133,15 @@ fn a_server_without_instances_stops_at_once() {
 }
 
 #[test]
-fn the_end_of_standard_input_stops_a_server_that_was_told_to_heed_it() {
-    // The harness gives servers an input that has ended already; the others in this file run with the same.
+fn the_end_of_standard_input_stops_a_server_that_is_configured_for_it() {
+    // The harness starts servers with an input that has already ended; the other tests in this file do not stop on
+    // it.
     let mut server = Server::with().switch("--stop-with-stdin").start();
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
 }
 
 #[test]
-fn sigterm_while_an_agent_is_being_installed_fails_who_waits_and_exits_0() {
+fn sigterm_during_an_install_fails_waiting_requests_and_exits_0() {
     let depot = test_harness::installs::Depot::open();
     let mut server = Server::with().registry(&depot.registry).start();
     let waiting = server.post("a", call(1, "echo", json!({}))).query("agent", "lazy").start();

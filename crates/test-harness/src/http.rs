@@ -1,6 +1,7 @@
-//! HTTP/1.1 as plainly as it can be had, so that a test says exactly what goes over the wire.
+//! A minimal HTTP/1.1 client, so that a test controls exactly what is sent.
 //!
-//! Every answer of 400 and above is checked to be a problem document, whatever the test looks at afterwards.
+//! Every answer with a status of 400 or above is checked to be a problem document, whatever the test checks
+//! afterwards.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -14,7 +15,7 @@ use super::sse::Stream;
 /// How long a client waits for an answer before the test fails.
 const PATIENCE: Duration = Duration::from_secs(50);
 
-/// A request to be sent on a connection of its own.
+/// A request that is sent on its own connection.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: String,
@@ -29,7 +30,7 @@ impl Request {
         Self { method: method.into(), target: target.into(), port, headers: Vec::new(), body: None }
     }
 
-    /// Adds a header. `Host` and `Content-Type` given here take the place of the usual ones.
+    /// Adds a header. `Host` and `Content-Type` replace the default ones.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -47,7 +48,7 @@ impl Request {
         self
     }
 
-    /// Sends it and leaves the connection to the caller.
+    /// Sends the request and returns the connection.
     pub fn write(&self) -> TcpStream {
         let connection = TcpStream::connect(("127.0.0.1", self.port)).expect("the server takes connections");
         connection.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
@@ -69,24 +70,24 @@ impl Request {
         head.push_str("\r\n");
         let mut message = head.into_bytes();
         message.extend_from_slice(self.body.as_deref().unwrap_or_default());
-        // A server that refuses a large body answers before it has read it all.
+        // A server that refuses a large body answers before it has read all of it.
         let _ = (&connection).write_all(&message);
         connection
     }
 
-    /// Sends it and waits for the answer.
+    /// Sends the request and waits for the answer.
     #[track_caller]
     pub fn send(&self) -> Response {
         Response::read(&mut BufReader::new(self.write()))
     }
 
-    /// Sends it in a thread of its own.
+    /// Sends the request in its own thread.
     pub fn start(&self) -> JoinHandle<Response> {
         let request = self.clone();
         std::thread::spawn(move || request.send())
     }
 
-    /// Sends it and reads what comes as a stream of events.
+    /// Sends the request and reads the answer as a stream of events.
     #[track_caller]
     pub fn stream(&self) -> Stream {
         Stream::open(self.write())
@@ -101,7 +102,7 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// Header lines in the order in which they came.
+/// Header lines, in the order received.
 #[derive(Debug, Clone, Default)]
 pub struct Headers(Vec<(String, String)>);
 
@@ -116,7 +117,7 @@ impl Headers {
 }
 
 impl Response {
-    /// Reads a whole answer.
+    /// Reads a complete answer.
     #[track_caller]
     pub fn read(connection: &mut impl BufRead) -> Self {
         let (status, headers) = read_head(connection);
@@ -144,14 +145,14 @@ impl Response {
             .unwrap_or_else(|error| panic!("{error} in the body of a {}: {}", self.status, self.text()))
     }
 
-    /// Demands a status.
+    /// Asserts the status.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
         self
     }
 
-    /// Demands 202 without a body.
+    /// Asserts a 202 without a body.
     #[track_caller]
     pub fn expect_accepted(self) -> Self {
         let accepted = self.expect(202);
@@ -159,7 +160,7 @@ impl Response {
         accepted
     }
 
-    /// Demands this error and returns its problem document.
+    /// Asserts this error and returns its problem document.
     #[track_caller]
     pub fn problem(&self, status: u16, code: &str) -> Value {
         let text = String::from_utf8_lossy(&self.body);
@@ -169,13 +170,13 @@ impl Response {
         problem
     }
 
-    /// RFC 9457: every error has a type of the closed list, a title, its own status and a detail.
+    /// RFC 9457: every error has a type from the closed list, a title, its own status and a detail.
     #[track_caller]
     fn check_problem(&self) -> Value {
         let text = String::from_utf8_lossy(&self.body);
         assert_eq!(self.headers.get("content-type"), Some("application/problem+json"), "{text}");
         let mut problem = self.json();
-        // Another for each request, so whoever compares problems is better off without it.
+        // The request id differs for each request, so it is removed to make problems comparable.
         let request_id = problem.as_object_mut().and_then(|members| members.remove("requestId"));
         let header = self.headers.get("x-request-id");
         assert!(header.is_some() && request_id.as_ref().and_then(Value::as_str) == header, "{text}");
@@ -203,7 +204,7 @@ pub(super) fn read_head(connection: &mut impl BufRead) -> (u16, Headers) {
     }
 }
 
-/// Reads one chunk; false at the last one.
+/// Reads one chunk; false for the last one.
 pub(super) fn read_chunk(connection: &mut impl BufRead, into: &mut Vec<u8>) -> bool {
     let line = read_line(connection);
     let length = usize::from_str_radix(line.trim(), 16).unwrap_or_else(|_| panic!("no chunk length: {line}"));

@@ -1,4 +1,4 @@
-//! An agent that must be installed first, from a server that answers when the test says so.
+//! An agent that must be installed first, from a server whose downloads the test controls.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::server::fault_agent;
 
-/// What the download ends as.
+/// The result of a download.
 #[derive(Debug, Clone, Copy)]
 pub enum Download {
     /// The agent.
@@ -18,7 +18,7 @@ pub enum Download {
     Missing,
 }
 
-/// A place that agents are installed from. Each download waits for a word of the test.
+/// A server that agents are installed from. Each download waits until the test releases it.
 pub struct Depot {
     pub registry: String,
     release: Sender<Download>,
@@ -26,7 +26,7 @@ pub struct Depot {
 }
 
 impl Depot {
-    /// Serves one agent, `lazy`, which is the agent that misbehaves.
+    /// Serves one agent, `lazy`, which is the fault agent.
     pub fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let archive = format!("http://{}/agent", listener.local_addr().expect("it has an address"));
@@ -44,18 +44,18 @@ impl Depot {
         Self { registry, release, asked }
     }
 
-    /// Waits until somebody downloads.
+    /// Waits until a download begins.
     #[track_caller]
     pub fn wait_for_download(&self) {
-        self.asked.recv_timeout(Duration::from_secs(20)).expect("somebody downloads the agent");
+        self.asked.recv_timeout(Duration::from_secs(20)).expect("the agent is downloaded");
     }
 
-    /// How many downloads have begun that nobody has waited for.
+    /// The number of downloads that have begun and were not waited for.
     pub fn further_downloads(&self) -> usize {
         self.asked.try_iter().count()
     }
 
-    /// Lets one download go on.
+    /// Finishes one download.
     pub fn release(&self, download: Download) {
         self.release.send(download).expect("the depot is open");
     }

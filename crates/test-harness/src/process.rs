@@ -1,8 +1,8 @@
-//! Looking at processes through `/proc`.
+//! Inspects processes through `/proc`.
 
 use std::fs;
 
-/// A process, told from a later one with the same number by its start time.
+/// A process. Its start time distinguishes it from a later process with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,
@@ -20,22 +20,22 @@ impl Process {
         Some(Self { pid, started: stat(pid)?.started })
     }
 
-    /// Whether nothing of it is left, not even a zombie.
+    /// Whether it is gone completely, not even a zombie.
     pub fn is_gone(self) -> bool {
         stat(self.pid).is_none_or(|stat| stat.started != self.started)
     }
 
-    /// Whether it has ended but nobody has reaped it.
+    /// Whether it has exited but was not reaped.
     pub fn is_zombie(self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.started == self.started && stat.state == 'Z')
     }
 
-    /// Whether it runs.
+    /// Whether it is running.
     pub fn is_alive(self) -> bool {
         !self.is_gone() && !self.is_zombie()
     }
 
-    /// Waits until nothing of it is left.
+    /// Waits until it is gone completely.
     #[track_caller]
     pub fn wait_until_gone(self) {
         super::eventually(&format!("process {} is gone", self.pid), || self.is_gone().then_some(()));
@@ -48,7 +48,7 @@ impl Process {
         assert!(sent.is_ok_and(|status| status.success()), "cannot send {name} to {}", self.pid);
     }
 
-    /// Kills it, unless it has ended by itself.
+    /// Kills it, unless it has already exited.
     pub fn kill_if_there(self) {
         let mut kill = std::process::Command::new("kill");
         let _ = kill.args(["-s", "KILL", &self.pid.to_string()]).stderr(std::process::Stdio::null()).status();
@@ -58,12 +58,12 @@ impl Process {
         Self::of(stat(self.pid).expect("the process is there").parent)
     }
 
-    /// Whether it is the parent of a process that is still there.
+    /// Whether it is the parent of a process that still exists.
     pub fn is_parent_of(self, child: Self) -> bool {
         !child.is_gone() && stat(child.pid).is_some_and(|stat| stat.parent == self.pid)
     }
 
-    /// All that descend from it, zombies included.
+    /// All its descendants, zombies included.
     pub fn descendants(self) -> Vec<Self> {
         let everybody: Vec<(u32, Stat)> = fs::read_dir("/proc")
             .expect("there is a /proc")
@@ -84,7 +84,7 @@ impl Process {
     /// Its largest resident size so far, in bytes.
     pub fn peak_memory(self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).expect("the process is there");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a size is told");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a size is listed");
         let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a size is a number");
         kibibytes * 1024
     }
@@ -98,7 +98,7 @@ struct Stat {
 
 fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before this may hold spaces and parentheses.
+    // The name before this may contain spaces and parentheses.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     Some(Stat {
         state: fields.first()?.chars().next()?,

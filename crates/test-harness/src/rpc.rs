@@ -1,4 +1,4 @@
-//! Talking to an agent through the bridge.
+//! Sends messages to agents through the server.
 
 use serde_json::{Value, json};
 
@@ -30,14 +30,14 @@ impl Server {
         self.request("POST", &path(server_id)).body(message)
     }
 
-    /// Makes an instance of an agent and waits until it answers.
+    /// Creates an instance of an agent and waits until it answers.
     #[track_caller]
     pub fn open(&self, server_id: &str, agent: &str) {
         let hello = call("hello", "initialize", json!({"protocolVersion": 1}));
         self.post(server_id, hello).query("agent", agent).send().expect(200);
     }
 
-    /// Tells an agent that is there to do something, and returns what it answers.
+    /// Sends a request to a running agent and returns its result.
     #[track_caller]
     pub fn tell(&self, server_id: &str, method: &str, params: Value) -> Value {
         let id = format!("tell-{:?}-{method}", std::time::Instant::now());
@@ -51,7 +51,7 @@ impl Server {
         self.request("GET", &path(server_id)).header("Accept", "text/event-stream")
     }
 
-    /// The stream of an instance, from its oldest message on.
+    /// The stream of an instance, from its oldest retained message.
     #[track_caller]
     pub fn stream(&self, server_id: &str) -> Stream {
         self.get(server_id).stream()
@@ -61,7 +61,7 @@ impl Server {
         self.request("DELETE", &path(server_id))
     }
 
-    /// What the list says of an instance.
+    /// An instance's entry in the list.
     #[track_caller]
     pub fn summary(&self, server_id: &str) -> Option<Value> {
         let list = self.request("GET", "/v1/acp").send().expect(200).json();
@@ -69,7 +69,7 @@ impl Server {
         servers.iter().find(|one| one["serverId"] == server_id).cloned()
     }
 
-    /// Waits until the list says so of an instance.
+    /// Waits until an instance's entry in the list satisfies a condition.
     #[track_caller]
     pub fn wait_for(&self, server_id: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         super::eventually(what, || self.summary(server_id).filter(|summary| holds(summary)))
@@ -82,10 +82,10 @@ impl Server {
         Process::of(u32::try_from(running["pid"].as_u64().expect("a number")).expect("a process id"))
     }
 
-    /// Tells the agent to start a process; `what` is `spawn_daemon` or `spawn_child`.
+    /// Makes the agent start a process; `what` is `spawn_daemon` or `spawn_child`.
     #[track_caller]
     pub fn spawn(&self, server_id: &str, what: &str, params: Value) -> Process {
-        let pid = self.tell(server_id, what, params)["pid"].as_u64().expect("it tells the process id");
+        let pid = self.tell(server_id, what, params)["pid"].as_u64().expect("the agent returns a process id");
         Process::of(u32::try_from(pid).expect("a process id"))
     }
 }

@@ -1,4 +1,4 @@
-//! A server of the test's own, on a port of its own, with folders of its own; gone when the test ends.
+//! A server for one test, with its own port and folders; stopped when the test ends.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ pub fn product() -> PathBuf {
     std::env::var_os("SANDBOX_AGENT_BIN").map_or_else(|| built("sandbox-agent"), PathBuf::from)
 }
 
-/// The agent that misbehaves on request. It lies beside the product.
+/// The agent that misbehaves on request, in the product's build folder.
 pub fn fault_agent() -> PathBuf {
     let path = product().with_file_name("fault-agent");
     assert!(path.exists(), "{} is missing: run cargo build --workspace first", path.display());
@@ -29,7 +29,7 @@ fn built(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// A server to be.
+/// Configures a server.
 pub struct ServerBuilder {
     command: Command,
     scratch: TempDir,
@@ -46,7 +46,7 @@ impl ServerBuilder {
             .flag("--agent", &format!("fault='{}'", fault_agent().display()))
     }
 
-    /// The server started through another program, which gets it as its arguments.
+    /// Starts the server through another program, which gets the server's command line as arguments.
     pub fn under(mut self, program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.args(arguments).arg(product()).args(self.command.get_args());
@@ -70,20 +70,20 @@ impl ServerBuilder {
         self
     }
 
-    /// Another name for the agent that misbehaves, with flags of its own.
+    /// Adds another name for the fault agent, with its own flags.
     pub fn agent(self, name: &str, flags: &str) -> Self {
         self.flag("--agent", &format!("{name}='{}' {flags}", fault_agent().display()))
     }
 
-    /// What the ACP registry says; empty unless told.
+    /// The ACP registry's document (default: empty).
     pub fn registry(mut self, document: &str) -> Self {
         self.registry = document.to_owned();
         self
     }
 
-    /// Runs the server and everything under it as another user.
+    /// Runs the server and its processes as another user.
     pub fn user(mut self, id: u32) -> Self {
-        // The programs are put where that user can reach them: the project may be below a home of root's.
+        // The programs are copied to where that user can reach them: the project may be in root's home directory.
         let product = product();
         let built = product.parent().expect("a program is in a folder").to_string_lossy().into_owned();
         let reachable = self.scratch.path().join("programs");
@@ -117,7 +117,7 @@ impl ServerBuilder {
     fn prepare(&mut self) {
         let registry = self.file("registry.json", &self.registry);
         for (name, _) in std::env::vars_os() {
-            // A setting of whoever runs the tests must not change them.
+            // The environment of the person who runs the tests must not affect them.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_")
                 && !self.command.get_envs().any(|(given, _)| given == name)
             {
@@ -140,7 +140,7 @@ impl ServerBuilder {
         self.command.current_dir(home).stdin(Stdio::null()).stdout(Stdio::piped());
     }
 
-    /// Starts it and waits until it listens.
+    /// Starts the server and waits until it listens.
     #[track_caller]
     pub fn start(mut self) -> Server {
         self.prepare();
@@ -155,12 +155,12 @@ impl ServerBuilder {
             let _ = child.kill();
             let _ = child.wait();
             let log = std::fs::read_to_string(&log).unwrap_or_default();
-            panic!("the server did not say where it listens: {line:?}\n{log}");
+            panic!("the server did not report its address: {line:?}\n{log}");
         };
         Server { process: Process::of(child.id()), child, port, _output: output, scratch: self.scratch }
     }
 
-    /// Starts it where it must refuse to: its exit status and what it says.
+    /// Starts a server that must refuse to start; returns its exit status and its error output.
     #[track_caller]
     pub fn refuse_to_start(mut self) -> (ExitStatus, String) {
         self.prepare();
@@ -178,7 +178,7 @@ impl ServerBuilder {
     }
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub struct Server {
     pub process: Process,
@@ -209,7 +209,7 @@ impl Server {
         std::fs::read_to_string(self.scratch.path().join("server.log")).unwrap_or_default()
     }
 
-    /// Whether it has taken every byte that clients have sent, by the kernel's table of connections.
+    /// Whether the server has read every byte that clients have sent, by the kernel's connection table.
     pub fn has_read_everything(&self) -> bool {
         let table = std::fs::read_to_string("/proc/net/tcp").expect("there is a table of connections");
         let port = format!(":{:04X}", self.port);
@@ -221,12 +221,12 @@ impl Server {
         })
     }
 
-    /// Its home, where its data and its configuration are.
+    /// The server's home directory, with its data and its configuration.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// Waits for it to end by itself.
+    /// Waits for the server to exit by itself.
     #[track_caller]
     pub fn wait_for_end(&mut self, within: Duration) -> ExitStatus {
         wait_for(&mut self.child, within)
@@ -240,7 +240,7 @@ impl Drop for Server {
             eprintln!("--- log of the server ---\n{}", self.log());
         }
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
-            // The supervisors end what it has started, also after this.
+            // The supervisors end the server's agents even after it is killed.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

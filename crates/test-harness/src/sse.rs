@@ -1,4 +1,4 @@
-//! Reading server-sent events, each with a deadline.
+//! Reads server-sent events, each with a deadline.
 
 use std::collections::VecDeque;
 use std::io::BufReader;
@@ -38,7 +38,7 @@ impl Event {
         self.name == "message" && self.json()["method"] == method
     }
 
-    /// Whether it is a message that answers this id.
+    /// Whether it is a response with this id.
     pub fn answers(&self, id: &Value) -> bool {
         self.name == "message" && {
             let message = self.json();
@@ -47,13 +47,13 @@ impl Event {
     }
 }
 
-/// A connection on which events come.
+/// A connection that receives events.
 #[derive(Debug)]
 pub struct Stream {
     connection: BufReader<TcpStream>,
     pub headers: Headers,
     unread: Vec<u8>,
-    /// How much of that is known to hold no blank line.
+    /// How much of `unread` is known to contain no blank line.
     searched: usize,
     ready: VecDeque<Event>,
     comments: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Reads the head, which must be that of a stream.
+    /// Reads the head, which must be that of an event stream.
     #[track_caller]
     pub fn open(connection: TcpStream) -> Self {
         let mut connection = BufReader::new(connection);
@@ -79,13 +79,13 @@ impl Stream {
         Self { connection, headers, unread, searched: 0, ready, comments, ended: false }
     }
 
-    /// The next event; fails the test when none comes.
+    /// The next event; fails the test if none arrives.
     #[track_caller]
     pub fn next(&mut self) -> Event {
         self.next_or_end().expect("another event was expected, but the stream ended")
     }
 
-    /// The next event, or none when the stream has ended.
+    /// The next event; `None` if the stream has ended.
     #[track_caller]
     pub fn next_or_end(&mut self) -> Option<Event> {
         let deadline = Instant::now() + SOON;
@@ -95,7 +95,7 @@ impl Stream {
         self.ready.pop_front()
     }
 
-    /// Skips to the first event that is wanted.
+    /// Skips to the first event that matches.
     #[track_caller]
     pub fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
         loop {
@@ -106,7 +106,7 @@ impl Stream {
         }
     }
 
-    /// Everything up to and with the first event that is wanted.
+    /// All events up to and including the first that matches.
     #[track_caller]
     pub fn up_to(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut events = Vec::new();
@@ -118,13 +118,13 @@ impl Stream {
         }
     }
 
-    /// Everything until the server ends the stream.
+    /// All events until the server ends the stream.
     #[track_caller]
     pub fn rest(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.next_or_end()).collect()
     }
 
-    /// Waits for a comment that stands alone, such as a heartbeat.
+    /// Waits for a comment without an event, such as a heartbeat.
     #[track_caller]
     pub fn comment(&mut self) -> String {
         let deadline = Instant::now() + SOON;
@@ -139,13 +139,13 @@ impl Stream {
         let _ = self.connection.get_ref().shutdown(Shutdown::Both);
     }
 
-    /// Reads one chunk; false when the deadline passes first.
+    /// Reads one chunk; false if the deadline passes first.
     fn pull(&mut self, deadline: Instant) -> bool {
         let wait = deadline.saturating_duration_since(Instant::now());
         if wait.is_zero() {
             return false;
         }
-        // Waiting happens on the first byte only, so that a deadline never cuts a chunk in two.
+        // Only waiting for the first byte may time out, so that a deadline never splits a chunk.
         if self.connection.buffer().is_empty() {
             self.connection.get_ref().set_read_timeout(Some(wait)).expect("a timeout can be set");
             match std::io::BufRead::fill_buf(&mut self.connection) {
@@ -170,7 +170,7 @@ impl Stream {
     }
 
     fn parse(&mut self) {
-        // A blank line ends an event. Whatever the agent says, no other byte sequence may end one.
+        // A blank line ends an event. No other byte sequence may end one, whatever the agent sends.
         let mut start = 0;
         while let Some(found) = memchr::memmem::find(&self.unread[start.max(self.searched)..], b"\n\n") {
             let end = start.max(self.searched) + found;

@@ -1,4 +1,4 @@
-//! A client of the mock agent that goes by the book.
+//! A protocol-conforming client of the mock agent.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::schema::{Part, check};
 use test_harness::rpc::{call, response};
 use test_harness::{Server, Stream};
 
-/// One conversation over the bridge.
+/// One conversation with an instance.
 pub(super) struct Conversation {
     server: Server,
     stream: Stream,
@@ -16,7 +16,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// A connection to a mock agent that is initialized.
+    /// Starts a server and initializes a mock agent.
     #[track_caller]
     pub(super) fn start() -> Self {
         let server = Server::start();
@@ -33,7 +33,7 @@ impl Conversation {
         Self { server, stream, calls: 0 }
     }
 
-    /// A request; its result.
+    /// Sends a request and returns its result.
     #[track_caller]
     pub(super) fn call(&mut self, method: &str, params: Value) -> Value {
         self.calls += 1;
@@ -42,14 +42,14 @@ impl Conversation {
         answer["result"].clone()
     }
 
-    /// A new session; its id.
+    /// Creates a session and returns its id.
     #[track_caller]
     pub(super) fn new_session(&mut self) -> String {
         let made = self.call("session/new", json!({"cwd": "/mock", "mcpServers": []}));
         made["sessionId"].as_str().expect("a session has an id").to_owned()
     }
 
-    /// A prompt whose questions are answered; everything that came of it, its answer last.
+    /// Sends a prompt and answers the agent's requests; returns all messages, the response last.
     #[track_caller]
     pub(super) fn prompt(&mut self, session: &str, text: &str) -> Vec<Value> {
         self.calls += 1;
@@ -75,7 +75,7 @@ impl Conversation {
         }
     }
 
-    /// What a client says to each thing that an agent may ask.
+    /// The client's answer to each kind of agent request.
     fn answer_to(&self, request: &Value) -> Value {
         match request["method"].as_str().expect("a request has a method") {
             "session/request_permission" => {
@@ -93,11 +93,11 @@ impl Conversation {
             "terminal/output" => {
                 json!({"output": "done\n", "truncated": false, "exitStatus": {"exitCode": 0}})
             }
-            other => panic!("the agent asks {other}"),
+            other => panic!("unexpected request from the agent: {other}"),
         }
     }
 
-    /// Checks everything that was said, in both directions, against the schema. Returns how many messages.
+    /// Checks all messages in both directions against the schema. Returns their number.
     #[track_caller]
     pub(super) fn check_all(mut self) -> usize {
         let end = self.call("session/list", json!({}));

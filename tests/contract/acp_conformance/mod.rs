@@ -1,4 +1,4 @@
-//! The mock agent through the bridge, every message checked against the protocol's own schema.
+//! The mock agent through the server, with every message checked against the protocol's own schema.
 
 mod conversation;
 mod prompts;

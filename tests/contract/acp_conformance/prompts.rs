@@ -1,11 +1,11 @@
-//! Prompts, and whatever an agent says and asks because of them.
+//! Prompts, and the agent's messages during a turn.
 
 use serde_json::json;
 
 use super::conversation::Conversation;
 
 #[test]
-fn everything_an_agent_says_in_a_turn_is_what_the_protocol_says() {
+fn agent_messages_in_a_turn_conform_to_the_protocol() {
     let mut conversation = Conversation::start();
     let session = conversation.new_session();
     for prompt in [
@@ -35,7 +35,7 @@ fn everything_an_agent_says_in_a_turn_is_what_the_protocol_says() {
 }
 
 #[test]
-fn everything_an_agent_asks_in_a_turn_is_what_the_protocol_says_and_its_answer_reaches_it() {
+fn agent_requests_in_a_turn_conform_to_the_protocol_and_receive_their_answers() {
     let mut conversation = Conversation::start();
     let session = conversation.new_session();
     for (prompt, method) in [
@@ -55,7 +55,7 @@ fn everything_an_agent_asks_in_a_turn_is_what_the_protocol_says_and_its_answer_r
 }
 
 #[test]
-fn other_ends_of_a_turn_are_what_the_protocol_says() {
+fn other_ends_of_a_turn_conform_to_the_protocol() {
     let mut conversation = Conversation::start();
     let session = conversation.new_session();
     for (prompt, reason) in [("refuse", "refusal"), ("max", "max_tokens")] {
@@ -63,12 +63,12 @@ fn other_ends_of_a_turn_are_what_the_protocol_says() {
         assert_eq!(came.last().unwrap()["result"]["stopReason"], reason);
     }
     let failed = conversation.prompt(&session, "error");
-    assert!(failed.last().unwrap()["error"]["code"].is_i64(), "a JSON-RPC error passes as it is");
+    assert!(failed.last().unwrap()["error"]["code"].is_i64(), "a JSON-RPC error must pass unchanged");
     conversation.check_all();
 }
 
 #[test]
-fn extensions_of_the_product_pass_through_the_bridge_as_the_agent_sends_them() {
+fn extensions_of_the_product_are_passed_on_unchanged() {
     let mut conversation = Conversation::start();
     let session = conversation.new_session();
     for (prompt, method) in

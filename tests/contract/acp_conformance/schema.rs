@@ -1,5 +1,5 @@
-//! As much of JSON Schema as the protocol's schema uses. A keyword that is not known here fails the test, so that
-//! nothing goes unchecked in silence.
+//! A validator for the part of JSON Schema that the protocol's schema uses. An unknown keyword fails the test, so
+//! that nothing is skipped silently.
 
 use std::sync::LazyLock;
 
@@ -9,11 +9,11 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../fixtures/acp-v1.schema.json")).expect("the schema is JSON")
 });
 
-/// What only explains.
+/// Keywords without effect on validation.
 const ANNOTATIONS: [&str; 7] =
     ["title", "default", "format", "x-side", "x-method", "discriminator", "$schema"];
 
-/// What a definition is for.
+/// The part of a message that a definition describes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
     /// The params of a request or notification.
@@ -22,7 +22,8 @@ pub(super) enum Part {
     Result,
 }
 
-/// Checks params or a result against the definition of a method. Extensions, which begin with `_`, have none.
+/// Checks params or a result against the definition of a method. Extensions, which begin with `_`, have no
+/// definition.
 #[track_caller]
 pub(super) fn check(method: &str, part: Part, value: &Value) {
     if method.starts_with('_') {
@@ -104,7 +105,7 @@ fn each(properties: &Map<String, Value>, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The properties that a schema does not name itself.
+/// Checks the properties that a schema does not name.
 fn others(rule: &Value, schema: &Map<String, Value>, value: &Value) -> Result<(), String> {
     let named =
         |name: &String| schema.get("properties").is_some_and(|properties| properties.get(name).is_some());
@@ -139,7 +140,7 @@ fn has_type(rule: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn the_validator_tells_what_fits_from_what_does_not() {
+fn the_validator_accepts_valid_and_rejects_invalid_messages() {
     let update =
         |kind: &str| serde_json::json!({"sessionUpdate": kind, "content": {"type": "text", "text": "x"}});
     let schema = &SCHEMA["$defs"]["SessionUpdate"];

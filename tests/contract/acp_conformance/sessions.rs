@@ -1,11 +1,11 @@
-//! Sessions and what surrounds them.
+//! Session methods.
 
 use serde_json::json;
 
 use super::conversation::Conversation;
 
 #[test]
-fn every_stable_method_for_sessions_is_what_the_protocol_says() {
+fn every_stable_session_method_conforms_to_the_protocol() {
     let mut conversation = Conversation::start();
     conversation.call("authenticate", json!({"methodId": "mock-login"}));
     let session = conversation.new_session();
@@ -26,7 +26,7 @@ fn every_stable_method_for_sessions_is_what_the_protocol_says() {
 }
 
 #[test]
-fn the_mock_agent_works_the_moment_the_server_starts() {
+fn the_mock_agent_works_as_soon_as_the_server_starts() {
     let mut conversation = Conversation::start();
     let session = conversation.new_session();
     let came = conversation.prompt(&session, "echo hello");

@@ -1,5 +1,5 @@
-//! What streams carry is what the document says, kind by kind. Events are written as text by the server, so nothing
-//! but this holds their description against them.
+//! Stream events match their schemas in the API document, kind by kind. The server writes events as text, so only
+//! these tests compare them with their descriptions.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn names(schema: &str) -> BTreeSet<String> {
     kinds.iter().map(name).collect()
 }
 
-/// Makes an instance say everything that one can say, and end.
+/// Makes an instance send every kind of event, and exit.
 fn live_a_full_life(server: &Server) {
     server.open("a", "fault");
     server.tell("a", "raw", json!({"text": "noise\n"}));

@@ -1,5 +1,5 @@
-//! The API document over HTTP: it is served, its operations are there and no others, and what streams carry is what it
-//! says. Requests and answers at large are tried by the contract fuzzer (`scripts/schemathesis.sh`).
+//! The API document over HTTP: it is served, exactly its operations exist, and stream events match it. The
+//! contract fuzzer (`scripts/schemathesis.sh`) tests other requests and answers.
 
 mod events;
 mod operations;

@@ -1,4 +1,4 @@
-//! Which operations there are.
+//! The operations that exist.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use test_harness::http::Request;
 
 const METHODS: [&str; 8] = ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE"];
 
-/// A path that can be asked for: each parameter filled in with its example, or with a word.
+/// A path with each parameter replaced by its example, or by a word.
 fn filled(path: &str, operation: &Value) -> String {
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
     parameters.iter().filter(|parameter| parameter["in"] == "path").fold(
@@ -22,11 +22,11 @@ fn filled(path: &str, operation: &Value) -> String {
 
 fn is_documented(item: &Value, method: &str) -> bool {
     let any = item["get"]["x-any-method"] == true;
-    // GET answers HEAD as well, in HTTP at large.
+    // In HTTP, a GET route also answers HEAD.
     any || !item[method.to_lowercase()].is_null() || (method == "HEAD" && !item["get"].is_null())
 }
 
-/// A request that a stream answers as well as it can: with a refusal, since streams do not end.
+/// A request that a stream endpoint refuses, since streams do not end.
 fn ask(server: &Server, method: &str, path: &str) -> Request {
     server.request(method, path).header("Accept", "application/x-nothing").header("Connection", "close")
 }
@@ -52,7 +52,7 @@ fn the_document_needs_the_token() {
 }
 
 #[test]
-fn every_documented_operation_is_there_and_every_other_method_is_405() {
+fn every_documented_operation_exists_and_every_other_method_is_405() {
     let server = Server::start();
     let document = document();
     let mut asked = 0;
@@ -60,7 +60,7 @@ fn every_documented_operation_is_there_and_every_other_method_is_405() {
         let operations = item.as_object().unwrap();
         let target = filled(path, operations.values().next().unwrap());
         for method in METHODS {
-            // Nothing comes behind the head of an answer to HEAD, so it is not read as the others are.
+            // An answer to HEAD has no body, so it is read differently.
             if method == "HEAD" {
                 continue;
             }
@@ -69,7 +69,7 @@ fn every_documented_operation_is_there_and_every_other_method_is_405() {
             if is_documented(item, method) {
                 let code = if answer.status >= 400 { answer.json()["type"].clone() } else { json!(null) };
                 let missing = json!("urn:sandbox-agent:error:not_found");
-                // The inspector has no file of that name; that is another kind of not being there.
+                // The inspector has no file with that name, which is a different kind of 404.
                 assert!(code != missing || path == "/ui/{path}", "{method} {target}: {}", answer.text());
                 assert_ne!(answer.status, 405, "{method} {target}");
                 let documented = &item[method.to_lowercase()]["responses"][answer.status.to_string()];

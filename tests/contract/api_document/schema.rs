@@ -1,8 +1,8 @@
-//! As much of JSON Schema as the document uses for what streams carry.
+//! A validator for the part of JSON Schema that the document uses for stream events.
 
 use serde_json::Value;
 
-/// Why a value does not fit a schema of the document; nothing when it does.
+/// Why a value does not match a schema of the document; `None` if it does.
 pub(super) fn misfit(document: &Value, schema: &Value, value: &Value) -> Option<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = document.pointer(reference.strip_prefix('#')?).unwrap_or_else(|| panic!("{reference}"));
@@ -71,7 +71,7 @@ fn is_of(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether an object says something that its schema does not name: then the schema is behind the code.
+/// A property that the schema does not name: then the schema is out of date.
 pub(super) fn unnamed(document: &Value, schema: &Value, value: &Value) -> Option<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         return unnamed(document, document.pointer(reference.strip_prefix('#')?)?, value);

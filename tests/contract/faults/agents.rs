@@ -1,4 +1,4 @@
-//! What real agents were seen to do in the matrix (`docs/agent-matrix.md`), as regressions: the bridge holds.
+//! Regression tests for the behaviour of real agents in the matrix (`docs/agent-matrix.md`).
 
 use serde_json::{Value, json};
 
@@ -11,13 +11,13 @@ fn server() -> Server {
     server
 }
 
-/// A request that makes the agent write these lines, in one go and instead of an answer of its own.
+/// A request that makes the agent write these lines at once instead of an answer.
 fn writing(server: &Server, id: Value, lines: &[String]) -> Request {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     server.post("a", call(id, "raw", json!({"text": text, "answer": false})))
 }
 
-/// Has the agent write these lines, without anybody waiting for an answer.
+/// Makes the agent write these lines; no client waits for an answer.
 fn write(server: &Server, lines: &[String]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     server.post("a", notification("raw", json!({"text": text, "answer": false}))).send().expect_accepted();
@@ -41,7 +41,7 @@ fn an_error_that_carries_the_id_of_the_agents_own_request_does_not_answer_it() {
 }
 
 #[test]
-fn a_parse_error_with_a_null_id_or_none_is_passed_on_and_answers_nobody() {
+fn a_parse_error_with_a_null_or_missing_id_is_passed_on_and_answers_no_request() {
     let server = server();
     let waiting = server.post("a", call(1, "slow", json!({"ms": 1500}))).start();
     server.wait_for("a", "the request waits", |summary| summary["pendingRequests"] == 1);
@@ -60,7 +60,7 @@ fn a_parse_error_with_a_null_id_or_none_is_passed_on_and_answers_nobody() {
 }
 
 #[test]
-fn what_is_said_of_a_session_before_and_behind_the_answer_that_opens_it_keeps_its_place() {
+fn updates_before_and_after_the_answer_that_opens_a_session_keep_their_order() {
     let server = server();
     let mut stream = server.get("a").query("replay", "none").stream();
     let update = |n: u64| notification("session/update", json!({"sessionId": "s", "update": n}));
@@ -72,7 +72,7 @@ fn what_is_said_of_a_session_before_and_behind_the_answer_that_opens_it_keeps_it
 }
 
 #[test]
-fn half_a_megabyte_unasked_right_behind_an_answer_keeps_nobody_waiting() {
+fn half_a_megabyte_of_notifications_after_an_answer_delays_no_client() {
     let server = server();
     let mut stream = server.get("a").query("replay", "none").stream();
     let unasked = notification("session/update", json!({"commands": "c".repeat(563_000)}));
@@ -83,19 +83,19 @@ fn half_a_megabyte_unasked_right_behind_an_answer_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_turn_that_is_cancelled_and_answered_late_holds_no_other_up_and_reaches_its_caller() {
+fn a_cancelled_turn_that_is_answered_late_blocks_no_other_and_reaches_its_caller() {
     let server = server();
     let prompt = server.post("a", call("prompt", "slow", json!({"ms": 1500}))).start();
     server.wait_for("a", "the turn is on", |summary| summary["pendingRequests"] == 1);
     server.post("a", notification("session/cancel", json!({"sessionId": "s"}))).send().expect_accepted();
     assert_eq!(server.tell("a", "echo", json!("meanwhile")), "meanwhile");
-    assert_eq!(pending(&server), 1, "the cancelled turn still waits for its answer");
+    assert_eq!(pending(&server), 1, "the cancelled turn must still wait for its answer");
     assert_eq!(prompt.join().unwrap().expect(200).json()["id"], "prompt");
     assert_eq!(pending(&server), 0);
 }
 
 #[test]
-fn a_request_of_the_agent_that_nobody_answers_holds_nothing_up() {
+fn an_unanswered_agent_request_blocks_nothing() {
     let server = server();
     for id in 0..3 {
         server.tell("a", "ask", json!({"id": id, "method": "craft/drainMidTurnQueue", "params": {}}));
@@ -106,7 +106,7 @@ fn a_request_of_the_agent_that_nobody_answers_holds_nothing_up() {
 }
 
 #[test]
-fn an_agent_that_ends_in_the_middle_of_a_line_fails_its_requests_and_half_a_message_is_not_taken_for_one() {
+fn an_agent_that_exits_in_the_middle_of_a_line_fails_its_requests_and_the_partial_line_is_no_message() {
     let server = server();
     let mut stream = server.get("a").query("replay", "none").stream();
     let waiting = server.post("a", call(1, "never", json!({}))).start();

@@ -1,4 +1,4 @@
-//! Clients that leave, repeat themselves or get in each other's way.
+//! Clients that disconnect, repeat requests or interfere with each other.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -9,8 +9,7 @@ use test_harness::rpc::{call, path};
 use test_harness::{Request, Server, eventually};
 
 #[test]
-fn a_client_that_disconnects_in_the_middle_of_a_request_keeps_its_id_taken_and_finds_the_answer_on_the_stream()
- {
+fn a_client_that_disconnects_during_a_request_keeps_its_id_pending_and_finds_the_answer_on_the_stream() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -23,7 +22,7 @@ fn a_client_that_disconnects_in_the_middle_of_a_request_keeps_its_id_taken_and_f
 }
 
 #[test]
-fn a_client_that_disconnects_in_the_middle_of_its_body_has_sent_nothing() {
+fn a_client_that_disconnects_within_its_body_has_sent_nothing() {
     let server = Server::start();
     server.open("a", "fault");
     let body = call(1, "echo", json!({}));
@@ -38,11 +37,11 @@ fn a_client_that_disconnects_in_the_middle_of_its_body_has_sent_nothing() {
         .into_iter()
         .filter(|event| event.name == "sent")
         .collect();
-    assert_eq!(sent.len(), 2, "the hello and the echo");
+    assert_eq!(sent.len(), 2, "expected the hello and the echo");
 }
 
 #[test]
-fn duplicate_ids_from_two_clients_at_once_are_one_answer_and_one_409() {
+fn concurrent_duplicate_ids_from_two_clients_get_one_answer_and_one_409() {
     let server = Server::start();
     server.open("a", "fault");
     for round in 0..10 {
@@ -65,11 +64,11 @@ fn a_retried_post_with_the_same_key_runs_one_prompt_and_answers_both_callers() {
     server.tell("a", "echo", json!({}));
     let mut stream = server.stream("a");
     let seen = stream.up_to(|event| event.data.contains("tell-"));
-    assert_eq!(seen.iter().filter(|event| event.answers(&json!("p"))).count(), 1, "it ran once");
+    assert_eq!(seen.iter().filter(|event| event.answers(&json!("p"))).count(), 1, "the prompt must run once");
 }
 
 #[test]
-fn a_stream_that_is_left_by_its_reader_is_let_go_of() {
+fn a_stream_whose_reader_disconnects_is_released() {
     let server = Server::start();
     server.open("a", "fault");
     for _ in 0..20 {
@@ -80,7 +79,7 @@ fn a_stream_that_is_left_by_its_reader_is_let_go_of() {
 }
 
 #[test]
-fn a_slow_body_holds_nobody_else_up() {
+fn a_slow_body_blocks_no_other_client() {
     let server = Server::start();
     server.open("a", "fault");
     let request = Request::new(server.port, "POST", &path("a")).header("Content-Type", "application/json");
@@ -98,7 +97,7 @@ fn a_slow_body_holds_nobody_else_up() {
 }
 
 #[test]
-fn garbage_instead_of_http_is_answered_or_dropped_and_the_server_lives() {
+fn garbage_instead_of_http_is_answered_or_dropped_and_the_server_survives() {
     let server = Server::start();
     for garbage in [
         &b"\x16\x03\x01\x02\x00\x01\x00"[..],
@@ -114,7 +113,7 @@ fn garbage_instead_of_http_is_answered_or_dropped_and_the_server_lives() {
 }
 
 #[test]
-fn clients_that_open_use_and_close_one_id_all_at_once_break_nothing_and_leave_nothing() {
+fn clients_that_concurrently_open_use_and_close_one_id_leave_nothing_behind() {
     let server = Server::start();
     let port = server.port;
     let end = Instant::now() + Duration::from_secs(2);

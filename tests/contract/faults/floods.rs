@@ -1,4 +1,4 @@
-//! Agents that say more than anybody reads.
+//! Agents that send more than clients read.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use test_harness::rpc::call;
 use test_harness::{Event, Server, Stream};
 
-/// Follows a stream from right after a number to the answer of `id`, and checks that every hole in the numbers is
-/// announced by a gap. Returns how many numbers came and how many were announced as gone.
+/// Reads a stream after a sequence number up to the answer of `id`, and checks that every hole in the numbers is
+/// announced by a gap. Returns the number of received and of lost messages.
 #[track_caller]
 fn account(stream: &mut Stream, after: u64, id: &Value) -> (u64, u64) {
     let (mut seen, mut came, mut gone) = (after, 0, 0);
@@ -16,9 +16,9 @@ fn account(stream: &mut Stream, after: u64, id: &Value) -> (u64, u64) {
         let event: Event = stream.next();
         if event.name == "gap" {
             let gap = event.json();
-            assert_eq!(gap["after"], seen, "a gap begins where the reader was");
+            assert_eq!(gap["after"], seen, "a gap must begin at the reader's position");
             let next = gap["next"].as_u64().unwrap();
-            assert!(next > seen + 1, "a gap is a hole: {gap}");
+            assert!(next > seen + 1, "an empty gap: {gap}");
             gone += next - seen - 1;
             seen = next - 1;
             continue;
@@ -34,7 +34,7 @@ fn account(stream: &mut Stream, after: u64, id: &Value) -> (u64, u64) {
 }
 
 #[test]
-fn a_reader_that_stalls_during_a_burst_of_20_000_events_loses_nothing_that_is_held() {
+fn a_reader_that_stalls_during_a_burst_of_20_000_events_loses_no_retained_event() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stalled = server.stream("a");
@@ -50,7 +50,7 @@ fn a_reader_that_stalls_during_a_burst_of_20_000_events_loses_nothing_that_is_he
 }
 
 #[test]
-fn a_reader_that_stalls_past_what_is_held_is_told_every_hole() {
+fn a_reader_that_stalls_beyond_the_retained_events_receives_a_gap_for_every_hole() {
     let server = Server::with().flag("--replay-events", "1000").flag("--replay-bytes", "1MiB").start();
     server.open("a", "fault");
     let mut stalled = server.stream("a");
@@ -58,7 +58,7 @@ fn a_reader_that_stalls_past_what_is_held_is_told_every_hole() {
     server.post("a", call(1, "emit", json!({"count": 20_000, "bytes": 1000}))).send().expect(200);
     let (came, gone) = account(&mut stalled, hello, &json!(1));
     assert_eq!(came + gone, 20_001);
-    assert!(gone > 0, "more was held than the limits say");
+    assert!(gone > 0, "more was retained than the limits allow");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_stalled_reader_slows_neither_the_agent_nor_another_reader() {
 }
 
 #[test]
-fn a_journal_watcher_that_stalls_is_told_its_losses() {
+fn a_stalled_journal_watcher_receives_gaps() {
     let server = Server::with().flag("--replay-events", "500").start();
     server.open("a", "fault");
     let mut watcher = server.get("a").query("view", "journal").stream();
@@ -103,7 +103,7 @@ fn requests_are_answered_in_the_middle_of_a_burst() {
 }
 
 #[test]
-fn a_request_of_the_agent_that_a_stalled_reader_missed_comes_right_after_the_gap() {
+fn an_agent_request_that_a_stalled_reader_missed_follows_the_gap() {
     let server = Server::with().flag("--replay-events", "200").start();
     server.open("a", "fault");
     let mut stalled = server.stream("a");
@@ -114,14 +114,14 @@ fn a_request_of_the_agent_that_a_stalled_reader_missed_comes_right_after_the_gap
     emit();
     let question = stalled.until(|event| event.is_call_of("session/request_permission"));
     assert_eq!(question.json()["id"], "q");
-    // And only once, though it is both open and, for a moment, in the buffer.
+    // It must be sent only once, although it is open and, for a moment, also in the buffer.
     server.post("a", call("end", "echo", json!({}))).send().expect(200);
     let rest = stalled.up_to(|event| event.answers(&json!("end")));
     assert_eq!(rest.iter().filter(|event| event.is_call_of("session/request_permission")).count(), 0);
 }
 
 #[test]
-fn delete_in_the_middle_of_a_flood_is_done_in_time_and_told_to_the_reader() {
+fn delete_during_a_flood_finishes_in_time_and_is_reported_to_the_reader() {
     let server = Server::start();
     server.open("a", "fault");
     let mut reader = server.stream("a");

@@ -1,4 +1,4 @@
-//! What the server holds has a bound, whatever agents and clients do. These tests are few, because they are large.
+//! The server's memory is bounded, whatever agents and clients do. These tests are large, so there are few.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn eleven_hundred_events_of_1_mb_pass_with_bounded_memory() {
     }
     assert_eq!(came + gone, 1101);
     let grown = server.process.peak_memory() - before;
-    // 64 MiB are held for replay; the rest is on its way.
+    // 64 MiB are retained for replay; the rest is in transit.
     assert!(grown < 200 * MEBIBYTE, "{} MiB", grown / MEBIBYTE);
 }
 
@@ -63,7 +63,7 @@ fn a_hundred_posts_of_32_mib_to_an_agent_that_does_not_read_stay_within_the_budg
     assert!((1..=8).contains(&accepted) && refused >= 92, "{statuses:?}");
     let grown = server.process.peak_memory() - before;
     assert!(grown < budget + 96 * MEBIBYTE, "{} MiB for a budget of 256", grown / MEBIBYTE);
-    // Still there, and free again once that instance is gone.
+    // The server still works, and the memory is freed with the instance.
     server.delete("a").send().expect(204);
     server.open("b", "fault");
 }

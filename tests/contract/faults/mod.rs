@@ -1,4 +1,4 @@
-//! Under faults nothing hangs, nothing is lost silently, and memory has a bound.
+//! With faulty agents and clients, nothing hangs, nothing is lost silently, and memory is bounded.
 
 mod agents;
 mod clients;

@@ -1,4 +1,4 @@
-//! Agents that write what they should not.
+//! Agents that write invalid output.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn noise_at_start_and_between_messages_stops_nothing() {
 }
 
 #[test]
-fn invalid_utf_8_is_told_as_unparsed_and_the_next_message_arrives() {
+fn invalid_utf_8_is_reported_as_unparsed_and_the_next_message_arrives() {
     let server = server();
     let mut stream = server.get("a").query("replay", "none").stream();
     let mut bytes = b"{\"jsonrpc\":\"2.0\",\"method\":\"x\xff\xfe\"}\n".to_vec();
@@ -56,7 +56,7 @@ fn a_multi_byte_character_at_the_200_character_cut_stays_whole() {
 }
 
 #[test]
-fn a_character_split_over_two_writes_is_put_together_again() {
+fn a_character_split_over_two_writes_is_joined() {
     let server = server();
     let mut stream = server.get("a").query("replay", "none").stream();
     let line = "{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":\"é😀漢\"}";
@@ -85,7 +85,7 @@ fn a_message_with_crlf_is_a_message() {
 }
 
 #[test]
-fn a_last_message_without_a_line_end_before_exit_is_not_lost() {
+fn a_last_message_without_a_newline_before_exit_is_not_lost() {
     let server = server();
     let text = "{\"jsonrpc\":\"2.0\",\"method\":\"cut\"}";
     server
@@ -99,7 +99,7 @@ fn a_last_message_without_a_line_end_before_exit_is_not_lost() {
 }
 
 #[test]
-fn a_line_over_max_message_bytes_is_skipped_and_told() {
+fn a_line_over_max_message_bytes_is_skipped_and_reported() {
     let server = Server::with().flag("--max-message-bytes", "100000").start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -114,7 +114,7 @@ fn a_line_over_max_message_bytes_is_skipped_and_told() {
 }
 
 #[test]
-fn a_line_of_100_megabytes_stops_nothing_and_is_not_held() {
+fn a_line_of_100_megabytes_stops_nothing_and_is_not_retained() {
     let server = server();
     let mut stream = server.get("a").query("replay", "none").stream();
     let before = server.process.peak_memory();
@@ -124,35 +124,35 @@ fn a_line_of_100_megabytes_stops_nothing_and_is_not_held() {
     assert!(unparsed.json()["bytes"].as_u64().unwrap() > 100_000_000);
     assert!(stream.next().answers(&json!(1)));
     let grown = server.process.peak_memory() - before;
-    assert!(grown < 80 << 20, "{} MiB for a line that is skipped", grown >> 20);
+    assert!(grown < 80 << 20, "{} MiB for a skipped line", grown >> 20);
 }
 
 #[test]
-fn megabytes_of_stderr_stop_nothing_and_only_the_tail_is_held() {
+fn megabytes_of_stderr_stop_nothing_and_only_the_tail_is_retained() {
     let server = server();
     let before = server.process.peak_memory();
     server.post("a", call(1, "stderr", json!({"bytes": 8 << 20}))).send().expect(200);
     let grown = server.process.peak_memory() - before;
-    assert!(grown < 16 << 20, "{} MiB for what only the log sees", grown >> 20);
+    assert!(grown < 16 << 20, "{} MiB for stderr output", grown >> 20);
     let problem = server.post("a", call(2, "exit", json!({}))).send().problem(502, "agent_exited");
     assert!(problem["stderrTail"].as_str().unwrap().len() <= 4096);
 }
 
 #[test]
-fn a_stderr_line_without_an_end_is_bounded() {
+fn an_endless_stderr_line_is_bounded() {
     let server = server();
     let before = server.process.peak_memory();
     for _ in 0..16 {
         server.tell("a", "stderr", json!({"text": "e".repeat(1 << 20)}));
     }
     let grown = server.process.peak_memory() - before;
-    // The requests themselves carry the text, and the journal holds some of them.
+    // The requests themselves contain the text, and the journal retains some of them.
     assert!(grown < 100 << 20, "{} MiB", grown >> 20);
     server.tell("a", "echo", json!({}));
 }
 
 #[test]
-fn json_that_is_nested_without_end_is_unparsed_or_passed_but_never_a_crash() {
+fn deeply_nested_json_is_unparsed_or_passed_but_never_a_crash() {
     let server = server();
     let deep = format!(
         "{{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{}{}}}",

@@ -1,4 +1,4 @@
-//! The end of an agent, and a new beginning.
+//! The exit of an agent, and its restart.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ fn an_exited_instance_answers_502_agent_exited_until_a_request_names_the_agent()
         let refused = server.post("a", call(1, "echo", json!({}))).send().problem(502, "agent_exited");
         assert_eq!(refused["exitCode"], 3);
     }
-    // Only a request starts it again, also with ?agent=.
+    // Only a request restarts the agent, even with ?agent=.
     server
         .post("a", notification("x", json!({})))
         .query("agent", "fault")
@@ -35,7 +35,7 @@ fn an_exited_instance_answers_502_agent_exited_until_a_request_names_the_agent()
 }
 
 #[test]
-fn numbers_go_on_over_a_restart_and_the_past_stays() {
+fn numbers_continue_over_a_restart_and_earlier_events_are_retained() {
     let server = exited(3);
     let past = server.stream("a").rest();
     let exit = past.last().unwrap();
@@ -46,13 +46,13 @@ fn numbers_go_on_over_a_restart_and_the_past_stays() {
     }
     let next = stream.next();
     assert!(next.answers(&json!("hello")) && next.number() == exit.number() + 1);
-    // One that had seen the exit goes on right after it.
+    // A reader that has seen the exit continues right after it.
     let mut resumed = server.get("a").header("Last-Event-ID", &exit.number().to_string()).stream();
     assert_eq!(resumed.next(), next);
 }
 
 #[test]
-fn two_requests_that_restart_at_once_make_one_process() {
+fn two_concurrent_restarting_requests_start_one_process() {
     let server = exited(0);
     let racers: Vec<_> = (0..16)
         .map(|n| server.post("a", call(n, "pid", json!({}))).query("agent", "fault").start())
@@ -64,14 +64,14 @@ fn two_requests_that_restart_at_once_make_one_process() {
 }
 
 #[test]
-fn the_requests_of_a_process_that_has_ended_cannot_be_answered_any_more() {
+fn requests_of_an_exited_process_cannot_be_answered() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "ask", json!({"id": 0, "method": "m", "params": {}}));
     server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
     assert_eq!(server.summary("a").unwrap()["awaiting"], json!([]));
     server.open("a", "fault");
-    // The new process never asked, so its answer is forwarded like any other.
+    // The new process never sent the request, so the response is forwarded like any other.
     server.post("a", response(0, json!({}))).send().expect_accepted();
 }
 
@@ -86,7 +86,7 @@ fn a_last_response_written_just_before_exit_is_delivered() {
 }
 
 #[test]
-fn a_large_last_output_is_drained_before_the_exit_is_told() {
+fn a_large_last_output_is_drained_before_the_exit_event() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -98,7 +98,7 @@ fn a_large_last_output_is_drained_before_the_exit_is_told() {
 }
 
 #[test]
-fn an_exit_with_stdout_held_open_by_a_daemon_is_told_after_300_ms() {
+fn an_exit_with_stdout_held_open_by_a_daemon_is_reported_after_300_ms() {
     let server = Server::start();
     server.open("a", "fault");
     let daemon = server.spawn("a", "spawn_daemon", json!({"keepsStdout": true}));
@@ -109,7 +109,7 @@ fn an_exit_with_stdout_held_open_by_a_daemon_is_told_after_300_ms() {
 }
 
 #[test]
-fn end_of_output_without_exit_ends_the_instance_after_a_second() {
+fn a_closed_stdout_without_exit_ends_the_instance_after_a_second() {
     let server = Server::with().agent("stubborn", "--ignore-eof").start();
     server.open("a", "stubborn");
     let agent = server.agent_process("a");
@@ -124,7 +124,7 @@ fn end_of_output_without_exit_ends_the_instance_after_a_second() {
 }
 
 #[test]
-fn an_agent_that_ends_at_once_is_502_with_its_last_words() {
+fn an_agent_that_exits_at_once_is_502_with_its_stderr() {
     let server = Server::with().agent("brief", "--exit-at-start 42").start();
     let problem = server
         .post("a", call(1, "echo", json!({})))
@@ -150,17 +150,17 @@ fn stderr_never_reaches_a_stream_but_is_logged() {
 }
 
 #[test]
-fn a_restart_waits_until_what_the_old_process_left_behind_is_gone() {
+fn a_restart_waits_until_all_descendants_of_the_old_process_are_gone() {
     let server = Server::start();
     server.open("a", "fault");
     let daemon: Process = server.spawn("a", "spawn_daemon", json!({"deaf": true}));
     server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
     server.open("a", "fault");
-    assert!(daemon.is_gone(), "the new process runs beside a daemon of the old one");
+    assert!(daemon.is_gone(), "the new process runs while a daemon of the old one is alive");
 }
 
 #[test]
-fn a_restart_that_fails_is_502_keeps_the_past_and_the_next_request_tries_anew() {
+fn a_failed_restart_is_502_keeps_earlier_events_and_the_next_request_tries_again() {
     let builder = Server::with();
     let script = format!("#!/bin/sh\nexec '{}'\n", test_harness::server::fault_agent().display());
     let program = builder.file("agent.sh", &script);
@@ -176,7 +176,7 @@ fn a_restart_that_fails_is_502_keeps_the_past_and_the_next_request_tries_anew() 
     std::fs::remove_file(&program).unwrap();
     let post = || server.post("a", call(1, "echo", json!({}))).query("agent", "frail").send();
     post().problem(502, "spawn_failed");
-    assert!(server.stream("a").rest().len() >= past, "the past is still there");
+    assert!(server.stream("a").rest().len() >= past, "earlier events were lost");
     std::fs::write(&program, &script).unwrap();
     allow();
     post().expect(200);
@@ -196,7 +196,7 @@ fn an_agent_starts_with_no_signal_blocked_or_ignored() {
     for name in ["SigBlk:", "SigIgn:"] {
         let line = lines.iter().find(|line| line.starts_with(name)).unwrap();
         let mask = u64::from_str_radix(line[name.len()..].trim(), 16).unwrap();
-        // Signals 32 and 33 belong to the C library, which ignores them in what it starts.
+        // Signals 32 and 33 belong to the C library, which ignores them in its children.
         assert_eq!(mask & 0x7fff_ffff, 0, "{line}");
     }
 }

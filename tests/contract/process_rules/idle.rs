@@ -1,4 +1,4 @@
-//! `--instance-idle-timeout`: an instance that nobody uses is closed.
+//! `--instance-idle-timeout`: an unused instance is closed.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn closes(server: &Server) {
     eventually("the instance is closed", || server.summary("a").is_none().then_some(()));
 }
 
-/// Watches for three times the timeout that the instance stays.
+/// Checks for three timeouts that the instance stays.
 #[track_caller]
 fn stays(server: &Server) {
     let end = Instant::now() + Duration::from_millis(1500);
@@ -29,7 +29,7 @@ fn stays(server: &Server) {
 }
 
 #[test]
-fn an_instance_with_no_reader_no_pending_and_no_awaited_request_is_closed_after_the_timeout() {
+fn an_instance_without_readers_client_requests_and_agent_requests_is_closed_after_the_timeout() {
     let server = server();
     let agent = server.agent_process("a");
     closes(&server);
@@ -58,7 +58,7 @@ fn a_pending_request_keeps_an_instance() {
 }
 
 #[test]
-fn a_request_of_the_agent_keeps_an_instance_until_it_is_answered() {
+fn an_agent_request_keeps_an_instance_until_it_is_answered() {
     let server = server();
     server.tell("a", "ask", json!({"id": 1, "method": "m", "params": {}}));
     stays(&server);
@@ -67,7 +67,7 @@ fn a_request_of_the_agent_keeps_an_instance_until_it_is_answered() {
 }
 
 #[test]
-fn it_is_off_by_default() {
+fn the_idle_timeout_is_off_by_default() {
     let server = Server::start();
     server.open("a", "fault");
     stays(&server);

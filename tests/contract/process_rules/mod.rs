@@ -1,10 +1,10 @@
-//! One process per id, its whole tree ended and reaped, whatever ends first.
+//! One process per id. Its whole tree is ended and reaped, whatever ends first.
 
 mod exit;
 mod idle;
 mod orphans;
 
-/// In a process namespace of their own, so these are in `make test-builds`.
+/// These need process namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod init;
 }

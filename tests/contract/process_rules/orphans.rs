@@ -1,11 +1,11 @@
-//! No orphan and no zombie, whatever ends and however.
+//! No orphans and no zombies, whatever ends and however.
 
 use serde_json::json;
 
 use test_harness::rpc::call;
 use test_harness::{Process, Server};
 
-/// An agent with a child, a daemon that has left its session, environment and parent, and a zombie.
+/// An agent with a child, a zombie, and a daemon that has left its session, its environment and its parent.
 fn family(server: &Server, server_id: &str) -> Vec<Process> {
     let zombie = server.spawn(server_id, "spawn_child", json!({"short": true}));
     vec![
@@ -32,10 +32,10 @@ fn a_setsid_daemon_of_an_agent_belongs_to_its_instance() {
     let (of_a, of_b) = (family(&server, "a"), family(&server, "b"));
     let supervisor = of_a[0].parent();
     let daemon = of_a[2];
-    assert_eq!(daemon.parent(), supervisor, "the instance's own supervisor is its reaper");
+    assert_eq!(daemon.parent(), supervisor, "the daemon must be a child of the instance's own supervisor");
     server.delete("a").send().expect(204);
     assert!(of_a.iter().all(|process| process.is_gone()));
-    assert!(of_b[..3].iter().all(|process| process.is_alive()), "another instance's processes stay");
+    assert!(of_b[..3].iter().all(|process| process.is_alive()), "another instance's processes must stay");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn nothing_survives_an_agent_that_crashes() {
 }
 
 #[test]
-fn nothing_survives_an_agent_that_exits_by_itself() {
+fn nothing_survives_an_agent_that_exits() {
     let server = Server::start();
     server.open("a", "fault");
     let family = family(&server, "a");
@@ -83,7 +83,7 @@ fn nothing_survives_kill_9_of_the_server() {
 }
 
 #[test]
-fn the_agent_does_not_survive_kill_9_of_its_supervisor_and_its_clients_are_told() {
+fn the_agent_does_not_survive_kill_9_of_its_supervisor_and_waiting_requests_fail() {
     let server = Server::start();
     server.open("a", "fault");
     let agent = server.agent_process("a");
@@ -99,7 +99,7 @@ fn the_agent_does_not_survive_kill_9_of_its_supervisor_and_its_clients_are_told(
 }
 
 #[test]
-fn many_instances_that_come_and_go_leave_nothing() {
+fn opening_and_closing_many_instances_leaves_nothing_behind() {
     let server = Server::start();
     for round in 0..3 {
         let ids: Vec<_> = (0..8).map(|n| format!("i{round}-{n}")).collect();
@@ -115,7 +115,7 @@ fn many_instances_that_come_and_go_leave_nothing() {
 }
 
 #[test]
-fn an_agent_gets_no_descriptor_but_its_three_pipes() {
+fn an_agent_inherits_only_its_three_pipes() {
     let server = Server::start();
     server.open("a", "fault");
     server.open("b", "fault");
@@ -129,8 +129,8 @@ fn an_agent_gets_no_descriptor_but_its_three_pipes() {
     }
 }
 
-/// An agent beside which a process runs that ignores SIGTERM, replaces itself by a child in a session of its own
-/// every few milliseconds, and so is never the same process twice.
+/// An agent with a second process that ignores SIGTERM and, every few milliseconds, replaces itself by a child in
+/// a new session, so that its process id keeps changing.
 fn server_with_hydra() -> (Server, String) {
     let builder = Server::with();
     let hydra =
@@ -144,15 +144,16 @@ fn server_with_hydra() -> (Server, String) {
     (server, hydra)
 }
 
-/// How many processes have this script in their command line.
+/// The number of processes with this script in their command line.
 fn heads(script: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    // The agent's own shell has it too until it becomes the agent, and as a part of a longer word.
+    // The agent's own shell also contains it, as part of a longer word, until it becomes the agent.
     lines.filter(|line| line.split(|byte| *byte == 0).any(|word| word == script.as_bytes())).count()
 }
 
-/// Whether nobody with this script is seen in many looks, since one look can miss it between two of its lives.
+/// Whether no process with this script is seen in many checks; a single check can miss it while it replaces
+/// itself.
 fn is_dead(script: &str) -> bool {
     (0..40).all(|_| {
         std::thread::sleep(std::time::Duration::from_millis(5));

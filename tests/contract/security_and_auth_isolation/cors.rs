@@ -1,4 +1,4 @@
-//! CORS: off, until origins are named.
+//! CORS is off until origins are configured.
 
 use test_harness::{Request, Response, Server};
 
@@ -68,14 +68,14 @@ fn a_preflight_needs_no_token_and_names_what_may_be_sent() {
 }
 
 #[test]
-fn a_preflight_of_a_page_that_is_not_allowed_gets_no_permission() {
+fn a_preflight_from_another_origin_gets_no_permission() {
     let server = allowing();
     let answer = preflight(&server, "https://other.example");
     assert_eq!(answer.headers.get("access-control-allow-origin"), None);
 }
 
 #[test]
-fn a_preflight_does_nothing_itself() {
+fn a_preflight_has_no_effect() {
     let server = allowing();
     let request = server.request("OPTIONS", "/v1/acp/a?agent=fault").header("Origin", PAGE);
     let request = request.header("Access-Control-Request-Method", "POST");
@@ -85,7 +85,7 @@ fn a_preflight_does_nothing_itself() {
 }
 
 #[test]
-fn what_a_page_may_read_is_exposed() {
+fn response_headers_for_pages_are_exposed() {
     let server = allowing();
     let answer = from(&server, PAGE).header("Authorization", "Bearer t").send().expect(200);
     let exposed = answer.headers.get("access-control-expose-headers").unwrap().to_lowercase();
@@ -95,7 +95,7 @@ fn what_a_page_may_read_is_exposed() {
 }
 
 #[test]
-fn errors_carry_the_headers_too() {
+fn errors_have_the_cors_headers_too() {
     let server = allowing();
     let page = |method: &str, target: &str| server.request(method, target).header("Origin", PAGE);
     for refused in [
@@ -112,7 +112,7 @@ fn errors_carry_the_headers_too() {
 }
 
 #[test]
-fn streams_carry_the_headers_too() {
+fn streams_have_the_cors_headers_too() {
     let server = Server::with().flag("--cors-allow-origin", PAGE).start();
     server.open("a", "fault");
     let stream = server.get("a").header("Origin", PAGE).stream();

@@ -1,4 +1,4 @@
-//! Without a token: who is near enough to be trusted.
+//! Which clients are allowed without a token.
 
 use test_harness::{Request, Server, ServerBuilder};
 
@@ -16,7 +16,7 @@ fn without_a_token_a_non_loopback_host_is_refused_at_start() {
 }
 
 #[test]
-fn no_token_is_how_to_say_that_it_is_meant() {
+fn the_no_token_flag_allows_a_non_loopback_host() {
     let server = Server::with().flag("--host", "0.0.0.0").switch("--no-token").start();
     health(&server).header("Host", "192.0.2.7:2468").send().expect(200);
 }
@@ -49,7 +49,7 @@ fn on_loopback_without_a_token_a_host_that_is_not_a_loopback_name_is_403() {
     ] {
         health(&server).header("Host", &format!("{other}:{port}")).send().problem(403, "forbidden_host");
     }
-    // The target may carry a host of its own, which counts.
+    // An absolute request target contains a host, which takes precedence.
     let absolute = server.request("GET", "http://evil.example/v1/health");
     absolute.send().problem(403, "forbidden_host");
 }
@@ -95,7 +95,7 @@ fn a_cross_site_or_same_site_fetch_is_403_without_a_token() {
 }
 
 #[test]
-fn an_origin_that_is_allowed_by_name_may_ask_without_a_token() {
+fn an_allowed_origin_needs_no_token() {
     let server = Server::with().flag("--cors-allow-origin", "http://localhost:3000").start();
     let ask = |origin: &str| health(&server).header("Origin", origin).header("Sec-Fetch-Site", "cross-site");
     ask("http://localhost:3000").send().expect(200);

@@ -1,4 +1,4 @@
-//! Section 3: who may talk to the server, and what an agent must not learn from it.
+//! Section 3: which clients may use the server, and which secrets agents must not learn.
 
 mod cors;
 mod exposure;

@@ -1,4 +1,4 @@
-//! What an agent, which runs as the same user, must not learn.
+//! Secrets that an agent, which runs as the same user, must not learn.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use test_harness::rpc::call;
 use test_harness::{Request, Server};
 
 const TOKEN: &str = "the-servers-own-secret";
-/// The user that owns nothing.
+/// The user `nobody`.
 const NOBODY: u32 = 65534;
 
 fn as_client(request: Request) -> Request {
@@ -19,7 +19,7 @@ fn ask(server: &Server, method: &str, params: serde_json::Value) -> serde_json::
 }
 
 #[test]
-fn the_agent_inherits_the_environment_less_the_servers_own_secrets() {
+fn the_agent_inherits_the_environment_without_the_servers_own_secrets() {
     let server = Server::with()
         .env("SANDBOX_AGENT_TOKEN", TOKEN)
         .env("ANTHROPIC_API_KEY", "for the agent")
@@ -30,7 +30,7 @@ fn the_agent_inherits_the_environment_less_the_servers_own_secrets() {
     assert_eq!(ask(&server, "env", json!({"name": "SOME_VARIABLE"})), "too");
     let own = ask(&server, "read", json!({"path": "/proc/self/environ"}));
     assert!(!own["text"].as_str().unwrap().contains(TOKEN));
-    // Nor does the supervisor between the two have it.
+    // The supervisor between the two does not have it either.
     let supervisor = format!("/proc/{}/environ", agent(&server).parent().pid);
     assert!(!String::from_utf8_lossy(&std::fs::read(supervisor).unwrap()).contains(TOKEN));
 }
@@ -41,7 +41,7 @@ fn agent(server: &Server) -> test_harness::Process {
 }
 
 #[test]
-fn the_name_of_the_token_file_is_not_the_agents_business_either() {
+fn the_agent_does_not_learn_the_name_of_the_token_file() {
     let builder = Server::with();
     let file = builder.file("token", TOKEN);
     let server = builder.env("SANDBOX_AGENT_TOKEN_FILE", file.to_str().unwrap()).start();
@@ -51,7 +51,7 @@ fn the_name_of_the_token_file_is_not_the_agents_business_either() {
 #[test]
 fn the_server_is_not_dumpable_so_a_same_user_agent_cannot_read_its_environment_or_memory() {
     let mut builder = Server::with().env("SANDBOX_AGENT_TOKEN", TOKEN);
-    // To root every process is open, so the test needs another user when it runs as root.
+    // Root can read every process, so the test needs another user when it runs as root.
     if rustix::process::getuid().is_root() {
         builder = builder.user(NOBODY);
     }
@@ -69,7 +69,7 @@ fn the_server_is_not_dumpable_so_a_same_user_agent_cannot_read_its_environment_o
     let owner = std::os::unix::fs::MetadataExt::uid(
         &std::fs::metadata(format!("/proc/{}/environ", server.process.pid)).unwrap(),
     );
-    assert_eq!(owner, 0, "what cannot be dumped belongs to root");
+    assert_eq!(owner, 0, "the files of a process that is not dumpable belong to root");
     // The agent itself is an ordinary process.
     assert!(ask(&server, "read", json!({"path": "/proc/self/environ"}))["text"].is_string());
 }

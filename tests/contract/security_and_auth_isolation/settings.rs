@@ -1,4 +1,4 @@
-//! Flag over environment over config file over default.
+//! The precedence of settings: flag, environment, config file, default.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use test_harness::rpc::call;
 use test_harness::server::fault_agent;
 use test_harness::{Server, ServerBuilder};
 
-/// How many instances fit, which is as good a setting to look at as any.
+/// The number of instances that fit: a setting that is easy to observe.
 fn room(server: &Server) -> usize {
     (0..6)
         .take_while(|n| {
@@ -43,7 +43,7 @@ fn the_file_wins_over_the_default() {
 }
 
 #[test]
-fn the_usual_place_of_the_file_is_below_xdg_config_home() {
+fn the_default_location_of_the_file_is_below_xdg_config_home() {
     let builder = Server::with();
     builder.file("config/sandbox-agent/config.toml", &config(2));
     assert_eq!(room(&builder.start()), 2);
@@ -58,7 +58,7 @@ fn the_config_flag_wins_over_its_variable() {
 }
 
 #[test]
-fn a_token_in_the_file_is_a_token_and_one_in_the_environment_wins_over_it() {
+fn a_token_in_the_file_is_used_unless_the_environment_has_one() {
     let builder = Server::with();
     let file = builder.file("own.toml", "token = \"from-file\"\n");
     let builder = builder.flag("--config", file.to_str().unwrap());
@@ -75,7 +75,7 @@ fn a_token_in_the_file_is_a_token_and_one_in_the_environment_wins_over_it() {
 }
 
 #[test]
-fn an_agent_of_the_file_has_command_args_env_and_cwd() {
+fn an_agent_in_the_file_has_command_args_env_and_cwd() {
     let builder = Server::with();
     let folder = builder.file("workplace/marker", "").parent().unwrap().to_owned();
     let text = format!(
@@ -86,13 +86,13 @@ fn an_agent_of_the_file_has_command_args_env_and_cwd() {
     let file = builder.file("own.toml", &text);
     let server = builder.flag("--config", file.to_str().unwrap()).start();
     server.open("a", "mine");
-    assert_eq!(server.stream("a").next().name, "unparsed", "its arguments reached it");
+    assert_eq!(server.stream("a").next().name, "unparsed", "the agent did not get its arguments");
     assert_eq!(server.tell("a", "env", json!({"name": "MINE"})), "yes");
     assert!(server.tell("a", "read", json!({"path": "marker"}))["text"].is_string());
 }
 
 #[test]
-fn a_setting_that_is_not_known_or_not_usable_is_refused_at_start() {
+fn an_unknown_or_invalid_setting_is_refused_at_start() {
     for text in ["prot = 1\n", "[limits]\nmax_instance = 1\n", "port = \"many\"\n", "not toml"] {
         let builder = ServerBuilder::new();
         let file = builder.file("own.toml", text);
@@ -100,7 +100,7 @@ fn a_setting_that_is_not_known_or_not_usable_is_refused_at_start() {
         assert!(!status.success() && said.contains("own.toml"), "{text}: {said}");
     }
     let (status, _) = ServerBuilder::new().flag("--config", "/no/such/file.toml").refuse_to_start();
-    assert!(!status.success(), "a file that was named must be there");
+    assert!(!status.success(), "a missing config file must be refused");
     let (status, _) = ServerBuilder::new().flag("--max-message-bytes", "many").refuse_to_start();
     assert!(!status.success());
 }
@@ -114,7 +114,7 @@ fn the_default_is_loopback_on_port_2468() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_refused_at_start() {
+fn a_port_in_use_is_refused_at_start() {
     let server = Server::start();
     let (status, said) = ServerBuilder::new().flag("--port", &server.port.to_string()).refuse_to_start();
     assert!(!status.success() && said.contains(&server.port.to_string()), "{said}");

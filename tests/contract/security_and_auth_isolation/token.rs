@@ -16,7 +16,7 @@ fn with_token(request: Request) -> Request {
 }
 
 #[test]
-fn all_of_v1_and_metrics_need_the_token_unknown_and_removed_routes_too() {
+fn all_of_v1_and_metrics_require_the_token_even_unknown_and_removed_routes() {
     let server = server();
     for target in [
         "/v1/health",
@@ -42,7 +42,7 @@ fn all_of_v1_and_metrics_need_the_token_unknown_and_removed_routes_too() {
 }
 
 #[test]
-fn the_token_comes_before_everything_else_that_could_be_wrong_with_a_request() {
+fn the_token_is_checked_before_everything_else() {
     let server = server();
     server.post("-bad-", "not json").header("Content-Type", "text/plain").send().problem(401, "unauthorized");
     server.request("POST", "/v1/%2e%2e/x").send().problem(401, "unauthorized");
@@ -79,7 +79,7 @@ fn anything_but_the_exact_token_is_401() {
         let request = server.request("GET", "/v1/health").header("Authorization", wrong);
         request.send().problem(401, "unauthorized");
     }
-    // Neither in the query nor in a cookie.
+    // A token in the query or in a cookie is not accepted.
     server.request("GET", &format!("/v1/health?token={TOKEN}")).send().problem(401, "unauthorized");
     server
         .request("GET", "/v1/health")
@@ -104,21 +104,21 @@ fn the_token_can_come_from_a_file() {
     let server = builder.flag("--token-file", file.to_str().unwrap()).start();
     server.request("GET", "/v1/health").send().problem(401, "unauthorized");
     with_token(server.request("GET", "/v1/health")).send().expect(200);
-    assert!(!server.log().contains("command line"), "a token in a file is nothing to warn of");
+    assert!(!server.log().contains("command line"), "a token in a file must not cause a warning");
 }
 
 #[test]
-fn a_token_in_the_command_line_works_and_is_warned_of() {
+fn a_token_on_the_command_line_works_with_a_warning() {
     let server = Server::with().flag("--token", TOKEN).start();
     server.request("GET", "/v1/health").send().problem(401, "unauthorized");
     with_token(server.request("GET", "/v1/health")).send().expect(200);
     let log = server.log();
     assert!(log.contains("WARN") && log.contains("--token-file"), "{log}");
-    assert!(!log.contains(TOKEN), "the token itself is never logged");
+    assert!(!log.contains(TOKEN), "the token was logged");
 }
 
 #[test]
-fn with_a_token_any_host_name_and_any_origin_may_ask() {
+fn with_a_token_any_host_name_and_any_origin_is_allowed() {
     let server = server();
     let request = with_token(server.request("GET", "/v1/health"));
     request.clone().header("Host", "sandbox.example.com").send().expect(200);
@@ -137,7 +137,7 @@ fn a_token_file_named_by_a_flag_wins_over_a_token_in_the_environment() {
 }
 
 #[test]
-fn an_empty_token_is_no_protection_and_is_not_taken_for_one() {
+fn an_empty_token_is_refused() {
     let builder = test_harness::ServerBuilder::new().flag("--host", "0.0.0.0");
     let (status, _) = builder.env("SANDBOX_AGENT_TOKEN", "").refuse_to_start();
     assert!(!status.success());

@@ -1,4 +1,4 @@
-//! POST, rule 12: the agent asks, and the first answer wins.
+//! POST, rule 12: answers to agent requests; the first one wins.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn an_error_is_an_answer_too() {
 }
 
 #[test]
-fn a_response_to_an_id_that_the_agent_never_asked_is_forwarded() {
+fn a_response_to_an_unknown_id_is_forwarded() {
     let server = server_with_question(json!("q"));
     let mut stream = server.get("a").query("replay", "none").stream();
     server.post("a", response("other", json!(1))).send().expect_accepted();
@@ -53,7 +53,7 @@ fn a_response_to_an_id_that_the_agent_never_asked_is_forwarded() {
 }
 
 #[test]
-fn somebody_answered_is_told_to_every_reader_in_its_place() {
+fn every_reader_receives_the_answered_event_in_order() {
     let server = server_with_question(json!(12));
     let question = server.stream("a").until(|event| event.json()["method"] == "session/request_permission");
     let mut readers = [server.stream("a"), server.stream("a")];
@@ -64,7 +64,7 @@ fn somebody_answered_is_told_to_every_reader_in_its_place() {
         assert_eq!(answered.json(), json!({"id": 12, "event": question.number()}));
         assert_eq!(answered.id, None);
     }
-    // And to a reader that comes later.
+    // A later reader receives it too.
     server.stream("a").until(|event| event.name == "answered");
 }
 
@@ -79,7 +79,7 @@ fn awaiting_lists_the_agents_unanswered_requests_until_they_are_answered() {
 }
 
 #[test]
-fn an_id_that_the_agent_uses_again_can_be_answered_again() {
+fn an_id_that_the_agent_reuses_can_be_answered_again() {
     let server = server_with_question(json!(0));
     server.post("a", response(0, json!(1))).send().expect_accepted();
     server.tell("a", "ask", json!({"id": 0, "method": "again", "params": {}}));
@@ -88,9 +88,9 @@ fn an_id_that_the_agent_uses_again_can_be_answered_again() {
 }
 
 #[test]
-fn ids_of_the_agent_and_ids_of_the_client_do_not_meet() {
+fn agent_request_ids_and_client_request_ids_are_independent() {
     let server = server_with_question(json!(1));
-    // The client has a request 1 of its own open; answering the agent's request 1 does not touch it.
+    // The client has its own open request 1; answering the agent's request 1 does not affect it.
     let waiting = server.post("a", call(1, "slow", json!({"ms": 300}))).start();
     server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
     server.post("a", response(1, json!("answer"))).send().expect_accepted();

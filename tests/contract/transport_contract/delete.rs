@@ -1,4 +1,4 @@
-//! DELETE: the end of an instance.
+//! DELETE: closing an instance.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use test_harness::rpc::{call, notification};
 use test_harness::{Server, eventually};
 
 #[test]
-fn delete_is_204_also_for_an_unknown_id_and_a_second_time() {
+fn delete_is_204_even_for_an_unknown_id_and_when_repeated() {
     let server = Server::start();
     server.delete("nobody").send().expect(204);
     server.open("a", "fault");
@@ -37,7 +37,7 @@ fn delete_answers_when_the_whole_process_tree_is_gone() {
 }
 
 #[test]
-fn an_agent_that_leaves_when_its_stdin_closes_is_gone_at_once() {
+fn an_agent_that_exits_when_its_stdin_closes_is_gone_at_once() {
     let server = Server::start();
     server.open("a", "fault");
     let started = Instant::now();
@@ -80,7 +80,7 @@ fn delete_fails_waiting_requests_with_instance_closed_and_ends_streams() {
 }
 
 #[test]
-fn while_an_instance_closes_a_second_delete_waits_and_post_and_get_are_409() {
+fn while_an_instance_is_closing_a_second_delete_waits_and_post_and_get_are_409() {
     let server = Server::with()
         .flag("--terminate-grace", "700ms")
         .flag("--close-grace", "500ms")
@@ -103,12 +103,12 @@ fn while_an_instance_closes_a_second_delete_waits_and_post_and_get_are_409() {
     first.join().unwrap().expect(204);
     second.join().unwrap().expect(204);
     assert!(agent.is_gone());
-    // The id is free again.
+    // The id can be reused.
     server.open("a", "fault");
 }
 
 #[test]
-fn during_starting_delete_lets_go_of_the_instance_but_does_not_abort_an_install_that_others_share() {
+fn delete_during_starting_releases_the_instance_but_does_not_abort_a_shared_install() {
     let depot = Depot::open();
     let server = Server::with().registry(&depot.registry).start();
     let post = |id: &str| server.post(id, call(1, "echo", json!("hello"))).query("agent", "lazy").start();
@@ -124,12 +124,12 @@ fn during_starting_delete_lets_go_of_the_instance_but_does_not_abort_an_install_
     assert_eq!(server.summary("a"), None);
     depot.release(Download::Works);
     assert_eq!(other.join().unwrap().expect(200).json()["result"], "hello");
-    assert_eq!(server.summary("a"), None, "no process comes up for an instance that was let go of");
+    assert_eq!(server.summary("a"), None, "a process was started for a released instance");
     assert_eq!(depot.further_downloads(), 0);
 }
 
 #[test]
-fn a_delete_runs_to_its_end_when_its_client_leaves() {
+fn a_delete_finishes_when_its_client_disconnects() {
     let server = Server::with().agent("stubborn", "--ignore-eof").start();
     server.open("a", "stubborn");
     let agent = server.agent_process("a");
@@ -141,12 +141,12 @@ fn a_delete_runs_to_its_end_when_its_client_leaves() {
 }
 
 #[test]
-fn delete_of_an_exited_instance_forgets_its_past() {
+fn delete_of_an_exited_instance_discards_its_events() {
     let server = Server::start();
     server.open("a", "fault");
     server.post("a", call(1, "exit", json!({}))).send().problem(502, "agent_exited");
     server.delete("a").send().expect(204);
     server.get("a").send().problem(404, "unknown_server");
-    // Another agent may have the id now.
+    // Another agent may use the id now.
     server.open("a", "mock");
 }

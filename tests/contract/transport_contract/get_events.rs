@@ -1,4 +1,4 @@
-//! GET: what is sent, how it is framed, and the events that are no messages.
+//! GET: which events are sent, how they are framed, and the events other than messages.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn server_with_agent() -> Server {
 }
 
 #[test]
-fn every_message_is_sent_as_event_message_with_a_number_and_the_agents_bytes() {
+fn every_message_is_a_message_event_with_a_number_and_the_agents_bytes() {
     let server = server_with_agent();
     let mut stream = server.get("a").query("replay", "none").stream();
     for line in [
@@ -31,12 +31,12 @@ fn every_message_is_sent_as_event_message_with_a_number_and_the_agents_bytes() {
 }
 
 #[test]
-fn the_stream_has_the_headers_that_keep_proxies_from_holding_it_back() {
+fn the_stream_has_the_headers_that_prevent_proxy_buffering() {
     let server = server_with_agent();
     let mut stream = server.stream("a");
     assert_eq!(stream.headers.get("cache-control"), Some("no-cache, no-transform"));
     assert_eq!(stream.headers.get("x-accel-buffering"), Some("no"));
-    assert_eq!(stream.comment(), "connected", "the first byte comes at once");
+    assert_eq!(stream.comment(), "connected", "the first byte must be sent at once");
 }
 
 #[test]
@@ -59,12 +59,12 @@ fn agent_lines_end_at_lf_only_and_raw_cr_becomes_a_space() {
     let (one, two) = (stream.next(), stream.next());
     assert_eq!(one.data, r#"{"jsonrpc":"2.0", "method":"one"}"#);
     assert_eq!(two.data, r#"{"jsonrpc":"2.0","method":"two"}"#);
-    // Empty lines are nothing, so the answer comes next.
+    // Empty lines are ignored, so the answer is next.
     assert_eq!(stream.next().name, "message");
 }
 
 #[test]
-fn a_line_that_is_no_message_is_told_as_unparsed_in_its_place_without_a_number() {
+fn an_invalid_line_is_an_unparsed_event_in_order_without_a_number() {
     let server = server_with_agent();
     let mut stream = server.get("a").query("replay", "none").stream();
     let before = "{\"jsonrpc\":\"2.0\",\"method\":\"before\"}\n";
@@ -76,19 +76,19 @@ fn a_line_that_is_no_message_is_told_as_unparsed_in_its_place_without_a_number()
     );
     let events: Vec<_> = (0..4).map(|_| stream.next()).collect();
     assert!(events[0].is_call_of("before") && events[3].is_call_of("after"));
-    assert_eq!(events[3].number(), events[0].number() + 1, "what is unparsed takes no number");
+    assert_eq!(events[3].number(), events[0].number() + 1, "an unparsed event must not take a number");
     let unparsed = events[1].json();
     assert_eq!((events[1].name.as_str(), &events[1].id), ("unparsed", &None));
     assert_eq!((&unparsed["line"], &unparsed["bytes"]), (&json!("Loading model..."), &json!(16)));
     assert!(unparsed["error"].as_str().is_some_and(|error| !error.is_empty()));
     assert_eq!(events[2].json()["line"], r#"{"level":"info"}"#);
-    // Replayed like the rest.
+    // It is replayed like other events.
     let mut again = server.get("a").header("Last-Event-ID", &events[0].number().to_string()).stream();
     assert_eq!(again.next(), events[1]);
 }
 
 #[test]
-fn exit_has_the_next_number_tells_code_and_stderr_tail_and_ends_the_stream() {
+fn exit_has_the_next_number_the_code_and_the_stderr_tail_and_ends_the_stream() {
     let server = server_with_agent();
     let mut stream = server.stream("a");
     let hello = stream.next();
@@ -103,7 +103,7 @@ fn exit_has_the_next_number_tells_code_and_stderr_tail_and_ends_the_stream() {
 }
 
 #[test]
-fn exit_by_a_signal_tells_its_name() {
+fn exit_by_a_signal_has_its_name() {
     let server = server_with_agent();
     let mut stream = server.stream("a");
     server.agent_process("a").signal("KILL");
@@ -112,7 +112,7 @@ fn exit_by_a_signal_tells_its_name() {
 }
 
 #[test]
-fn exit_by_delete_tells_that_it_was_closed() {
+fn exit_by_delete_is_reported_as_closed() {
     let server = server_with_agent();
     let mut stream = server.stream("a");
     server.delete("a").send().expect(204);
@@ -131,23 +131,23 @@ fn a_get_at_or_past_the_exit_is_204_which_stops_an_event_source() {
         let response = server.get("a").header("Last-Event-ID", &cursor.to_string()).send();
         assert_eq!(response.expect(204).body, b"");
     }
-    // Just before it, the exit is still owed.
+    // With a cursor just before it, the exit is still sent.
     let mut late = server.get("a").header("Last-Event-ID", &(exit - 1).to_string()).stream();
     assert_eq!(late.next().name, "exit");
     assert_eq!(late.next_or_end(), None);
-    // And without a cursor everything is.
+    // Without a cursor, everything is sent.
     assert!(server.stream("a").rest().len() >= 2);
 }
 
 #[test]
-fn a_raw_cr_inside_a_string_is_no_message_and_cannot_forge_an_event() {
+fn a_raw_cr_inside_a_string_is_unparsed_and_cannot_forge_an_event() {
     let server = server_with_agent();
     let mut stream = server.get("a").query("replay", "none").stream();
     let forged = "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"\r\rdata: forged\r\r\"}\n";
     server.tell("a", "raw", json!({"text": forged}));
     let event = stream.next();
     assert_eq!(event.name, "unparsed");
-    assert_eq!(stream.next().name, "message", "the answer comes next and nothing in between");
+    assert_eq!(stream.next().name, "message", "the answer must be the next event");
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! GET: who sees what from where, and that every hole is told.
+//! GET: where a reader starts, and that every hole is announced.
 
 use serde_json::json;
 
 use test_harness::rpc::{call, response};
 use test_harness::{Event, Server};
 
-/// An instance whose agent has said `count` numbered notifications.
+/// An instance whose agent has sent `count` numbered notifications.
 fn server_with_past(count: u64) -> Server {
     let server = Server::start();
     server.open("a", "fault");
@@ -17,7 +17,7 @@ fn index(event: &Event) -> Option<u64> {
     event.is_call_of("burst").then(|| event.json()["params"]["index"].as_u64().unwrap())
 }
 
-/// The indexes seen up to the answer of a request that is made now.
+/// The indexes received up to the answer of a new request.
 fn indexes(server: &Server, stream: &mut test_harness::Stream) -> Vec<u64> {
     let mark = format!("mark-{:?}", std::time::Instant::now());
     server.post("a", call(mark.clone(), "echo", json!({}))).send().expect(200);
@@ -43,15 +43,15 @@ fn accept_must_allow_an_event_stream() {
 }
 
 #[test]
-fn without_a_cursor_replay_starts_at_the_oldest_message_held() {
+fn without_a_cursor_replay_starts_at_the_oldest_retained_message() {
     let server = server_with_past(5);
     let mut stream = server.stream("a");
-    assert!(stream.next().answers(&json!("hello")), "responses are messages too");
+    assert!(stream.next().answers(&json!("hello")), "a response must be replayed like other messages");
     assert_eq!(indexes(&server, &mut stream), [0, 1, 2, 3, 4]);
 }
 
 #[test]
-fn a_cursor_of_0_is_no_cursor() {
+fn a_cursor_of_0_means_no_cursor() {
     let server = server_with_past(3);
     let mut stream = server.get("a").header("Last-Event-ID", "0").stream();
     assert_eq!(indexes(&server, &mut stream), [0, 1, 2]);
@@ -92,7 +92,7 @@ fn numbers_start_at_the_creation_time_in_microseconds_and_grow_by_one() {
 }
 
 #[test]
-fn a_cursor_that_is_not_ours_is_400() {
+fn an_invalid_cursor_is_400() {
     let server = server_with_past(1);
     for bad in ["abc", "-1", "1.5", "+1", "j5", "12x", "99999999999999999999999999"] {
         server.get("a").header("Last-Event-ID", bad).send().problem(400, "invalid_cursor");
@@ -100,7 +100,7 @@ fn a_cursor_that_is_not_ours_is_400() {
 }
 
 #[test]
-fn a_number_outside_this_life_of_the_id_gets_a_gap_then_what_is_held() {
+fn a_cursor_outside_this_instance_gets_a_gap_then_the_retained_messages() {
     let server = server_with_past(2);
     let first = server.stream("a").next().number();
     for foreign in ["1".to_owned(), (first - 1).to_string(), (first + 1000).to_string()] {
@@ -113,7 +113,7 @@ fn a_number_outside_this_life_of_the_id_gets_a_gap_then_what_is_held() {
 }
 
 #[test]
-fn a_cursor_from_an_earlier_life_of_the_id_gets_a_gap() {
+fn a_cursor_from_an_earlier_instance_with_the_same_id_gets_a_gap() {
     let server = server_with_past(3);
     let old = server.stream("a").until(|event| index(event) == Some(1)).number();
     server.delete("a").send().expect(204);
@@ -122,7 +122,7 @@ fn a_cursor_from_an_earlier_life_of_the_id_gets_a_gap() {
     let gap = stream.next();
     assert_eq!((gap.name.as_str(), gap.json()["after"].as_u64()), ("gap", Some(old)));
     let first = stream.next();
-    assert!(first.answers(&json!("hello")) && first.number() > old, "numbers grow over the lives of an id");
+    assert!(first.answers(&json!("hello")) && first.number() > old, "numbers must grow over instances with the same id");
 }
 
 #[test]
@@ -138,12 +138,12 @@ fn several_readers_each_get_everything() {
 }
 
 #[test]
-fn replay_is_bounded_by_count_and_what_a_cursor_is_owed_is_told_as_a_gap() {
+fn replay_is_bounded_by_count_and_evicted_messages_are_announced_as_a_gap() {
     let server = Server::with().flag("--replay-events", "10").start();
     server.open("a", "fault");
     let first = server.stream("a").next().number();
     server.tell("a", "emit", json!({"count": 50}));
-    // 1 hello, 50 notifications, 1 answer: the last ten are held.
+    // 1 hello, 50 notifications, 1 answer: the last ten are retained.
     let mut late = server.stream("a");
     assert_eq!(late.next().number(), first + 42);
     let mut resumed = server.get("a").header("Last-Event-ID", &first.to_string()).stream();
@@ -151,7 +151,7 @@ fn replay_is_bounded_by_count_and_what_a_cursor_is_owed_is_told_as_a_gap() {
     assert_eq!(gap.name, "gap");
     assert_eq!(gap.json(), json!({"after": first, "next": first + 42}));
     assert_eq!(resumed.next().number(), first + 42);
-    // One that still holds on needs no gap.
+    // A cursor at a retained message needs no gap.
     let mut close = server.get("a").header("Last-Event-ID", &(first + 41).to_string()).stream();
     assert_eq!(close.next().number(), first + 42);
 }
@@ -170,14 +170,14 @@ fn replay_is_bounded_by_bytes() {
 }
 
 #[test]
-fn an_unanswered_request_of_the_agent_is_never_dropped_and_comes_after_the_gap_before_what_is_held() {
+fn an_unanswered_agent_request_is_never_evicted_and_follows_the_gap_before_the_retained_messages() {
     let server = Server::with().flag("--replay-events", "5").start();
     server.open("a", "fault");
     let first = server.stream("a").next().number();
     server.tell("a", "ask", json!({"id": "q1", "method": "one", "params": {"n": 1}}));
     server.tell("a", "ask", json!({"id": "q2", "method": "two", "params": {"n": 2}}));
     server.tell("a", "emit", json!({"count": 30}));
-    // To one that resumes: the gap, both requests under their own numbers, then what is held.
+    // A reader that resumes receives the gap, both requests with their own numbers, then the retained messages.
     let mut resumed = server.get("a").header("Last-Event-ID", &first.to_string()).stream();
     assert_eq!(resumed.next().name, "gap");
     let (one, two, held) = (resumed.next(), resumed.next(), resumed.next());
@@ -186,20 +186,20 @@ fn an_unanswered_request_of_the_agent_is_never_dropped_and_comes_after_the_gap_b
         "{one:?} {two:?} {held:?}"
     );
     assert!(first < one.number() && one.number() < two.number() && two.number() < held.number());
-    // To one that had the first already, only the second.
+    // A reader that has the first request already receives only the second.
     let mut resumed = server.get("a").header("Last-Event-ID", &one.number().to_string()).stream();
     assert_eq!(resumed.next().name, "gap");
     assert!(resumed.next().is_call_of("two"));
-    // To one without a cursor, both.
+    // A reader without a cursor receives both.
     let mut late = server.stream("a");
     assert!(late.next().is_call_of("one") && late.next().is_call_of("two"));
-    // Once answered, no more.
+    // Answered requests are not sent again.
     server.post("a", response("q1", json!({}))).send().expect_accepted();
     assert!(server.stream("a").next().is_call_of("two"));
 }
 
 #[test]
-fn a_reader_that_is_cut_off_finds_the_answer_to_its_lost_post_on_the_stream() {
+fn a_disconnected_client_finds_the_answer_to_its_lost_post_on_the_stream() {
     let server = server_with_past(0);
     let seen = server.stream("a").next().number();
     let connection = server.post("a", call("lost", "slow", json!({"ms": 300}))).write();
@@ -210,7 +210,7 @@ fn a_reader_that_is_cut_off_finds_the_answer_to_its_lost_post_on_the_stream() {
 }
 
 #[test]
-fn a_stream_that_is_cut_and_resumed_again_and_again_loses_and_repeats_nothing() {
+fn a_repeatedly_interrupted_and_resumed_stream_loses_and_repeats_nothing() {
     let server = server_with_past(0);
     let emitting = server.post("a", call(1, "emit", json!({"count": 3000, "bytes": 50}))).start();
     let mut seen = Vec::new();

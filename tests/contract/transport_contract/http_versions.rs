@@ -63,7 +63,7 @@ async fn errors_are_problems_over_h2c_too() {
 }
 
 #[test]
-fn http_1_connections_are_kept_alive_and_take_one_request_after_another() {
+fn http_1_connections_are_kept_alive_for_several_requests() {
     let server = Server::start();
     server.open("a", "fault");
     let mut connection = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();

@@ -1,4 +1,4 @@
-//! POST, rule 10: a client may repeat any POST whose answer it lost, and nothing ever runs twice.
+//! POST, rule 10: a client may repeat any POST whose answer it lost, and no message is forwarded twice.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn keyed(server: &Server, key: &str, message: String) -> Request {
     server.post("a", message).header("Idempotency-Key", key)
 }
 
-/// What the agent was told, as the journal has it.
+/// The messages sent to the agent, according to the journal.
 fn sent(server: &Server) -> Vec<Value> {
     let mut journal = server.get("a").query("view", "journal").stream();
     let mark = format!("mark-{:?}", std::time::Instant::now());
@@ -27,7 +27,7 @@ fn times_sent(server: &Server, id: &Value) -> usize {
 }
 
 #[test]
-fn a_repeat_is_not_forwarded_again_and_gets_the_first_ones_answer() {
+fn a_repeat_is_not_forwarded_and_gets_the_first_answer() {
     let server = Server::start();
     server.open("a", "fault");
     let first = keyed(&server, "k", call(1, "received", json!({"n": 1}))).send().expect(200);
@@ -51,7 +51,7 @@ fn a_repeat_of_a_request_that_is_still_open_waits_with_it_and_both_are_answered(
 }
 
 #[test]
-fn a_repeat_gets_the_answer_also_when_the_first_caller_has_gone() {
+fn a_repeat_gets_the_answer_even_if_the_first_caller_has_disconnected() {
     let server = Server::start();
     server.open("a", "fault");
     let prompt = keyed(&server, "k", call(1, "slow", json!({"ms": 500})));
@@ -74,7 +74,7 @@ fn a_repeat_of_a_notification_is_202_and_not_forwarded_again() {
 }
 
 #[test]
-fn a_repeat_of_an_answer_to_the_agent_is_202_and_not_a_second_answer() {
+fn a_repeated_answer_to_the_agent_is_202_and_not_a_second_answer() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "ask", json!({"id": "q", "method": "question", "params": {}}));
@@ -95,12 +95,12 @@ fn a_repeat_of_an_asynchronous_request_is_202_and_not_forwarded_again() {
 }
 
 #[test]
-fn a_repeat_gets_the_first_ones_failure() {
+fn a_repeat_gets_the_first_failure() {
     let server = Server::start();
     server.open("a", "fault");
     let post = || keyed(&server, "k", call(1, "exit", json!({"code": 5}))).query("agent", "fault").send();
     assert_eq!(post().problem(502, "agent_exited")["exitCode"], 5);
-    // It names the agent, so a new request would start it again; a repeat does not.
+    // The request names the agent, so a new one would restart it; a repeat does not.
     assert_eq!(post().problem(502, "agent_exited")["exitCode"], 5);
     assert_eq!(server.summary("a").unwrap()["status"], "exited");
 }
@@ -131,7 +131,7 @@ fn a_key_is_still_known_after_4095_others() {
     let server = Server::start();
     server.open("a", "fault");
     keyed(&server, "first", notification("echo", json!({"n": "first"}))).send().expect_accepted();
-    // On one connection, for speed.
+    // Sent on one connection, for speed.
     let mut connection = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     let mut answers = std::io::BufReader::new(connection.try_clone().unwrap());
     let body = notification("echo", json!({}));
@@ -160,7 +160,7 @@ fn keys_are_remembered_over_a_restart_of_the_agent() {
 }
 
 #[test]
-fn an_accepted_post_runs_to_its_end_when_its_client_leaves() {
+fn an_accepted_post_finishes_when_its_client_disconnects() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -172,7 +172,7 @@ fn an_accepted_post_runs_to_its_end_when_its_client_leaves() {
 }
 
 #[test]
-fn an_unusable_key_is_400() {
+fn an_invalid_key_is_400() {
     let server = Server::start();
     server.open("a", "fault");
     let long = "k".repeat(256);
@@ -181,7 +181,7 @@ fn an_unusable_key_is_400() {
 }
 
 #[test]
-fn a_repeat_that_waits_gets_the_answer_of_an_asynchronous_first() {
+fn a_waiting_repeat_gets_the_answer_of_an_asynchronous_first_request() {
     let server = Server::start();
     server.open("a", "fault");
     let message = || call(1, "slow", json!({"ms": 300}));
@@ -195,7 +195,7 @@ fn a_repeat_waits_no_longer_than_the_request_timeout() {
     let server = Server::with().flag("--request-timeout", "300ms").start();
     server.open("a", "fault");
     let message = || call(1, "never", json!({}));
-    // Nothing waits for the first, and each repeat comes when no other caller waits any more.
+    // No caller waits for the first request, and each repeat is sent when no other caller waits.
     keyed(&server, "k", message()).header("Prefer", "respond-async").send().expect_accepted();
     for _ in 0..2 {
         keyed(&server, "k", message()).send().problem(504, "request_timeout");
@@ -204,7 +204,7 @@ fn a_repeat_waits_no_longer_than_the_request_timeout() {
 }
 
 #[test]
-fn a_message_that_was_refused_may_be_sent_again_under_its_key() {
+fn a_refused_message_may_be_sent_again_with_its_key() {
     let server = Server::with().flag("--max-pending", "1").start();
     server.open("a", "fault");
     let open = server.post("a", call(1, "slow", json!({"ms": 300}))).start();
@@ -215,7 +215,7 @@ fn a_message_that_was_refused_may_be_sent_again_under_its_key() {
 }
 
 #[test]
-fn a_message_that_waits_for_room_is_sent_once_though_its_client_leaves_and_repeats_it() {
+fn a_message_that_waits_for_room_is_forwarded_once_even_if_its_client_repeats_it() {
     let server = Server::with().flag("--stdin-queue-bytes", "64KiB").start();
     server.open("a", "fault");
     server
@@ -224,7 +224,7 @@ fn a_message_that_waits_for_room_is_sent_once_though_its_client_leaves_and_repea
         .send()
         .expect_accepted();
     let filler = "x".repeat(60 << 10);
-    // More than a pipe takes, so that the queue is full for as long as the agent stalls.
+    // More than a pipe holds, so that the queue is full for as long as the agent stalls.
     for n in 0..3 {
         let post = server.post("a", notification("x", json!({"n": n, "filler": filler})));
         drop(post.header("Prefer", "respond-async").start());

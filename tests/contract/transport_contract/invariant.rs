@@ -1,4 +1,4 @@
-//! The server never reads a method's name or params and never adds a message of its own.
+//! The server never interprets a method's name or params and never adds messages of its own.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn sandboxagent_methods_pass_through_untouched_in_both_directions() {
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
     for method in ["_sandboxagent/session/list", "_sandboxagent/session/set_metadata", "_sandboxagent/x"] {
-        // To the agent: it is the agent that does not know the method, not the server.
+        // To the agent: the error comes from the agent, which does not know the method, not from the server.
         let request = format!(r#"{{"jsonrpc":"2.0","id":"r","method":"{method}","params":{{"b":1,"a":2}}}}"#);
         let answer = server.post("a", request).send().expect(200).json();
         assert_eq!(answer["error"]["message"], format!("unknown method {method}"));
@@ -35,7 +35,7 @@ fn sandboxagent_methods_pass_through_untouched_in_both_directions() {
 }
 
 #[test]
-fn whatever_a_method_is_called_it_is_forwarded() {
+fn any_method_name_is_forwarded() {
     let server = Server::start();
     server.open("a", "fault");
     for method in ["", "$/cancel_request", "initialize2", "rpc.discover", "session/new", "\u{1F600}", "a b"] {
@@ -55,5 +55,5 @@ fn the_server_adds_no_message_to_the_conversation() {
     let events = journal.rest();
     let sent = events.iter().filter(|event| event.name == "sent").count();
     let messages = events.iter().filter(|event| event.name == "message").count();
-    assert_eq!((sent, messages), (3, 2), "three requests of ours, two answers of the agent's");
+    assert_eq!((sent, messages), (3, 2), "expected three requests and two answers");
 }

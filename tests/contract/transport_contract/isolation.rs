@@ -1,4 +1,4 @@
-//! Two ids, one agent: nothing of one is seen by the other.
+//! Instances of the same agent are isolated from each other.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn two_instances_of_one_agent_are_two_processes_with_their_own_ids_streams_and_r
     server.open("a", "fault");
     server.open("b", "fault");
     assert_ne!(server.summary("a").unwrap()["pid"], server.summary("b").unwrap()["pid"]);
-    // The same request id may wait on both.
+    // The same request id may be pending on both.
     let waiting = ["a", "b"].map(|id| server.post(id, call(1, "never", json!({}))).start());
     for id in ["a", "b"] {
         server.wait_for(id, "it waits", |summary| summary["pendingRequests"] == 1);
@@ -21,7 +21,7 @@ fn two_instances_of_one_agent_are_two_processes_with_their_own_ids_streams_and_r
     server.tell("a", "raw", json!({"text": answer("from a")}));
     let results = waiting.map(|waiter| waiter.join().unwrap().expect(200).json()["result"].clone());
     assert_eq!(results, [json!("from a"), json!("from b")]);
-    // And neither stream has what the other agent said.
+    // Neither stream has messages of the other agent.
     server.tell("a", "emit", json!({"count": 1, "method": "only_a"}));
     server.post("b", call("end", "echo", json!({}))).send().expect(200);
     let seen = server.stream("b").up_to(|event| event.answers(&json!("end")));
@@ -29,7 +29,7 @@ fn two_instances_of_one_agent_are_two_processes_with_their_own_ids_streams_and_r
 }
 
 #[test]
-fn an_agent_that_dies_takes_no_other_instance_with_it() {
+fn an_agent_that_dies_does_not_affect_other_instances() {
     let server = Server::start();
     server.open("a", "fault");
     server.open("b", "fault");
@@ -41,7 +41,7 @@ fn an_agent_that_dies_takes_no_other_instance_with_it() {
 }
 
 #[test]
-fn an_answer_reaches_the_instance_that_asked() {
+fn an_answer_reaches_the_instance_that_sent_the_request() {
     let server = Server::start();
     for id in ["a", "b"] {
         server.open(id, "fault");

@@ -28,7 +28,7 @@ fn the_journal_has_both_directions_in_one_order_each_event_with_a_cursor() {
     assert_eq!(names, ["sent", "message", "sent", "message", "sent", "message"]);
     assert_eq!(events[2].data, first, "the client's bytes");
     assert!(events.windows(2).all(|pair| number(&pair[0]) < number(&pair[1])));
-    // When it happened, and its number on the stream where it has one, stand in a comment.
+    // A comment has the time, and the number on the stream if there is one.
     assert!(events.iter().all(|event| event.comments.iter().any(|comment| comment.starts_with("at "))));
     assert!(events[1].comments[0].contains("event "), "{:?}", events[1].comments);
 }
@@ -47,7 +47,7 @@ fn a_journal_cursor_resumes_right_after_it() {
 }
 
 #[test]
-fn a_cursor_of_the_other_view_is_400() {
+fn a_cursor_from_the_other_view_is_400() {
     let server = Server::start();
     server.open("a", "fault");
     let number = server.stream("a").next().number().to_string();
@@ -57,7 +57,7 @@ fn a_cursor_of_the_other_view_is_400() {
 }
 
 #[test]
-fn the_journal_shows_what_is_no_message_too() {
+fn the_journal_has_events_other_than_messages_too() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "raw", json!({"text": "noise\n"}));
@@ -77,29 +77,33 @@ fn the_journal_shows_what_is_no_message_too() {
 }
 
 #[test]
-fn what_the_journal_has_lost_is_told_as_a_gap() {
+fn evicted_journal_events_are_announced_as_a_gap() {
     let server = Server::with().flag("--replay-events", "10").start();
     server.open("a", "fault");
     let cursor = journal(&server, None).next().id.unwrap();
     server.tell("a", "emit", json!({"count": 100}));
     let mut resumed = journal(&server, Some(&cursor));
     assert_eq!(resumed.next().name, "gap");
-    assert_eq!(journal(&server, Some("j99999999999999999")).next().name, "gap", "a cursor of another life");
+    assert_eq!(
+        journal(&server, Some("j99999999999999999")).next().name,
+        "gap",
+        "a cursor from another instance"
+    );
 }
 
 #[test]
-fn watching_the_journal_never_disturbs_the_instance() {
+fn watching_the_journal_does_not_affect_the_instance() {
     let server = Server::with().flag("--instance-idle-timeout", "400ms").start();
     server.open("a", "fault");
     let mut watcher = journal(&server, None);
     assert_eq!(server.summary("a").unwrap()["readers"], 0, "a watcher is not a reader");
-    // Not even from being closed because nobody uses it.
+    // A watcher does not prevent the idle timeout either.
     let exit = watcher.until(|event| event.name == "exit");
     assert_eq!(exit.json()["error"], "closed");
 }
 
 #[test]
-fn messages_that_are_refused_are_not_in_the_journal() {
+fn refused_messages_are_not_in_the_journal() {
     let server = Server::start();
     server.open("a", "fault");
     server.post("a", call(1, "never", json!({}))).header("Prefer", "respond-async").send().expect_accepted();

@@ -1,4 +1,4 @@
-//! GET /v1/acp: what there is.
+//! GET /v1/acp: the list of instances.
 
 use serde_json::json;
 
@@ -43,14 +43,14 @@ fn an_exited_instance_stays_listed_with_its_exit_until_delete() {
 }
 
 #[test]
-fn the_list_can_be_had_as_json_only() {
+fn the_list_is_available_as_json_only() {
     let server = Server::start();
     server.request("GET", "/v1/acp").header("Accept", "text/html").send().problem(406, "not_acceptable");
     server.request("GET", "/v1/acp").header("Accept", "*/*").send().expect(200).json();
 }
 
 #[test]
-fn the_list_can_be_of_some_instances_and_reads_its_parameters_as_the_stream_does() {
+fn the_list_can_be_filtered_with_the_same_parameters_as_the_stream() {
     let server = Server::start();
     for id in ["a", "b", "c"] {
         server.open(id, "fault");

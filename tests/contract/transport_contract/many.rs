@@ -1,4 +1,4 @@
-//! GET /v1/acp as a stream: many instances on one connection, one cursor for the whole.
+//! GET /v1/acp as a stream: many instances on one connection, with one cursor for all.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn is_about(event: &Event, server_id: &str) -> bool {
 }
 
 #[test]
-fn the_first_event_tells_which_instances_there_are() {
+fn the_first_event_lists_the_instances() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = many(&server).stream();
@@ -25,7 +25,7 @@ fn the_first_event_tells_which_instances_there_are() {
 }
 
 #[test]
-fn messages_of_all_instances_come_on_one_connection_each_with_its_server_id_and_number() {
+fn messages_of_all_instances_arrive_on_one_connection_each_with_its_server_id_and_number() {
     let server = Server::start();
     server.open("a", "fault");
     server.open("b", "fault");
@@ -42,7 +42,7 @@ fn messages_of_all_instances_come_on_one_connection_each_with_its_server_id_and_
 }
 
 #[test]
-fn payloads_stand_in_the_stream_as_the_agents_bytes() {
+fn payloads_are_the_agents_bytes() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = many(&server).query("replay", "none").stream();
@@ -53,7 +53,7 @@ fn payloads_stand_in_the_stream_as_the_agents_bytes() {
 }
 
 #[test]
-fn instances_that_come_and_go_are_told() {
+fn opened_and_closed_instances_are_announced() {
     let server = Server::start();
     let mut stream = many(&server).stream();
     assert_eq!(stream.next().json(), json!({"servers": []}));
@@ -67,7 +67,7 @@ fn instances_that_come_and_go_are_told() {
 }
 
 #[test]
-fn server_parameters_choose_the_instances_also_those_to_come() {
+fn server_parameters_select_the_instances_including_future_ones() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = many(&server).query("server", "b").query("server", "c").stream();
@@ -82,7 +82,7 @@ fn server_parameters_choose_the_instances_also_those_to_come() {
 }
 
 #[test]
-fn one_cursor_resumes_the_whole() {
+fn one_cursor_resumes_all_instances() {
     let server = Server::start();
     server.open("a", "fault");
     server.open("b", "fault");
@@ -106,7 +106,7 @@ fn one_cursor_resumes_the_whole() {
 }
 
 #[test]
-fn a_loss_in_one_instance_is_told_as_a_gap_of_that_instance() {
+fn evicted_events_of_one_instance_are_a_gap_of_that_instance() {
     let server = Server::with().flag("--replay-events", "5").start();
     server.open("a", "fault");
     server.open("b", "fault");
@@ -127,7 +127,7 @@ fn the_journal_view_works_for_many_too() {
 }
 
 #[test]
-fn bursts_of_two_instances_come_whole_and_in_order_through_one_reader() {
+fn bursts_of_two_instances_reach_one_reader_completely_and_in_order() {
     let server = Server::start();
     server.open("a", "fault");
     server.open("b", "fault");
@@ -156,7 +156,7 @@ fn bursts_of_two_instances_come_whole_and_in_order_through_one_reader() {
 }
 
 #[test]
-fn what_came_and_went_while_a_reader_was_away_is_told_when_it_comes_back() {
+fn instances_opened_and_closed_while_a_reader_was_away_are_announced_when_it_resumes() {
     let server = Server::start();
     server.open("a", "fault");
     let cursor = many(&server).stream().until(|event| event.name == "message").id.unwrap();
@@ -170,7 +170,7 @@ fn what_came_and_went_while_a_reader_was_away_is_told_when_it_comes_back() {
 }
 
 #[test]
-fn a_stalled_reader_of_many_is_told_every_loss_and_slows_nobody() {
+fn a_stalled_reader_of_many_receives_every_gap_and_slows_no_other() {
     let server = Server::with().flag("--replay-events", "300").start();
     server.open("a", "fault");
     server.open("b", "fault");

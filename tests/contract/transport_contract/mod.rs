@@ -1,4 +1,4 @@
-//! `/v1/acp` and `/v1/acp/{server_id}`: what goes in, what comes out, and what is refused.
+//! `/v1/acp` and `/v1/acp/{server_id}`: requests, answers, streams and refusals.
 
 mod answers;
 mod delete;

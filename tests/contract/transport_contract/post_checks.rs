@@ -1,4 +1,4 @@
-//! POST, rules 1 to 3: what a message must be before anything happens, and where it may go.
+//! POST, rules 1 to 3: how a message is validated, and which instance receives it.
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn a_post_without_a_content_type_is_415() {
 }
 
 #[test]
-fn accept_must_allow_json_when_it_is_there() {
+fn accept_must_allow_json_if_it_is_present() {
     let server = Server::start();
     let post = || server.post("a", MESSAGE).query("agent", "fault");
     for good in ["application/json", "*/*", "text/html, application/*;q=0.1"] {
@@ -108,11 +108,11 @@ fn the_body_must_be_one_json_rpc_object() {
         let problem = post(not_a_message.as_bytes()).problem(400, "invalid_envelope");
         assert!(problem["detail"].as_str().is_some(), "{not_a_message}");
     }
-    assert_eq!(server.summary("a"), None, "nothing that is refused makes an instance");
+    assert_eq!(server.summary("a"), None, "a refused message created an instance");
 }
 
 #[test]
-fn the_checks_come_in_order_content_type_accept_size_envelope_agent() {
+fn the_checks_are_made_in_the_order_content_type_accept_size_envelope_agent() {
     let server = Server::with().flag("--max-message-bytes", "1024").start();
     let long = "x".repeat(2000);
     let post = |body: &str| server.post("a", body);
@@ -148,12 +148,12 @@ fn a_known_server_id_needs_no_agent_and_refuses_another_one() {
     server.post("a", MESSAGE).query("agent", "fault").send().expect(200);
     let problem = server.post("a", MESSAGE).query("agent", "mock").send().problem(409, "agent_mismatch");
     assert_eq!(problem["agent"], "fault");
-    // It is refused before anybody asks whether that agent exists.
+    // It is refused before the agent's existence is checked.
     server.post("a", MESSAGE).query("agent", "nobody").send().problem(409, "agent_mismatch");
 }
 
 #[test]
-fn a_method_that_an_endpoint_does_not_have_is_405_and_names_those_it_has() {
+fn an_unsupported_method_is_405_and_lists_the_supported_ones() {
     let server = Server::start();
     for (method, target) in [("PUT", path("a")), ("PATCH", path("a")), ("POST", "/v1/acp".to_owned())] {
         let refused = server.request(method, &target).send();
@@ -173,7 +173,7 @@ fn a_raw_line_break_inside_a_string_is_not_json_and_never_reaches_the_agent() {
 }
 
 #[test]
-fn without_a_setting_a_message_may_have_32_mib_and_a_longer_one_is_refused_before_it_is_sent() {
+fn by_default_a_message_may_have_32_mib_and_a_longer_one_is_refused_before_it_is_sent() {
     let server = Server::start();
     let announce = |length: usize| {
         let request =
@@ -184,9 +184,9 @@ fn without_a_setting_a_message_may_have_32_mib_and_a_longer_one_is_refused_befor
     assert_eq!(problem["limit"], 32 << 20);
 }
 
-/// An address that has to be decoded goes to the router, one that has not stays in the lane.
+/// A path that needs decoding goes to the router; others take the direct route.
 #[test]
-fn every_spelling_of_an_address_leads_to_the_same_instance_and_the_same_answers() {
+fn every_spelling_of_a_path_leads_to_the_same_instance_and_the_same_answers() {
     let server = Server::start();
     server.post("ab", MESSAGE).query("agent", "fault").send().expect(200);
     let requests: [(&str, &[(&str, &str)]); 11] = [

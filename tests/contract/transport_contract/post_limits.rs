@@ -1,4 +1,4 @@
-//! POST, rules 4 and 11: what is bounded, and what happens at the bound.
+//! POST, rules 4 and 11: limits, and what happens when they are reached.
 
 use std::io::BufReader;
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ fn a_stdin_queue_that_is_full_for_10_seconds_is_503_agent_not_reading() {
         let message = notification("x", json!({"n": n, "filler": "x".repeat(48 << 10)}));
         server.post("a", message).query("agent", "deaf")
     };
-    // The pipe takes some, the queue some more; sooner or later one has to wait.
+    // The pipe holds some messages and the queue some more; eventually one has to wait.
     let mut accepted = 0;
     let (response, waited) = loop {
         let started = Instant::now();
@@ -25,12 +25,12 @@ fn a_stdin_queue_that_is_full_for_10_seconds_is_503_agent_not_reading() {
             break (response, started.elapsed());
         }
         accepted += 1;
-        assert!(accepted < 50, "the queue has no bound");
+        assert!(accepted < 50, "the queue is not bounded");
     };
     response.problem(503, "agent_not_reading");
     assert!((9.5..14.0).contains(&waited.as_secs_f64()), "{waited:?}");
     assert!(response.headers.get("retry-after").is_some());
-    // The instance can still be looked at and closed.
+    // The instance can still be listed and closed.
     assert_eq!(server.summary("a").unwrap()["status"], "running");
     server.delete("a").send().expect(204);
 }
@@ -69,7 +69,7 @@ fn too_many_waiting_requests_are_429_with_retry_after() {
     refused.problem(429, "too_many_pending");
     let seconds: u64 = refused.headers.get("retry-after").unwrap().parse().unwrap();
     assert!(seconds > 0);
-    // What waits for nothing may still pass, and other instances are not concerned.
+    // Notifications are still accepted, and other instances are not affected.
     server.post("a", notification("received", json!({}))).send().expect_accepted();
     server.post("b", call(9, "echo", json!({}))).query("agent", "fault").send().expect(200);
 }
@@ -88,26 +88,26 @@ fn too_many_instances_are_429_with_retry_after_until_one_is_closed() {
 }
 
 #[test]
-fn over_the_memory_budget_replay_shrinks_oldest_first_and_the_newest_message_is_held() {
+fn over_the_memory_budget_the_oldest_events_are_evicted_and_the_newest_message_is_retained() {
     let server = Server::with().flag("--memory-budget", "4MiB").start();
     server.open("a", "fault");
     server.open("b", "fault");
-    // Six megabytes in one instance, four megabytes in all.
+    // Six megabytes in one instance, with a budget of four megabytes in total.
     server.tell("a", "emit", json!({"count": 6, "bytes": 1 << 20}));
     let mut stream = server.stream("a");
     let first = stream.until(|event| event.is_call_of("burst"));
-    assert!(first.json()["params"]["index"].as_u64().unwrap() >= 2, "nothing was forgotten");
+    assert!(first.json()["params"]["index"].as_u64().unwrap() >= 2, "nothing was evicted");
     let last = stream.until(|event| {
         event.name == "message" && event.json()["result"].is_null() && event.json()["method"].is_null()
     });
     assert!(last.number() > first.number());
-    // What another instance holds is older, so it goes before the rest of this one; its newest stays.
+    // The events of another instance are older, so they are evicted first; its newest one stays.
     let held = server.get("b").stream().next();
     assert!(held.answers(&json!("hello")), "{held:?}");
 }
 
 #[test]
-fn posts_get_503_when_nothing_is_left_of_the_memory_budget() {
+fn posts_get_503_when_the_memory_budget_is_exhausted() {
     let server = Server::with()
         .flag("--memory-budget", "4MiB")
         .flag("--stdin-queue-bytes", "64MiB")
@@ -119,11 +119,12 @@ fn posts_get_503_when_nothing_is_left_of_the_memory_budget() {
         server.post("a", message).query("agent", "deaf").send()
     };
     let started = Instant::now();
-    let refused = (0..8).map(post).find(|response| response.status != 202).expect("the budget has an end");
+    let refused =
+        (0..8).map(post).find(|response| response.status != 202).expect("the budget must be exhausted");
     refused.problem(503, "memory_budget_exhausted");
     assert!(refused.headers.get("retry-after").is_some());
-    assert!(started.elapsed() < Duration::from_secs(8), "it is told at once, not after the queue's patience");
-    // Closing what holds the memory gives it back.
+    assert!(started.elapsed() < Duration::from_secs(8), "the refusal must not wait for the queue's timeout");
+    // Closing the instance that holds the memory frees it.
     server.delete("a").send().expect(204);
     server.post("b", call(1, "echo", json!({"filler": filler}))).query("agent", "fault").send().expect(200);
 }
@@ -150,7 +151,7 @@ fn crowd() -> (Server, Vec<TcpStream>) {
         server.post("a", message).query("agent", "deaf").write()
     };
     let waiting: Vec<_> = (0..8).map(post).collect();
-    // Some are in the pipe and in the queue; the others are not counted as pending, but they have arrived.
+    // Some are in the pipe and in the queue; the others are not counted as pending yet, but have arrived.
     server.wait_for("a", "the queue is full", |summary| summary["pendingRequests"].as_u64().unwrap() >= 2);
     eventually("all have arrived", || server.has_read_everything().then_some(()));
     (server, waiting)
@@ -161,7 +162,7 @@ fn answer(connection: TcpStream) -> Response {
 }
 
 #[test]
-fn delete_fails_those_who_wait_for_room_with_instance_closed() {
+fn delete_fails_posts_that_wait_for_room_with_instance_closed() {
     let (server, waiting) = crowd();
     server.delete("a").send().expect(204);
     for waiter in waiting {
@@ -170,7 +171,7 @@ fn delete_fails_those_who_wait_for_room_with_instance_closed() {
 }
 
 #[test]
-fn an_agent_that_dies_fails_those_who_wait_for_room_at_once() {
+fn an_agent_that_dies_fails_posts_that_wait_for_room_at_once() {
     let (server, waiting) = crowd();
     let killed = Instant::now();
     server.agent_process("a").signal("KILL");
@@ -181,7 +182,7 @@ fn an_agent_that_dies_fails_those_who_wait_for_room_at_once() {
 }
 
 #[test]
-fn sigterm_fails_those_who_wait_for_room_with_server_stopping() {
+fn sigterm_fails_posts_that_wait_for_room_with_server_stopping() {
     let (mut server, waiting) = crowd();
     server.process.signal("TERM");
     for waiter in waiting {
@@ -191,7 +192,7 @@ fn sigterm_fails_those_who_wait_for_room_with_server_stopping() {
 }
 
 #[test]
-fn what_is_refused_cut_off_repeated_or_closed_gives_its_memory_back() {
+fn refused_interrupted_repeated_and_closed_messages_release_their_memory() {
     let server = Server::with().flag("--memory-budget", "8MiB").start();
     let filler = "x".repeat(1 << 20);
     let message = |id: u64, method: &str| call(id, method, json!({"filler": filler}));
@@ -216,14 +217,14 @@ fn what_is_refused_cut_off_repeated_or_closed_gives_its_memory_back() {
         drop(cut);
         server.delete(&id).send().expect(204);
     }
-    // Five megabytes at once fit only if nothing has stayed behind.
+    // Five megabytes fit at once only if all earlier memory was released.
     server.open("end", "fault");
     let large = call(1, "echo", json!("x".repeat(3 << 20)));
     server.post("end", large).send().expect(200);
 }
 
 #[test]
-fn instances_that_come_and_go_use_up_no_descriptors() {
+fn opening_and_closing_instances_leaks_no_descriptors() {
     let server = Server::with().under("prlimit", &["--nofile=64"]).start();
     for round in 0..40 {
         let id = format!("i{}", round % 3);
@@ -234,7 +235,7 @@ fn instances_that_come_and_go_use_up_no_descriptors() {
 }
 
 #[test]
-fn running_out_of_descriptors_is_a_problem_for_the_moment_only() {
+fn running_out_of_descriptors_is_only_temporary() {
     let server = Server::with().under("prlimit", &["--nofile=64"]).start();
     let mut opened = 0;
     let refused = loop {
@@ -244,7 +245,7 @@ fn running_out_of_descriptors_is_a_problem_for_the_moment_only() {
             break post;
         }
         opened += 1;
-        assert!(opened < 64, "each agent takes descriptors");
+        assert!(opened < 64, "each agent must use descriptors");
     };
     refused.problem(502, "spawn_failed");
     for n in 0..opened {

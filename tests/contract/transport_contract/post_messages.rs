@@ -1,4 +1,4 @@
-//! POST, rules 4 to 6: bytes go through as they are, and ids tell who is answered.
+//! POST, rules 4 to 6: bytes are passed on unchanged, and ids match answers to requests.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn a_json_rpc_error_stays_inside_a_200_body() {
 }
 
 #[test]
-fn the_envelope_goes_to_the_agent_as_the_bytes_that_came_in() {
+fn the_envelope_reaches_the_agent_as_the_received_bytes() {
     let server = Server::start();
     server.open("a", "fault");
     for message in [
@@ -77,7 +77,7 @@ fn messages_reach_the_agent_in_the_order_in_which_they_were_accepted() {
 }
 
 #[test]
-fn ids_of_different_kinds_are_different_ids() {
+fn ids_of_different_json_types_are_different_ids() {
     let server = Server::start();
     server.open("a", "fault");
     let ids = ["1", r#""1""#, "1.5", "12345678901234567890123", r#""""#, "-1", "0"];
@@ -101,7 +101,7 @@ fn ids_of_different_kinds_are_different_ids() {
 }
 
 #[test]
-fn an_id_that_the_agent_has_encoded_anew_still_matches_by_value() {
+fn an_id_that_the_agent_re_encoded_still_matches_by_value() {
     let server = Server::start();
     server.open("a", "fault");
     for (sent, returned) in [
@@ -131,7 +131,7 @@ fn a_request_with_a_null_id_is_forwarded_and_answered_202() {
     server.post("a", message).send().expect_accepted();
     let answer = stream.until(|event| event.name == "message").json();
     assert_eq!((&answer["id"], &answer["result"]), (&json!(null), &json!("said")));
-    // Null is never taken, so a second one is no duplicate.
+    // A null id is never pending, so a second one is not a duplicate.
     server.post("a", message).send().expect_accepted();
     server.post("a", message).send().expect_accepted();
 }
@@ -145,18 +145,18 @@ fn a_request_whose_id_is_pending_is_409_at_once() {
     let asked = std::time::Instant::now();
     server.post("a", call(1, "echo", json!({}))).send().problem(409, "duplicate_request_id");
     assert!(asked.elapsed().as_secs() < 2, "the refusal took {:?}", asked.elapsed());
-    // Asynchronously too, and whatever the method.
+    // The same holds for asynchronous requests, and for any method.
     let second = server.post("a", call(1, "never", json!({}))).header("Prefer", "respond-async");
     second.send().problem(409, "duplicate_request_id");
     server.post("a", call("1", "echo", json!({}))).send().expect(200);
     server.tell("a", "raw", json!({"text": "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"late\"}\n"}));
     assert_eq!(waiting.join().unwrap().expect(200).json()["result"], "late");
-    // Answered, so the id is free again.
+    // After the answer, the id can be used again.
     server.post("a", call(1, "echo", json!({}))).send().expect(200);
 }
 
 #[test]
-fn an_id_stays_taken_after_its_caller_has_timed_out() {
+fn an_id_stays_pending_after_its_caller_has_timed_out() {
     let server = Server::start();
     server.open("a", "fault");
     let never = server.post("a", call(1, "never", json!({}))).header("Prefer", "wait=0");
@@ -165,7 +165,7 @@ fn an_id_stays_taken_after_its_caller_has_timed_out() {
 }
 
 #[test]
-fn what_many_clients_send_at_once_reaches_the_agent_in_the_order_of_the_journal() {
+fn concurrent_messages_reach_the_agent_in_the_order_of_the_journal() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -184,13 +184,13 @@ fn what_many_clients_send_at_once_reaches_the_agent_in_the_order_of_the_journal(
 }
 
 #[test]
-fn a_message_of_many_megabytes_passes_whole_in_both_directions() {
+fn a_message_of_many_megabytes_passes_unchanged_in_both_directions() {
     let server = Server::start();
     server.open("a", "fault");
     let message = call(1, "received", json!({"filler": "é\u{1F600}\\\"".repeat(700_000)}));
     assert!(message.len() > 5 << 20);
     let answer = server.post("a", message.clone()).send().expect(200).json();
-    assert!(answer["result"] == message, "the agent got other bytes");
+    assert!(answer["result"] == message, "the agent received different bytes");
     let event = server.get("a").stream().until(|event| event.answers(&json!(1)));
-    assert!(event.json()["result"] == message, "the stream has other bytes");
+    assert!(event.json()["result"] == message, "the stream has different bytes");
 }

@@ -1,4 +1,4 @@
-//! POST, rule 2: an instance is there from its first POST on, while its agent is still being installed.
+//! POST, rule 2: an instance exists from its first POST on, even while its agent is being installed.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn the_first_post_installs_the_agent_then_starts_it_then_forwards() {
 }
 
 #[test]
-fn a_get_that_races_the_first_post_attaches_while_the_instance_starts() {
+fn a_get_attaches_while_the_instance_of_the_first_post_is_starting() {
     let (depot, server) = lazy_server();
     let first = server.post("a", call(1, "echo", json!("hello"))).query("agent", "lazy").start();
     depot.wait_for_download();
@@ -37,7 +37,7 @@ fn a_get_that_races_the_first_post_attaches_while_the_instance_starts() {
 }
 
 #[test]
-fn posts_that_arrive_while_the_instance_starts_are_forwarded_in_order_of_arrival_to_one_process() {
+fn posts_during_starting_are_forwarded_in_order_to_one_process() {
     let (depot, server) = lazy_server();
     let mut waiting = Vec::new();
     for n in 0..10 {
@@ -53,11 +53,11 @@ fn posts_that_arrive_while_the_instance_starts_are_forwarded_in_order_of_arrival
     for waiter in waiting {
         waiter.join().unwrap().expect(200);
     }
-    assert_eq!(depot.further_downloads(), 0, "one install serves all");
+    assert_eq!(depot.further_downloads(), 0, "all must share one install");
 }
 
 #[test]
-fn a_notification_that_arrives_while_the_instance_starts_waits_for_the_start_and_is_202() {
+fn a_notification_during_starting_waits_for_the_start_and_is_202() {
     let (depot, server) = lazy_server();
     let told = server.post("a", notification("received", json!({}))).query("agent", "lazy").start();
     depot.wait_for_download();
@@ -69,7 +69,7 @@ fn a_notification_that_arrives_while_the_instance_starts_waits_for_the_start_and
 }
 
 #[test]
-fn a_failed_install_is_502_for_every_waiting_post_and_exit_for_every_reader_and_the_next_post_tries_anew() {
+fn a_failed_install_is_502_for_every_waiting_post_and_exit_for_every_reader_and_the_next_post_tries_again() {
     let (depot, server) = lazy_server();
     let post = |n: u64| server.post("a", call(n, "echo", json!(n))).query("agent", "lazy");
     let waiting = [post(1).start(), post(2).start()];
@@ -86,7 +86,7 @@ fn a_failed_install_is_502_for_every_waiting_post_and_exit_for_every_reader_and_
     notification.join().unwrap().problem(502, "install_failed");
     let exit = stream.next();
     assert_eq!((exit.name.as_str(), &exit.json()["error"]), ("exit", &json!("install_failed")));
-    assert_eq!(stream.next_or_end(), None, "exit ends the stream");
+    assert_eq!(stream.next_or_end(), None, "exit must end the stream");
     eventually("the instance is gone", || server.summary("a").is_none().then_some(()));
     server.get("a").send().problem(404, "unknown_server");
 
@@ -97,19 +97,19 @@ fn a_failed_install_is_502_for_every_waiting_post_and_exit_for_every_reader_and_
 }
 
 #[test]
-fn a_failed_spawn_is_502_with_the_reason_and_the_instance_is_gone_again() {
+fn a_failed_spawn_is_502_with_the_reason_and_the_instance_is_removed() {
     let server = Server::with().flag("--agent", "absent=/no/such/program").start();
     let post = || server.post("a", call(1, "echo", json!(1))).query("agent", "absent").send();
     let problem = post().problem(502, "spawn_failed");
     assert!(problem["detail"].as_str().unwrap().contains("/no/such/program"), "{problem}");
     assert_eq!(server.summary("a"), None);
-    // Bound to nothing any more, so another agent may have the id.
+    // The id is free, so another agent may use it.
     post().problem(502, "spawn_failed");
     server.post("a", call(1, "echo", json!(1))).query("agent", "fault").send().expect(200);
 }
 
 #[test]
-fn sixty_four_racing_first_posts_make_one_process_and_all_are_answered() {
+fn sixty_four_concurrent_first_posts_start_one_process_and_all_are_answered() {
     let server = Server::start();
     let racers: Vec<_> = (0..64)
         .map(|n| server.post("a", call(n, "pid", json!({}))).query("agent", "fault").start())
@@ -123,7 +123,7 @@ fn sixty_four_racing_first_posts_make_one_process_and_all_are_answered() {
         });
     assert_eq!(server.summary("a").unwrap()["pid"].as_u64(), process);
     let agents = server.process.descendants().len();
-    assert_eq!(agents, 2, "one supervisor and one agent");
+    assert_eq!(agents, 2, "expected one supervisor and one agent");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn without_lazy_installation_an_agent_that_is_not_installed_is_409() {
 }
 
 #[test]
-fn an_asynchronous_request_that_dies_with_a_failed_install_is_told_as_failed_before_the_exit() {
+fn an_asynchronous_request_fails_before_the_exit_of_a_failed_install() {
     let (depot, server) = lazy_server();
     let post = server.post("a", call("p", "echo", json!({}))).query("agent", "lazy");
     post.header("Prefer", "respond-async").send().expect_accepted();
@@ -150,14 +150,14 @@ fn an_asynchronous_request_that_dies_with_a_failed_install_is_told_as_failed_bef
 }
 
 #[test]
-fn an_install_runs_to_its_end_when_the_client_that_caused_it_leaves() {
+fn an_install_finishes_when_the_client_that_caused_it_disconnects() {
     let (depot, server) = lazy_server();
     let connection = server.post("a", call(1, "echo", json!("hello"))).query("agent", "lazy").write();
     depot.wait_for_download();
     drop(connection);
     let mut stream = server.stream("a");
     depot.release(Download::Works);
-    assert!(stream.next().answers(&json!(1)), "the message was forwarded all the same");
+    assert!(stream.next().answers(&json!(1)), "the message must be forwarded anyway");
     assert_eq!(server.summary("a").unwrap()["status"], "running");
 }
 

@@ -8,7 +8,7 @@ use test_harness::Server;
 use test_harness::rpc::call;
 
 #[test]
-fn prefer_respond_async_is_202_at_once_and_the_response_comes_on_the_stream() {
+fn prefer_respond_async_is_202_at_once_and_the_response_is_on_the_stream() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -19,7 +19,7 @@ fn prefer_respond_async_is_202_at_once_and_the_response_comes_on_the_stream() {
 }
 
 #[test]
-fn prefer_respond_async_tells_a_failure_on_the_stream() {
+fn prefer_respond_async_reports_a_failure_on_the_stream() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -36,7 +36,7 @@ fn prefer_respond_async_tells_a_failure_on_the_stream() {
 }
 
 #[test]
-fn prefer_wait_waits_at_most_so_long_and_is_then_504() {
+fn prefer_wait_limits_the_wait_and_is_then_504() {
     let server = Server::start();
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
@@ -44,7 +44,7 @@ fn prefer_wait_waits_at_most_so_long_and_is_then_504() {
     let slow = server.post("a", call(1, "slow", json!({"ms": 2500}))).header("Prefer", "wait=1");
     slow.send().problem(504, "request_timeout");
     assert!((1.0..2.4).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
-    assert!(stream.next().answers(&json!(1)), "the answer, if it still comes, is on the stream");
+    assert!(stream.next().answers(&json!(1)), "a late answer must be on the stream");
     let quick = server.post("a", call(2, "echo", json!({}))).header("Prefer", "wait=10");
     quick.send().expect(200);
 }
@@ -59,7 +59,7 @@ fn prefer_wait_with_respond_async_is_202_when_the_time_is_up_and_200_before() {
     let late = prefer(call(2, "slow", json!({"ms": 1300}))).expect_accepted();
     assert!(late.headers.get("preference-applied").is_some_and(|applied| applied.contains("respond-async")));
     stream.until(|event| event.answers(&json!(2)));
-    // From then on it is asynchronous, so its failure is told on the stream too.
+    // From then on the request is asynchronous, so its failure is also reported on the stream.
     prefer(call(3, "never", json!({}))).expect_accepted();
     server.post("a", call(4, "exit", json!({"code": 0}))).send().problem(502, "agent_exited");
     assert_eq!(stream.until(|event| event.name == "failed").json()["id"], 3);
@@ -77,7 +77,7 @@ fn no_answer_within_the_request_timeout_is_504_and_a_late_answer_is_on_the_strea
 }
 
 #[test]
-fn a_request_timeout_of_zero_is_none() {
+fn a_request_timeout_of_zero_disables_it() {
     let server = Server::with().flag("--request-timeout", "0").start();
     server.open("a", "fault");
     server.post("a", call(1, "slow", json!({"ms": 300}))).send().expect(200);
@@ -101,7 +101,7 @@ fn an_agent_that_exits_fails_waiting_requests_at_once_with_its_exit_code_and_std
 }
 
 #[test]
-fn an_agent_killed_in_the_middle_of_a_request_is_502_within_a_second_with_the_signal() {
+fn an_agent_killed_during_a_request_is_502_within_a_second_with_the_signal() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "stderr", json!({"text": "dying words\n"}));
@@ -135,7 +135,7 @@ fn a_write_that_fails_is_502_with_the_reason() {
     server.tell("a", "close_stdin", json!({}));
     let failed = server.post("a", call(1, "echo", json!({}))).send();
     failed.problem(502, "write_failed");
-    // The agent lives on and may still speak, but nothing more can be told to it.
+    // The agent is still running and may send messages, but nothing more can be sent to it.
     server.post("a", call(2, "echo", json!({}))).send().problem(502, "write_failed");
     assert_eq!(server.summary("a").unwrap()["status"], "running");
 }

@@ -1,10 +1,10 @@
-//! As process 1 of a container, the server reaps what is re-parented to it.
+//! As process 1 of a container, the server reaps orphans that are re-parented to it.
 
 use serde_json::json;
 
 use test_harness::{Process, Server, eventually};
 
-/// Starts the server as process 1 of a process namespace of its own.
+/// Starts the server as process 1 of its own process namespace.
 fn start_as_first_process() -> Server {
     let builder = Server::with();
     let root = rustix::process::getuid().is_root();
@@ -13,7 +13,7 @@ fn start_as_first_process() -> Server {
     builder.under("unshare", &[user, &rest].concat()).start()
 }
 
-/// Process 1 of the namespace, as it is seen from here.
+/// Process 1 of the namespace, as seen from outside.
 fn first_process(server: &Server) -> Process {
     let child = |process: Process| {
         let family = process.descendants();
@@ -23,12 +23,12 @@ fn first_process(server: &Server) -> Process {
 }
 
 #[test]
-fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
+fn as_process_1_the_server_reaps_re_parented_orphans() {
     let server = start_as_first_process();
     let first = first_process(&server);
     server.open("a", "fault");
     spawn_inside(&server, "a");
-    // Whoever is the supervisor, its death leaves its children to process 1.
+    // When the supervisor dies, its children are re-parented to process 1.
     let agent = *first
         .descendants()
         .iter()
@@ -49,7 +49,7 @@ fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
             (orphan.is_gone() || first.is_parent_of(*orphan)).then_some(())
         });
     }
-    // Those that live on belong to process 1 now; when they end it reaps them.
+    // Those that survive are children of process 1 now, which reaps them when they exit.
     for orphan in orphans.into_iter().filter(|orphan| !orphan.is_gone()) {
         orphan.kill_if_there();
         orphan.wait_until_gone();
@@ -61,7 +61,7 @@ fn as_process_1_the_server_reaps_what_is_re_parented_to_it() {
 }
 
 #[test]
-fn as_process_1_the_server_passes_sigterm_on_and_leaves_with_0() {
+fn as_process_1_the_server_forwards_sigterm_and_exits_with_0() {
     let mut server = start_as_first_process();
     server.open("a", "fault");
     let first = first_process(&server);
