@@ -9,7 +9,7 @@ use test_harness::{Server, eventually};
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
 
 #[test]
-fn a_message_is_posted_and_its_answer_printed_as_it_came() {
+fn a_message_is_posted_and_its_answer_printed_unchanged() {
     let server = Server::start();
     let place = Place::of(&server);
     let answer = place.run(&["acp", "post", "one", HELLO, "--agent", "mock"]).done();
@@ -23,7 +23,7 @@ fn a_message_is_posted_and_its_answer_printed_as_it_came() {
     let piped = place.run_with_input(&list, &["acp", "post", "one", "-"]).done();
     assert!(piped.json()["result"]["sessions"].is_array());
     let silent = place.run(&["acp", "post", "one", &list, "--async"]).done();
-    assert_eq!(silent.output, "", "the answer comes on the stream");
+    assert_eq!(silent.output, "", "the answer must be on the stream only");
     let told = notification("session/cancel", json!({"sessionId": "none"}));
     assert_eq!(place.run(&["acp", "post", "one", &told]).done().output, "");
     place.run(&["acp", "post", "two", HELLO]).exits(1).says("400");
@@ -32,7 +32,7 @@ fn a_message_is_posted_and_its_answer_printed_as_it_came() {
 }
 
 #[test]
-fn an_answer_is_waited_for_no_longer_than_told() {
+fn waiting_for_an_answer_is_limited_by_the_flag() {
     let server = Server::start();
     let place = Place::of(&server);
     server.open("f", "fault");
@@ -63,7 +63,7 @@ fn lines(server: &Server, place: &Place, arguments: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn a_stream_prints_every_event_until_the_agent_ends() {
+fn a_stream_prints_every_event_until_the_agent_exits() {
     let server = Server::start();
     let place = Place::of(&server);
     server.open("one", "mock");
@@ -79,7 +79,7 @@ fn a_stream_prints_every_event_until_the_agent_ends() {
 }
 
 #[test]
-fn a_stream_goes_on_from_where_it_is_told() {
+fn a_stream_continues_from_a_given_cursor() {
     let server = Server::start();
     let place = Place::of(&server);
     server.open("one", "mock");
@@ -107,7 +107,7 @@ fn all_instances_can_be_watched_at_once() {
 }
 
 #[test]
-fn a_stream_survives_a_line_that_breaks_without_losing_or_repeating_an_event() {
+fn a_stream_survives_broken_connections_without_losing_or_repeating_an_event() {
     let server = Server::start();
     let place = Place::of(&server);
     server.open("one", "mock");
@@ -115,7 +115,7 @@ fn a_stream_survives_a_line_that_breaks_without_losing_or_repeating_an_event() {
     let running = place.begin(&["acp", "stream", "one", "--json", "--url", &cutter.url]);
     let session =
         server.tell("one", "session/new", json!({"cwd": "/", "mcpServers": []}))["sessionId"].clone();
-    // An agent that ends by itself can still be read afterwards, so the end cannot be missed.
+    // The events of an agent that exits by itself stay readable, so the end cannot be missed.
     for text in ["stream 200 200", "exit 0"] {
         server.tell(
             "one",

@@ -1,4 +1,5 @@
-//! `api`: every endpoint as it is. That no endpoint is missing is shown beside the list; here each kind is called.
+//! `api`: every endpoint, unprocessed. A unit test next to the endpoint list checks that none is missing; these
+//! tests call one of each kind.
 
 use serde_json::json;
 
@@ -41,7 +42,7 @@ fn agents_and_instances_can_be_called() {
     let post = ["api", "v1", "acp", "post", "one", "--agent", "mock", "--body", HELLO];
     let keyed = [&post[..], &["--idempotency-key", "k"]].concat();
     let first = place.run(&keyed).done().output;
-    assert_eq!(place.run(&keyed).done().output, first, "a repeat gets the same answer");
+    assert_eq!(place.run(&keyed).done().output, first, "a repeat must get the same answer");
     assert_eq!(place.run(&["api", "v1", "acp", "list"]).done().json()["servers"][0]["serverId"], "one");
     let stream = place.begin(&["api", "v1", "acp", "stream", "one"]);
     let journal = place.begin(&["api", "v1", "acp", "stream", "one", "--view", "journal"]);
@@ -83,7 +84,7 @@ fn files_can_be_called() {
     let watch = place.begin(&["api", "v1", "fs", "watch", "--path", "c", "--recursive", "false"]);
     eventually("the watch is there", || watch.output().contains(": connected").then_some(()));
     fs(&["delete-entry", "--path", "c", "--recursive"]).done();
-    eventually("the removal is told", || watch.output().contains("event: removed").then_some(()));
+    eventually("the removal is reported", || watch.output().contains("event: removed").then_some(()));
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn configuration_can_be_called() {
 }
 
 #[test]
-fn an_answer_is_indented_on_a_terminal_and_else_as_it_came() {
+fn an_answer_is_indented_on_a_terminal_and_otherwise_unchanged() {
     let server = Server::start();
     let place = Place::of(&server);
     let came = place.run(&["api", "v1", "acp", "list"]).done().output;

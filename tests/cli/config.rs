@@ -1,4 +1,4 @@
-//! `mcp` and `skills`: what a server keeps for a directory.
+//! `mcp` and `skills`: the configuration that a server stores for a directory.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn skills_are_set_from_a_source_or_a_file() {
 }
 
 #[test]
-fn an_entry_that_is_wrong_is_refused_by_name() {
+fn an_invalid_entry_is_refused_with_the_field() {
     let server = Server::start();
     let place = Place::of(&server);
     place.run(&["mcp", "set", "x", "--entry", "{"]).exits(2).says("not JSON");

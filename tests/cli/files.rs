@@ -1,4 +1,4 @@
-//! `fs`: single files and names.
+//! `fs`: single files and entries.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -53,7 +53,7 @@ fn standard_input_can_be_stored_without_knowing_its_length() {
 }
 
 #[test]
-fn a_file_is_not_replaced_where_that_was_not_wanted() {
+fn a_file_is_not_replaced_without_permission_to_overwrite() {
     let server = Server::start();
     let place = Place::of(&server);
     place.file("one", "1");
@@ -67,7 +67,7 @@ fn a_file_is_not_replaced_where_that_was_not_wanted() {
 }
 
 #[test]
-fn directories_are_made_listed_moved_and_removed() {
+fn directories_are_created_listed_moved_and_removed() {
     let server = Server::start();
     let place = Place::of(&server);
     place.run(&["fs", "mkdir", "w/a", "w/b"]).done();
@@ -92,7 +92,7 @@ fn directories_are_made_listed_moved_and_removed() {
 }
 
 #[test]
-fn a_long_listing_is_whole() {
+fn a_long_listing_is_complete() {
     let server = Server::start();
     let place = Place::of(&server);
     let folder = server.folder().join("many");
@@ -107,7 +107,7 @@ fn a_long_listing_is_whole() {
 }
 
 #[test]
-fn names_that_are_no_text_can_be_used() {
+fn names_that_are_not_utf_8_can_be_used() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let server = Server::start();
@@ -120,7 +120,7 @@ fn names_that_are_no_text_can_be_used() {
 }
 
 #[test]
-fn what_is_missing_here_or_there_is_told_apart_from_other_failures() {
+fn missing_local_and_remote_files_have_their_own_exit_codes() {
     let server = Server::start();
     let place = Place::of(&server);
     place.run(&["fs", "put", "absent", "target"]).exits(3).says("absent");
@@ -143,7 +143,7 @@ fn changes_are_printed_as_they_happen() {
     std::fs::create_dir(server.folder().join("watched")).unwrap();
     let text = place.begin(&["fs", "watch", "watched"]);
     let lines = place.begin(&["fs", "watch", "watched", "--json"]);
-    // A watch says nothing until something happens, so something has to happen until it is seen.
+    // A watch prints nothing until a change happens, so changes are made until one is seen.
     let mut count = 0;
     eventually("both see a change", || {
         count += 1;
@@ -154,14 +154,14 @@ fn changes_are_printed_as_they_happen() {
 }
 
 #[test]
-fn long_transfers_show_how_far_they_are_on_a_terminal_alone() {
+fn long_transfers_show_their_progress_only_on_a_terminal() {
     let server = Server::start();
     let place = Place::of(&server);
     let made = std::process::Command::new("mkfifo").arg(place.path("source")).status().unwrap();
     assert!(made.success());
     let terminal = Terminal::start(&place, &["fs", "put", "source", "target"]);
     let mut source = std::fs::File::options().write(true).open(place.path("source")).unwrap();
-    // It takes as long as it takes until something is seen.
+    // Progress appears only after a while.
     eventually("the rate is shown", || {
         source.write_all(&[b'x'; 1000]).unwrap();
         terminal.screen().contains("iB/s").then_some(())

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{Cutter, Place};
 use test_harness::Server;
 
-/// A directory with a bit of everything.
+/// Creates a directory with files, links and executables.
 fn furnish(folder: &Path) {
     std::fs::create_dir_all(folder.join("inner/empty")).unwrap();
     std::fs::write(folder.join("inner/text"), "text").unwrap();
@@ -23,7 +23,7 @@ fn check(folder: &Path) {
 }
 
 #[test]
-fn a_directory_goes_there_and_comes_back_as_it_was() {
+fn an_uploaded_directory_downloads_unchanged() {
     let server = Server::start();
     let place = Place::of(&server);
     furnish(&place.path("source"));
@@ -40,7 +40,7 @@ fn a_directory_goes_there_and_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_download_that_is_cut_off_leaves_nothing() {
+fn an_interrupted_download_leaves_nothing() {
     let server = Server::start();
     let place = Place::of(&server);
     let folder = server.folder().join("source");
@@ -61,7 +61,7 @@ fn a_download_that_is_cut_off_leaves_nothing() {
 }
 
 #[test]
-fn an_archive_that_the_server_refuses_is_told_with_its_reason() {
+fn a_refused_archive_is_reported_with_the_reason() {
     let server = Server::with().flag("--max-upload-entries", "3").start();
     let place = Place::of(&server);
     furnish(&place.path("source"));

@@ -1,4 +1,4 @@
-//! The command line, shown as its user meets it: the built binary, real servers, real processes, real terminals.
+//! The command line as its users see it: the built binary, real servers, real processes, real terminals.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 

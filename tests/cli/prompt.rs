@@ -1,4 +1,4 @@
-//! `prompt` on a server of its own and on one that runs.
+//! `prompt` with a server of its own and with a running one.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::support::Place;
 use test_harness::Server;
 
 #[test]
-fn the_answer_is_the_output_and_everything_else_is_told_beside_it() {
+fn the_answer_is_on_standard_output_and_everything_else_on_standard_error() {
     let place = Place::new();
     let said = place.run(&["prompt", "mock", "echo hello there"]).done();
     assert_eq!(said.output, "hello there\n");
@@ -17,7 +17,7 @@ fn the_answer_is_the_output_and_everything_else_is_told_beside_it() {
 }
 
 #[test]
-fn a_server_that_is_started_for_the_call_is_gone_when_it_ends() {
+fn a_server_started_for_the_command_is_gone_when_it_ends() {
     let place = Place::new();
     let running = place.begin(&["prompt", "mock", "slow 1"]);
     test_harness::eventually("the agent runs", || {
@@ -28,7 +28,7 @@ fn a_server_that_is_started_for_the_call_is_gone_when_it_ends() {
 }
 
 #[test]
-fn tool_calls_plans_and_thoughts_are_told_on_standard_error() {
+fn tool_calls_plans_and_thoughts_are_printed_on_standard_error() {
     let place = Place::new();
     let tool = place.run(&["prompt", "mock", "tool"]).done();
     assert_eq!(tool.output, "README.md has 42 lines.\n");
@@ -53,7 +53,7 @@ fn the_text_can_come_from_standard_input() {
 }
 
 #[test]
-fn files_go_with_the_text() {
+fn files_are_attached_to_the_text() {
     let place = Place::new();
     place.file("notes.md", "# Notes");
     place.file("dot.png", b"\x89PNG\r\n\x1a\n");
@@ -64,7 +64,7 @@ fn files_go_with_the_text() {
 }
 
 #[test]
-fn the_agent_works_where_it_is_told() {
+fn the_agent_works_in_the_given_directory() {
     let place = Place::new();
     std::fs::create_dir(place.path("work")).unwrap();
     let shown = |path: &str| std::fs::canonicalize(place.path(path)).unwrap().display().to_string();
@@ -89,7 +89,7 @@ fn model_and_mode_are_chosen_by_id_or_name() {
 }
 
 #[test]
-fn an_earlier_session_is_gone_on_with_where_the_agent_can() {
+fn an_earlier_session_is_continued_if_the_agent_supports_it() {
     let place = Place::new();
     let forgotten = place.run(&["prompt", "mock", "echo first"]).done();
     assert!(!forgotten.errors.contains("go on with"), "{}", forgotten.errors);
@@ -99,7 +99,7 @@ fn an_earlier_session_is_gone_on_with_where_the_agent_can() {
     let first = first.says("go on with: sandbox-agent prompt mock --session mock-session-1 ");
     assert_eq!(first.output, "first\n");
     let second = place.run(&["prompt", "mock", "echo second", "--session", "mock-session-1"]).done();
-    assert_eq!(second.output, "second\n", "what was said before is not said again");
+    assert_eq!(second.output, "second\n", "earlier text must not be printed again");
     place
         .run(&["prompt", "mock", "echo third", "--session", "mock-session-9"])
         .exits(3)
@@ -131,7 +131,7 @@ fn a_running_server_is_used_and_the_instance_is_gone_afterwards() {
 }
 
 #[test]
-fn json_is_one_object_a_line_from_the_session_to_the_stop() {
+fn json_is_one_object_per_line_from_the_session_to_the_stop() {
     let place = Place::new();
     let lines = place.run(&["prompt", "mock", "tool", "--json"]).done().json_lines();
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();

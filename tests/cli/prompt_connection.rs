@@ -12,7 +12,7 @@ fn texts(lines: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn every_chunk_comes_once_and_in_order_over_a_line_that_breaks() {
+fn every_chunk_arrives_once_and_in_order_over_broken_connections() {
     let server = Server::start();
     let place = Place::of(&server);
     let whole = texts(&place.run(&["prompt", "mock", "stream 400 100", "--json"]).done().json_lines());
@@ -24,14 +24,14 @@ fn every_chunk_comes_once_and_in_order_over_a_line_that_breaks() {
 }
 
 #[test]
-fn a_large_answer_arrives_whole() {
+fn a_large_answer_arrives_completely() {
     let place = Place::new();
     let said = place.run(&["prompt", "mock", "big 3000000"]).done();
     assert_eq!(said.output.trim_end().len(), 3_000_000);
 }
 
 #[test]
-fn a_server_that_stops_in_the_middle_ends_the_prompt() {
+fn a_server_that_stops_during_a_turn_ends_the_prompt() {
     let mut server = Server::start();
     let place = Place::of(&server);
     let running = place.begin(&["prompt", "mock", "forever"]);

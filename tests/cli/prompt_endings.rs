@@ -1,4 +1,4 @@
-//! How a prompt ends when it does not end well: cancelled, refused, dead, or nobody there.
+//! Unsuccessful ends of a prompt: cancelled, refused, crashed, or no server.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -21,7 +21,7 @@ fn ctrl_c_cancels_the_turn_and_waits_for_its_end() {
 }
 
 #[test]
-fn ctrl_c_while_a_question_is_open_cancels_too() {
+fn ctrl_c_during_a_question_cancels_the_turn() {
     let place = Place::new();
     let mut terminal = Terminal::start(&place, &["prompt", "mock", "permission"]);
     terminal.wait_for("y or n> ");
@@ -31,7 +31,7 @@ fn ctrl_c_while_a_question_is_open_cancels_too() {
     assert_eq!(code, Some(130), "{screen}");
 }
 
-/// An agent that opens a session, takes a prompt, and never answers it whatever it hears.
+/// An agent that opens a session, accepts a prompt, and never answers it, whatever it receives.
 const STUBBORN: &str = r#"#!/bin/sh
 while IFS= read -r line; do
   id=${line#*'"id":'}
@@ -50,7 +50,7 @@ sleep 60
 "#;
 
 #[test]
-fn a_second_ctrl_c_leaves_an_agent_that_does_not_stop() {
+fn a_second_ctrl_c_exits_if_the_agent_does_not_stop() {
     let place = Place::new();
     let agent = format!("stubborn=sh '{}'", place.file("stubborn.sh", STUBBORN).display());
     let mut terminal = Terminal::start(&place, &["prompt", "stubborn", "hello", "--agent", &agent]);
@@ -64,7 +64,7 @@ fn a_second_ctrl_c_leaves_an_agent_that_does_not_stop() {
 }
 
 #[test]
-fn a_turn_that_stops_early_is_told_by_the_exit_code() {
+fn a_turn_that_stops_early_has_its_own_exit_code() {
     let place = Place::new();
     let refused = place.run(&["prompt", "mock", "refuse"]).exits(7).says("stop reason: refusal\n");
     assert!(refused.errors.contains("the turn stopped early: refusal"), "{}", refused.errors);
@@ -72,7 +72,7 @@ fn a_turn_that_stops_early_is_told_by_the_exit_code() {
 }
 
 #[test]
-fn an_agent_that_answers_with_an_error_or_dies_is_told_with_its_last_words() {
+fn an_error_answer_and_a_crash_are_reported_with_the_agents_stderr() {
     let place = Place::new();
     place.run(&["prompt", "mock", "error"]).exits(6).says("The mock agent was asked to fail (-32603)");
     let died = place.run(&["prompt", "mock", "crash 3"]).exits(6);
@@ -89,7 +89,7 @@ fn an_agent_that_answers_with_an_error_or_dies_is_told_with_its_last_words() {
 }
 
 #[test]
-fn errors_are_json_too_when_json_is_wanted() {
+fn errors_are_json_too_with_the_json_flag() {
     let place = Place::new();
     let died = place.run(&["prompt", "mock", "crash 3", "--json"]).exits(6);
     let last = died.json_lines().pop().unwrap();
@@ -99,7 +99,7 @@ fn errors_are_json_too_when_json_is_wanted() {
 }
 
 #[test]
-fn an_agent_that_wants_a_login_says_how() {
+fn an_agent_that_requires_a_login_is_reported_with_instructions() {
     let place = Place::new().with("MOCK_AGENT_REQUIRE_AUTH", "1");
     place.run(&["prompt", "mock", "echo x"]).exits(6).says("--auth mock-login (Mock login)");
     let said = place.run(&["prompt", "mock", "echo x", "--auth", "mock-login"]).done();
@@ -107,14 +107,14 @@ fn an_agent_that_wants_a_login_says_how() {
 }
 
 #[test]
-fn an_agent_that_nobody_knows_is_guessed_at() {
+fn an_unknown_agent_gets_a_suggestion() {
     let place = Place::new();
     place.run(&["prompt", "mokc", "hello"]).exits(3).says("did you mean `mock`?");
     place.run(&["prompt", "qqqqqq", "hello"]).exits(3).says("sandbox-agent agents list");
 }
 
 #[test]
-fn a_server_that_is_not_there_or_wants_another_token_is_told_with_the_next_step() {
+fn a_missing_server_and_a_wrong_token_are_reported_with_the_next_step() {
     let server = Server::with().env("SANDBOX_AGENT_TOKEN", "open-sesame").start();
     let place = Place::of(&server);
     place.run(&["prompt", "mock", "hello"]).exits(4).says("--token-file");
@@ -126,7 +126,7 @@ fn a_server_that_is_not_there_or_wants_another_token_is_told_with_the_next_step(
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_turn_quietly() {
+fn a_closed_output_pipe_ends_the_turn_quietly() {
     let place = Place::new();
     let mut command = place.command_under(&["setsid", "--wait"], &["prompt", "mock", "slow 60"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Permissions and questions: decided beforehand, or asked on a terminal.
+//! Permissions and questions: decided by a flag, or asked on a terminal.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use test_harness::rpc::response;
 use test_harness::{Server, eventually};
 
 #[test]
-fn a_decision_is_given_to_the_agent_without_asking() {
+fn a_decision_by_flag_is_sent_without_asking() {
     let place = Place::new();
     for (decision, answer) in [
         ("once", "granted with allow-once"),
@@ -23,7 +23,7 @@ fn a_decision_is_given_to_the_agent_without_asking() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_allowed_unless_it_was_said() {
+fn without_a_terminal_nothing_is_allowed_unless_a_flag_permits_it() {
     let place = Place::new();
     let said = place.run(&["prompt", "mock", "permission"]).done();
     assert_eq!(said.output, "Permission refused with reject-once.\n");
@@ -34,7 +34,7 @@ fn without_a_terminal_nothing_is_allowed_unless_it_was_said() {
 }
 
 #[test]
-fn a_person_is_asked_and_answers_by_number_or_letter() {
+fn the_user_is_asked_and_answers_by_number_or_letter() {
     let place = Place::new();
     for (keys, answer) in [
         ("y\n", "granted with allow-once"),
@@ -58,7 +58,7 @@ fn a_person_is_asked_and_answers_by_number_or_letter() {
 }
 
 #[test]
-fn questions_are_asked_one_after_the_other_also_when_the_output_is_a_file() {
+fn questions_are_asked_one_at_a_time_even_if_the_output_is_a_file() {
     let place = Place::new();
     let file = std::fs::File::create(place.path("answer")).unwrap();
     let arguments = ["prompt", "mock", "permissions 2"];
@@ -75,7 +75,7 @@ fn questions_are_asked_one_after_the_other_also_when_the_output_is_a_file() {
 }
 
 #[test]
-fn a_question_of_the_agent_is_answered_on_the_terminal() {
+fn an_agent_question_is_answered_on_the_terminal() {
     let place = Place::new();
     for (keys, answer) in [("2\n", "answered: option-b"), ("\n", "rejected")] {
         let mut terminal = Terminal::start(&place, &["prompt", "mock", "question"]);
@@ -88,7 +88,7 @@ fn a_question_of_the_agent_is_answered_on_the_terminal() {
 }
 
 #[test]
-fn a_question_that_somebody_else_answers_is_taken_back() {
+fn a_question_answered_by_another_client_is_withdrawn() {
     let server = Server::start();
     let place = Place::of(&server);
     let terminal = Terminal::start(&place, &["prompt", "mock", "permission"]);

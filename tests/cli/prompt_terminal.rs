@@ -1,4 +1,4 @@
-//! What a prompt looks like on a terminal.
+//! The output of `prompt` on a terminal.
 
 use crate::support::{Place, Terminal};
 
@@ -20,7 +20,7 @@ fn markdown_becomes_styles_on_a_terminal() {
 }
 
 #[test]
-fn no_color_means_no_colour_and_the_text_as_it_was_written() {
+fn no_color_disables_colours_and_keeps_the_text_unchanged() {
     let place = Place::new().with("NO_COLOR", "1");
     let screen = shown(&place, "markdown");
     assert!(!screen.contains('\x1b'), "{screen:?}");
@@ -39,7 +39,7 @@ fn thoughts_are_dim_and_lines_do_not_run_into_each_other() {
 }
 
 #[test]
-fn what_an_agent_says_cannot_steer_the_terminal() {
+fn agent_output_cannot_control_the_terminal() {
     let place = Place::new();
     let screen = shown(&place, "echo before\x1b[2J\x07after");
     assert!(screen.contains("before[2Jafter"), "{screen:?}");

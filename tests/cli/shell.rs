@@ -1,18 +1,18 @@
-//! Completions and manual pages, as the programs that read them take them; and what every command has in common.
+//! Shell completions and manual pages, checked by the programs that read them, and properties of every command.
 
 use std::process::{Command, Stdio};
 
 use crate::support::Place;
 
 #[test]
-fn completions_are_scripts_that_their_shells_take() {
+fn completions_are_valid_scripts_for_their_shells() {
     let place = Place::new();
     for (shell, check) in [("bash", Some("-n")), ("zsh", Some("-n")), ("fish", Some("--no-execute"))] {
         let script = place.run(&["completions", shell]).done().output;
         assert!(script.contains("sandbox-agent") && script.contains("prompt"), "{shell}");
         let file = place.file(&format!("script.{shell}"), &script);
         let checked = Command::new(shell).args(check).arg(file).stderr(Stdio::piped()).output();
-        // Bash is everywhere; the others are checked by themselves where they are.
+        // Bash is always available; the other shells check their scripts if they are installed.
         match checked {
             Ok(output) => {
                 assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr));
@@ -24,7 +24,7 @@ fn completions_are_scripts_that_their_shells_take() {
 }
 
 #[test]
-fn manual_pages_are_there_for_every_command() {
+fn every_command_has_a_manual_page() {
     let place = Place::new();
     let page = place.run(&["man"]).done().output;
     assert!(page.contains(".TH sandbox-agent 1"), "{page}");
@@ -39,7 +39,7 @@ fn manual_pages_are_there_for_every_command() {
     assert!(written.lines().count() > 60, "{written}");
     let page = place.path("pages/sandbox-agent-prompt.1");
     assert!(std::fs::read_to_string(&page).unwrap().contains("\\-\\-allow"));
-    // Where there is a `man`, it renders the page.
+    // If `man` is installed, it renders the page.
     if let Ok(shown) = Command::new("man").args(["-l", "-P", "cat"]).arg(&page).env("MANWIDTH", "80").output()
         && shown.status.success()
     {
@@ -48,7 +48,7 @@ fn manual_pages_are_there_for_every_command() {
 }
 
 #[test]
-fn every_command_has_help_and_the_exit_codes_are_told() {
+fn every_command_has_help_and_the_exit_codes_are_documented() {
     let place = Place::new();
     let help = place.run(&["--help"]).done().output;
     assert!(help.contains("Exit codes:") && help.contains("130"), "{help}");

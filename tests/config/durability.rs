@@ -1,4 +1,4 @@
-//! What was acknowledged is there: after any number of writers at once, and after the hardest end of the server.
+//! Acknowledged entries are stored: with many concurrent writers, and after the server is killed.
 
 use serde_json::{Value, json};
 
@@ -30,19 +30,19 @@ fn expected() -> Value {
 }
 
 #[tokio::test]
-async fn two_hundred_writers_at_once_all_stick_also_after_a_kill_and_a_restart() {
+async fn two_hundred_concurrent_writes_are_all_stored_even_after_a_kill_and_a_restart() {
     let mut server = Server::start();
     put_all_at_once(&server).await;
     assert_eq!(all_entries(&server).await, expected());
     server.kill_and_restart();
     assert_eq!(all_entries(&server).await, expected());
-    // And it can still be written.
+    // The store can still be written.
     assert_eq!(server.delete(&mcp("/app", "name-0")).await.status, 204);
     assert_eq!(all_entries(&server).await.as_object().unwrap().len(), WRITERS - 1);
 }
 
 #[tokio::test]
-async fn a_kill_in_the_middle_of_writing_loses_nothing_that_was_acknowledged() {
+async fn a_kill_during_writes_loses_no_acknowledged_entry() {
     let mut server = Server::start();
     let (sender, mut acknowledged) = tokio::sync::mpsc::unbounded_channel();
     let (client, address) = (server.client.clone(), server.address.clone());
@@ -71,6 +71,6 @@ async fn a_kill_in_the_middle_of_writing_loses_nothing_that_was_acknowledged() {
     }
     let found = all_entries(&server).await;
     for name in names {
-        assert!(found.get(&name).is_some(), "{name} was acknowledged and is gone");
+        assert!(found.get(&name).is_some(), "{name} was acknowledged but is missing");
     }
 }

@@ -15,14 +15,14 @@ pub(crate) fn skills(directory: &str, name: &str) -> String {
     format!("/v1/config/skills{}", query(&[("directory", directory), ("skillName", name)]))
 }
 
-/// Stores what is given, as it is given.
+/// Stores a body unchanged.
 pub(crate) async fn put(server: &Server, target: &str, body: impl Into<reqwest::Body>) -> Answer {
     let request = server.request(Method::PUT, target).header("content-type", "application/json");
     Answer::of(request.body(body)).await
 }
 
 #[tokio::test]
-async fn an_entry_comes_back_byte_for_byte_with_fields_nobody_knows() {
+async fn an_entry_is_returned_byte_for_byte_including_unknown_fields() {
     let server = Server::start();
     let text = r#"{"z":1.50,"type":"remote","url":"https://example.com/mcp","transport":"sse","huge":123456789012345678901234567890,"headers":{"X-A":"\u0041"}}"#;
     let stored = put(&server, &mcp("/app", "docs"), text).await;
@@ -53,7 +53,7 @@ async fn a_put_replaces_and_a_delete_removes_and_both_can_be_repeated() {
 }
 
 #[tokio::test]
-async fn mcp_and_skills_and_directories_do_not_see_each_other() {
+async fn mcp_skills_and_directories_are_independent() {
     let server = Server::start();
     let local = r#"{"type":"local","command":"x"}"#;
     assert_eq!(put(&server, &mcp("/app", "same"), local).await.status, 204);
@@ -86,7 +86,7 @@ async fn a_directory_lists_all_of_its_entries_by_name() {
 }
 
 #[tokio::test]
-async fn spellings_of_a_directory_are_one_and_relative_ones_start_at_the_workspace() {
+async fn all_spellings_of_a_directory_are_one_and_relative_paths_start_at_the_workspace() {
     let server = Server::start();
     let absolute = server.shown("project");
     assert_eq!(put(&server, &mcp("project", "x"), r#"{"type":"local","command":"x"}"#).await.status, 204);

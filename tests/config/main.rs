@@ -1,4 +1,4 @@
-//! `/v1/config`, shown against the built binary over real HTTP.
+//! `/v1/config`, tested against the built binary over real HTTP.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 

@@ -1,4 +1,4 @@
-//! What is refused, and how the answer says which part of it.
+//! Refused requests, and how the answer names the invalid part.
 
 use reqwest::Method;
 
@@ -6,7 +6,7 @@ use crate::entries::{mcp, put, skills};
 use test_harness::files::{Answer, Server};
 
 #[tokio::test]
-async fn every_parameter_is_required_and_named_when_it_is_missing() {
+async fn every_parameter_is_required_and_a_missing_one_is_named() {
     let server = Server::start();
     for (target, parameter) in [
         ("/v1/config/mcp?mcpName=x", "directory"),
@@ -34,7 +34,7 @@ async fn every_parameter_is_required_and_named_when_it_is_missing() {
 }
 
 #[tokio::test]
-async fn a_wrong_field_is_named_and_nothing_is_stored() {
+async fn an_invalid_field_is_named_and_nothing_is_stored() {
     let server = Server::start();
     for (body, field) in [
         (r#"{"command":"x"}"#, "type"),
@@ -66,7 +66,7 @@ async fn a_wrong_field_is_named_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn a_body_must_be_json_and_say_so_and_be_small() {
+async fn a_body_must_be_json_with_its_content_type_and_be_small() {
     let server = Server::start();
     for body in ["", "{", "\u{feff}{}", "{} {}"] {
         put(&server, &mcp("/app", "x"), body).await.problem(400, "invalid_json");
@@ -75,7 +75,7 @@ async fn a_body_must_be_json_and_say_so_and_be_small() {
     untyped.problem(415, "unsupported_media_type");
     let typed = server.request(Method::PUT, &mcp("/app", "x")).header("content-type", "text/yaml").body("{}");
     Answer::of(typed).await.problem(415, "unsupported_media_type");
-    // Far more than is taken: the answer arrives all the same.
+    // Far larger than the limit: the answer still arrives.
     let huge = vec![b' '; 30 << 20];
     put(&server, &mcp("/app", "x"), huge).await.problem(413, "payload_too_large");
     let large = format!(r#"{{"type":"local","command":"{}"}}"#, "x".repeat(1 << 20));
@@ -84,7 +84,7 @@ async fn a_body_must_be_json_and_say_so_and_be_small() {
 }
 
 #[tokio::test]
-async fn a_method_that_is_not_there_is_a_problem_too() {
+async fn an_unsupported_method_is_a_problem() {
     let server = Server::start();
     server.post(&mcp("/app", "x")).await.problem(405, "method_not_allowed");
     server.delete("/v1/config/mcp/entries?directory=/app").await.problem(405, "method_not_allowed");
@@ -92,7 +92,7 @@ async fn a_method_that_is_not_there_is_a_problem_too() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_told_and_left_as_it_is() {
+async fn a_damaged_file_is_reported_and_not_changed() {
     let server = Server::start();
     assert_eq!(put(&server, &mcp("/app", "x"), r#"{"type":"local","command":"x"}"#).await.status, 204);
     let is_json = |path: &std::path::Path| path.extension().is_some_and(|extension| extension == "json");

@@ -1,8 +1,8 @@
-//! What `docs/deploying.md` says about Docker, done with Docker: its commands and its Dockerfiles are given to an engine
-//! as they stand, and what comes of them is used.
+//! The Docker instructions in `docs/deploying.md`, executed with Docker: its commands and Dockerfiles are run
+//! unchanged, and the results are tested.
 //!
-//! Needs an engine of its own, on an address of its own, where the names that the page gives away are free:
-//! `make test-builds` starts one around it.
+//! Needs a separate engine, on its own address, where the names and ports that the page uses are free: `make
+//! test-builds` starts one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
@@ -17,10 +17,10 @@ use test_harness::deploying_page::blocks;
 use tempfile::TempDir;
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
-/// The image's health is asked for twice a minute.
+/// The image's health check runs twice a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Somebody who reads the page, with a copy of the project and a folder for what is made by the way.
+/// A reader of the page, with a copy of the project and a folder for temporary files.
 struct Reader {
     folder: TempDir,
 }
@@ -41,7 +41,7 @@ impl Reader {
         variables.trim().strip_prefix("SANDBOX_AGENT_TOKEN=").unwrap().to_owned()
     }
 
-    /// What the server in the container answers on the port that the page publishes.
+    /// The answer of the server in the container, on the port that the page publishes.
     fn ask(&self, method: &str, path: &str, body: &str) -> String {
         let mut connection = TcpStream::connect("127.0.0.1:2468").unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -65,12 +65,12 @@ impl Reader {
             if said.contains(wanted) {
                 return;
             }
-            assert!(Instant::now() < deadline, "{script} says {said}, not {wanted}");
+            assert!(Instant::now() < deadline, "{script} printed {said}, not {wanted}");
             std::thread::sleep(Duration::from_millis(100));
         }
     }
 
-    /// Builds what follows a `FROM` line, in an empty folder.
+    /// Builds a Dockerfile in an empty folder.
     fn build(&self, name: &str, dockerfile: &str) {
         let folder = self.folder.path().join(name);
         std::fs::create_dir(&folder).unwrap();
@@ -91,7 +91,7 @@ fn succeed(script: &str, Output { status, stdout, stderr }: Output) -> String {
 }
 
 #[test]
-fn the_page_leads_to_images_and_those_to_servers() {
+fn the_page_builds_images_that_serve() {
     let commands = blocks("sh");
     let token = commands.iter().find(|block| block.contains("sandbox-agent.env")).unwrap();
     let docker: Vec<_> = commands.iter().filter(|block| block.starts_with("docker")).collect();
@@ -112,7 +112,7 @@ fn the_page_leads_to_images_and_those_to_servers() {
 
 fn the_image_serves(reader: &Reader, run: &str) {
     let unsafe_run = reader.output("docker run --rm sandbox-agent");
-    assert_eq!(unsafe_run.status.code(), Some(1), "it listens on all addresses and there is no token");
+    assert_eq!(unsafe_run.status.code(), Some(1), "a server on all addresses without a token must not start");
 
     reader.run(run);
     reader.wait_for("docker inspect -f '{{.State.Health.Status}}' sandbox-agent", "healthy");
@@ -124,13 +124,13 @@ fn the_image_serves(reader: &Reader, run: &str) {
         reader.run("docker exec sandbox-agent sh -c 'id -un; pwd; cat /proc/1/comm note; git --version'");
     assert!(inside.starts_with("agent\n/home/agent/workspace\nsandbox-agent\nkept"), "{inside}");
 
-    // A process that is killed at the end of Docker's patience has another code.
+    // A process that Docker has to kill has another exit code.
     reader.run("docker stop sandbox-agent");
     let code = reader.run("docker inspect -f '{{.State.ExitCode}}' sandbox-agent");
     assert_eq!(code.trim(), "0", "{}", reader.run("docker logs sandbox-agent 2>&1"));
     reader.run("docker rm sandbox-agent");
 
-    // The next container finds what this one left in its home.
+    // The next container finds the files of this one in its home.
     reader.run(run);
     reader.wait_for("docker logs sandbox-agent", "listening on");
     let read = reader.ask("GET", "/v1/fs/file?path=note", "");
@@ -151,7 +151,7 @@ fn the_image_without_anything_else_serves(reader: &Reader) {
 }
 
 fn the_binary_can_be_copied_from_it(reader: &Reader, copied: &str) {
-    // Any image with a folder for programs will do.
+    // Any image with a folder for programs works.
     reader.build("copied", &format!("FROM base:debian\n{copied}\n"));
     let said = reader.run("docker run --rm copied sandbox-agent prompt mock hello");
     assert!(said.contains("hello"), "{said}");

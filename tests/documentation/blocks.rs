@@ -1,4 +1,4 @@
-//! The shell blocks of a page, and what their first line says about how they are run.
+//! The shell blocks of a page, and how they are run, according to their first lines.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 /// How a block is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// To its end; it must succeed.
+    /// Run to completion; it must succeed.
     Run,
-    /// To its end, talking to the package registries.
+    /// Run to completion, with access to the package registries.
     Network,
-    /// Started, and left running until the page ends.
+    /// Started, and kept running until the page ends.
     Background,
-    /// Not with its page: it builds the server, or runs these tests.
+    /// Not run with its page: it builds the server, or runs these tests.
     Elsewhere,
 }
 
@@ -21,7 +21,7 @@ pub(crate) enum Manner {
 pub(crate) struct Block {
     pub(crate) manner: Manner,
     pub(crate) text: String,
-    /// What the page shows as its output: each line is in it somewhere, in this order.
+    /// The output that the page shows: each line must occur, in this order.
     pub(crate) output: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn of(page: &str) -> Vec<Block> {
                     Some("network") => Manner::Network,
                     Some("background") => Manner::Background,
                     Some("elsewhere") => Manner::Elsewhere,
-                    Some(other) => panic!("nothing is known about a block that is `{other}`"),
+                    Some(other) => panic!("unknown kind of block: `{other}`"),
                 };
                 blocks.push(Block { manner, text: body.join("\n"), output: Vec::new() });
             }
@@ -54,7 +54,7 @@ pub(crate) fn of(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Run by the packaging tests, which have an archive, an nginx and a `sudo` that harms nothing, and by those of containers.
+/// Run by the packaging tests, which have an archive, an nginx and a harmless `sudo`, and by the container tests.
 const RUN_ELSEWHERE: &str = "docs/deploying.md";
 
 /// The pages that have shell blocks, by their path in the project.
@@ -76,13 +76,13 @@ pub(crate) fn every_page() -> Vec<(String, String)> {
     pages
 }
 
-/// The folder with all of the project.
+/// The project's root folder.
 pub(crate) fn project() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
 #[test]
-fn a_page_is_read_into_its_blocks() {
+fn a_page_is_parsed_into_its_blocks() {
     let page =
         "# A\n```sh\none\ntwo\n```\n```text output\n1\n```\n```json\n{}\n```\n```sh background\nthree\n```\n";
     let blocks = of(page);

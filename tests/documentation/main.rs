@@ -1,4 +1,4 @@
-//! Every command in the documentation, run as it stands.
+//! Runs every command in the documentation, unchanged.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -8,7 +8,7 @@ mod page;
 
 use blocks::{Manner, project};
 
-/// A test for each page, so that they run side by side and a failure has the page's name.
+/// One test per page, so that pages run concurrently and a failure names its page.
 macro_rules! pages {
     ($($test:ident: $page:literal,)*) => {
         $(#[test]
@@ -24,7 +24,7 @@ macro_rules! pages {
     };
 }
 
-// In the order of their names. `a_real_` marks those that talk to package registries.
+// Sorted by name. `a_real_` marks pages that use package registries.
 pages! {
     the_readme_leads_to_a_streamed_answer: "README.md",
     the_api_document_is_as_described: "docs/api.md",
@@ -39,9 +39,9 @@ pages! {
     the_examples_have_a_page: "examples/README.md",
 }
 
-/// What is not run with its page, and why. Whoever adds to this list has a good reason.
+/// The blocks that are not run with their pages, and why. Additions need a good reason.
 #[test]
-fn what_is_not_run_here_is_known() {
+fn the_blocks_that_are_not_run_are_listed() {
     let not_run: Vec<(String, String)> = blocks::pages()
         .into_iter()
         .flat_map(|(page, text)| {
@@ -52,9 +52,9 @@ fn what_is_not_run_here_is_known() {
     let known = [
         // In `make_run`.
         ("README.md", "make run"),
-        // What runs this.
+        // Runs these tests.
         ("README.md", "make test"),
-        // What runs `make_run`, and more.
+        // Runs `make_run`, and more.
         ("README.md", "make test-builds"),
         // In `make_run`.
         ("docs/quickstart.md", "make run"),
@@ -73,7 +73,7 @@ fn the_readme_has_two_commands_for_everything() {
     }
 }
 
-/// Links between pages lead somewhere.
+/// Links between pages must have existing targets.
 #[test]
 fn every_link_between_pages_leads_to_a_file() {
     let mut broken = Vec::new();

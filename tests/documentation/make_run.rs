@@ -1,5 +1,5 @@
-//! `make run`, as the README and the quickstart have it. Builds the server, so it is not run beside the other tests: see
-//! `make test-builds`.
+//! `make run`, as shown in the README and the quickstart. It builds the server, so it does not run with the other
+//! tests: see `make test-builds`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,14 +14,14 @@ use crate::blocks::{Manner, every_page, of, project};
 const COMMAND: &str = "make run";
 
 #[test]
-fn make_run_starts_the_server_and_says_where_the_inspector_is() {
+fn make_run_starts_the_server_and_prints_the_address_of_the_inspector() {
     let pages = every_page();
     let page = |name: &str| &pages.iter().find(|(page, _)| page == name).expect("the page").1;
     for name in ["README.md", "docs/quickstart.md"] {
         let is_it = |block: &crate::blocks::Block| block.text == COMMAND && block.manner == Manner::Elsewhere;
-        assert!(of(page(name)).iter().any(is_it), "{name} begins with it");
+        assert!(of(page(name)).iter().any(is_it), "{name} does not show the command");
     }
-    // The block of text that follows the command is what it prints.
+    // The text block after the command is its output.
     let (_, behind) = page("docs/quickstart.md").split_once(COMMAND).unwrap();
     let shown = behind.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
 
@@ -37,7 +37,7 @@ fn make_run_starts_the_server_and_says_where_the_inspector_is() {
     let ended = Ended(group);
     let mut printed = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
     for line in shown.lines() {
-        assert!(printed.any(|one| one == line), "it ends before it prints `{line}`");
+        assert!(printed.any(|one| one == line), "the output ended before `{line}`");
     }
 
     let address = shown.trim_end().rsplit("://").next().unwrap();
@@ -48,15 +48,15 @@ fn make_run_starts_the_server_and_says_where_the_inspector_is() {
         "{inspector}"
     );
 
-    // Ctrl-C goes to all of them.
+    // Ctrl-C reaches all processes of the group.
     kill_process_group(group, Signal::INT).unwrap();
     server.wait().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while test_kill_process_group(group).is_ok() {
-        assert!(Instant::now() < deadline, "something is left");
+        assert!(Instant::now() < deadline, "some processes are still running");
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(TcpStream::connect(host).is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(host).is_err(), "the server still listens");
     drop(ended);
 }
 
@@ -69,7 +69,7 @@ fn get(host: &str, path: &str) -> String {
     answer
 }
 
-/// Ends what is left when the test fails.
+/// Kills the remaining processes when the test fails.
 struct Ended(Pid);
 
 impl Drop for Ended {

@@ -1,8 +1,8 @@
-//! Running the commands of a page as a reader would: in one folder, one after the other, with the built program on the
-//! `PATH` and nothing of the machine's own settings.
+//! Runs the commands of a page as a reader would: in one folder, one after the other, with the built program on
+//! the `PATH` and without the machine's own settings.
 //!
-//! The ports of the pages are replaced by free ones, so that pages can be run side by side. A page that starts no server
-//! itself finds one running.
+//! The ports in the pages are replaced by free ones, so that pages can run concurrently. A page that does not
+//! start a server finds one running.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LONG_PATIENCE: Duration = Duration::from_secs(210);
 const PORTS: [&str; 2] = ["2468", "2469"];
 
-/// Runs every block of a page that can be run here.
+/// Runs every block of a page that can run here.
 pub(crate) fn run(name: &str) {
     let pages = blocks::pages();
     let (_, text) = pages.iter().find(|(page, _)| page == name).expect("the page has shell blocks");
@@ -41,7 +41,7 @@ pub(crate) fn run(name: &str) {
             Manner::Elsewhere => {}
         }
     }
-    // What stays has said in the end what the page shows of it.
+    // A background process must have printed the output that the page shows.
     for Background { said, output, .. } in &reader.running {
         let deadline = Instant::now() + PATIENCE;
         while let Err(missing) = in_order(&said.lock().unwrap(), output) {
@@ -51,7 +51,7 @@ pub(crate) fn run(name: &str) {
     }
 }
 
-/// Whether each line is in the text, one after the other; else the first that is not.
+/// Checks that the lines occur in the text in order; returns the first that does not.
 fn in_order<'a>(text: &str, lines: &'a [String]) -> Result<(), &'a str> {
     let mut rest = text;
     for line in lines {
@@ -61,21 +61,21 @@ fn in_order<'a>(text: &str, lines: &'a [String]) -> Result<(), &'a str> {
     Ok(())
 }
 
-/// Somebody who follows a page.
+/// A reader who follows a page.
 struct Reader {
     folder: tempfile::TempDir,
-    /// Where in it the commands are typed.
+    /// The folder that commands run in.
     place: PathBuf,
     ports: [u16; PORTS.len()],
-    /// Ended in the opposite order, with what they started.
+    /// Ended in reverse order, with their children.
     running: Vec<Background>,
 }
 
-/// What stays until the page ends.
+/// A process that runs until the page ends.
 struct Background {
     _group: Group,
     said: Arc<Mutex<String>>,
-    /// What the page shows of it.
+    /// The output that the page shows.
     output: Vec<String>,
 }
 
@@ -83,13 +83,13 @@ impl Reader {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().to_owned();
-        // All are held at once, so that no two are the same.
+        // All ports are bound at once, so that no two are equal.
         let listeners = PORTS.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
         let ports = listeners.map(|listener| listener.local_addr().expect("an address").port());
         Self { folder, place, ports, running: Vec::new() }
     }
 
-    /// Types commands in a folder of the project, in a copy of what the project consists of.
+    /// Runs the following commands in a folder of the project, in a copy of the project's files.
     fn go_to(&mut self, folder: &str) {
         let Output { status, stdout, .. } = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -101,7 +101,7 @@ impl Reader {
         for name in String::from_utf8(stdout).unwrap().split_terminator('\0') {
             let (from, to) = (blocks::project().join(name), project.join(name));
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-            // What is deleted and not committed is listed, too.
+            // Uncommitted deletions are listed too.
             if from.is_file() {
                 std::fs::copy(from, to).unwrap();
             }
@@ -126,9 +126,9 @@ impl Reader {
             .env("XDG_CONFIG_HOME", self.folder.path().join(".config"))
             .env("XDG_DATA_HOME", self.folder.path().join(".data"))
             .env("SANDBOX_AGENT_PORT", self.ports[0].to_string())
-            // Whoever has no key at all, and uses the page's model with one that is none.
+            // The environment of a user without API keys, who uses the page's model with a dummy key.
             .env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", self.ports[1]))
-            // Says to agents how they were started, which is not how these are.
+            // This variable tells agents how they were started, which would be wrong here.
             .env_remove("IS_SANDBOX")
             .env_remove("SANDBOX_AGENT_TOKEN")
             .env_remove("SANDBOX_AGENT_URL")
@@ -136,7 +136,7 @@ impl Reader {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // In place of the usual address. `prompt` takes no usual one: told nothing, it starts a server of its own.
+        // Replaces the default address. `prompt` has no default: without one, it starts its own server.
         if !text.contains("sandbox-agent prompt") {
             shell.env("SANDBOX_AGENT_URL", format!("http://127.0.0.1:{}", self.ports[0]));
         }
@@ -163,7 +163,7 @@ impl Reader {
         }
     }
 
-    /// Starts what stays. It is taken to be ready when it has said something, which all of ours do.
+    /// Starts a background process. It is ready when it has printed something, which all of them do.
     fn start(&mut self, text: &str, output: &[String]) {
         let mut group = Group(self.shell(text).spawn().expect("there is a shell"));
         let err = drain(group.0.stderr.take());
@@ -181,7 +181,7 @@ impl Reader {
         while said.lock().unwrap().is_empty() {
             if Instant::now() > deadline || !matches!(group.0.try_wait(), Ok(None)) {
                 drop(group);
-                panic!("{text}\nsaid nothing: {}", text_of(&err));
+                panic!("{text}\nprinted nothing: {}", text_of(&err));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -195,13 +195,13 @@ impl Drop for Reader {
     }
 }
 
-/// A shell with what it started.
+/// A shell and its children.
 struct Group(Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
         let group = rustix::process::Pid::from_child(&self.0);
-        // First a request: a server then takes its agents with it.
+        // Send SIGTERM first: a server then ends its agents.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
         let deadline = Instant::now() + Duration::from_secs(10);
         while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < deadline {

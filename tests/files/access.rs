@@ -1,10 +1,10 @@
-//! Who may come in, and what those get who ask for something that is not there.
+//! Authentication, and requests for missing or invalid paths.
 
 use reqwest::Method;
 
 use test_harness::files::{Answer, Options, Server};
 
-/// Every endpoint, with a method that it has.
+/// Every endpoint, with a supported method.
 const ENDPOINTS: [(Method, &str); 11] = [
     (Method::GET, "/v1/fs/entries"),
     (Method::GET, "/v1/fs/file?path=a"),
@@ -55,7 +55,7 @@ async fn a_path_is_required_where_there_is_no_sensible_default() {
 }
 
 #[tokio::test]
-async fn a_name_that_no_file_can_have_is_a_bad_request_everywhere() {
+async fn an_invalid_name_is_a_bad_request_everywhere() {
     let server = Server::start();
     let long = "x".repeat(300);
     let longer = "y/".repeat(2500);

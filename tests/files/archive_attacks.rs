@@ -1,4 +1,4 @@
-//! Archives that want out of their target, or want too much of it.
+//! Archives that try to leave their target, or to use too many resources.
 
 use std::os::unix::fs::symlink;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use test_harness::files::{Options, Server, Tar, gzip, names, snapshot, zstd};
 
-/// A server with something outside the target that must stay as it is.
+/// A server with files outside the target that must not change.
 fn guarded() -> Server {
     let server = Server::start();
     std::fs::write(server.at("secret"), "untouched").unwrap();
@@ -32,7 +32,7 @@ async fn rejected(server: &Server, archive: Tar) -> Value {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_out_is_rejected_by_name() {
+async fn a_name_that_leads_outside_is_rejected_by_name() {
     let server = guarded();
     let absolute = server.shown("secret");
     for name in ["../secret", "inner/../../secret", "..", &absolute, "/tmp/sandbox-agent-attack"] {
@@ -44,7 +44,7 @@ async fn a_name_that_leads_out_is_rejected_by_name() {
 }
 
 #[tokio::test]
-async fn a_link_that_leads_out_is_rejected_by_name() {
+async fn a_link_that_leads_outside_is_rejected_by_name() {
     let server = guarded();
     let absolute = server.shown("secret");
     for target in ["../secret", "/etc/passwd", "inner/../../secret", &absolute] {
@@ -67,7 +67,7 @@ async fn a_link_followed_by_a_write_through_it_is_rejected() {
 }
 
 #[tokio::test]
-async fn links_that_are_there_already_are_not_followed() {
+async fn existing_links_are_not_followed() {
     let server = guarded();
     std::fs::create_dir(server.at("outside")).unwrap();
     symlink("../outside", server.at("target/door")).unwrap();
@@ -75,7 +75,7 @@ async fn links_that_are_there_already_are_not_followed() {
     let archive = Tar::default().file("door/new", b"evil").bytes();
     let refused = server.unpack("target", "application/x-tar", archive).await;
     assert!([400, 200].contains(&refused.status), "{}", refused.text());
-    assert_eq!(names(&server.at("outside")), [""; 0], "nothing came through the door");
+    assert_eq!(names(&server.at("outside")), [""; 0], "something was written outside");
     let archive = Tar::default().file("window", b"evil").bytes();
     server.unpack("target", "application/x-tar", archive).await;
     assert_eq!(std::fs::read(server.at("secret")).unwrap(), b"untouched");
@@ -91,11 +91,11 @@ async fn devices_and_fifos_are_rejected() {
 }
 
 #[tokio::test]
-async fn a_bomb_is_stopped_by_the_limit_of_bytes() {
+async fn a_decompression_bomb_is_stopped_by_the_byte_limit() {
     let server = Server::start_with(&Options::flags(["--max-upload-bytes", "1MiB"]));
     let bomb = Tar::default().file("fits", &[0; 1000]).file("bomb", &vec![0; 64 << 20]).bytes();
     let (small, smaller) = (gzip(&bomb), zstd(&bomb));
-    assert!(small.len() < 1 << 20 && smaller.len() < 1 << 20, "small on the wire");
+    assert!(small.len() < 1 << 20 && smaller.len() < 1 << 20, "the archives must be small");
     for (media_type, body) in
         [("application/gzip", small), ("application/zstd", smaller), ("application/x-tar", bomb)]
     {
@@ -106,7 +106,7 @@ async fn a_bomb_is_stopped_by_the_limit_of_bytes() {
 }
 
 #[tokio::test]
-async fn a_million_entries_of_nothing_are_stopped_by_the_limit_of_entries() {
+async fn a_million_empty_entries_are_stopped_by_the_entry_limit() {
     let server = Server::start_with(&Options::flags(["--max-upload-entries", "1000"]));
     let thousand = (0..1000).fold(Tar::default(), |tar, number| tar.file(&format!("f{number}"), b"")).bytes();
     let headers = &thousand[..1000 * 512];
@@ -118,6 +118,6 @@ async fn a_million_entries_of_nothing_are_stopped_by_the_limit_of_entries() {
     let problem = server.unpack("target", "application/zstd", swarm).await.problem(413, "too_many_entries");
     assert_eq!(problem["limit"], 1000);
     assert_eq!(names(&server.workspace()), [""; 0]);
-    // As many as are allowed are.
+    // The maximum number of entries is accepted.
     assert_eq!(server.unpack("target", "application/x-tar", thousand).await.json()["count"], 1000);
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/fs/upload-batch` and `GET /v1/fs/download-batch` with honest archives.
+//! `POST /v1/fs/upload-batch` and `GET /v1/fs/download-batch` with ordinary archives.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -20,7 +20,7 @@ fn sample() -> Vec<u8> {
         .bytes()
 }
 
-/// What an archive holds: names with contents, or with where they point to.
+/// The entries of an archive: names with contents or link targets.
 fn listed(archive: impl Read) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for entry in tar::Archive::new(archive).entries().unwrap() {
@@ -36,7 +36,7 @@ fn listed(archive: impl Read) -> BTreeMap<String, String> {
 }
 
 #[tokio::test]
-async fn an_archive_is_unpacked_as_tar_would_do_it_however_it_is_compressed() {
+async fn an_archive_is_unpacked_as_by_tar_with_every_compression() {
     let server = Server::start();
     let plain = sample();
     for (target, media_type, archive) in [
@@ -59,7 +59,7 @@ async fn an_archive_is_unpacked_as_tar_would_do_it_however_it_is_compressed() {
 }
 
 #[tokio::test]
-async fn an_archive_without_a_path_is_unpacked_into_the_workspace_over_what_is_there() {
+async fn an_archive_without_a_path_is_merged_into_the_workspace() {
     let server = Server::start();
     server.put("folder/a.txt", "old").await.json();
     server.put("folder/kept", "kept").await.json();
@@ -71,7 +71,7 @@ async fn an_archive_without_a_path_is_unpacked_into_the_workspace_over_what_is_t
 }
 
 #[tokio::test]
-async fn only_the_first_1024_paths_are_told() {
+async fn only_the_first_1024_paths_are_listed() {
     let server = Server::start();
     let archive = (0..1030).fold(Tar::default(), |tar, number| tar.file(&format!("f{number}"), b"")).bytes();
     let answer = server.unpack("many", "application/x-tar", archive).await.json();
@@ -81,7 +81,7 @@ async fn only_the_first_1024_paths_are_told() {
 }
 
 #[tokio::test]
-async fn a_content_type_that_is_no_archive_is_refused() {
+async fn a_content_type_other_than_an_archive_is_refused() {
     let server = Server::start();
     for media_type in ["application/zip", "application/octet-stream", "multipart/form-data; boundary=x"] {
         server.unpack("x", media_type, sample()).await.problem(415, "unsupported_media_type");
@@ -92,7 +92,7 @@ async fn a_content_type_that_is_no_archive_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_what_it_says_is_refused_and_leaves_nothing() {
+async fn an_archive_that_does_not_match_its_content_type_is_refused_and_leaves_nothing() {
     let server = Server::start();
     for (media_type, body) in [
         ("application/x-tar", b"no archive at all, and longer than one block of it ".repeat(20)),
@@ -138,7 +138,7 @@ async fn a_directory_is_sent_as_an_archive() {
 }
 
 #[tokio::test]
-async fn the_kind_of_archive_can_be_negotiated() {
+async fn the_archive_format_can_be_negotiated() {
     let server = Server::start();
     let accept = |value: &'static str| {
         Answer::of(server.request(Method::GET, "/v1/fs/download-batch").header("accept", value))
@@ -160,7 +160,7 @@ async fn only_a_directory_is_packed() {
 }
 
 #[tokio::test]
-async fn what_was_sent_as_an_archive_comes_back_the_same() {
+async fn an_uploaded_archive_downloads_unchanged() {
     let server = Server::start();
     for number in 0..300 {
         std::fs::create_dir_all(server.at(&format!("from/{}", number % 7))).unwrap();

@@ -16,7 +16,7 @@ fn mkdir(path: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_entry_is_removed_and_a_full_directory_only_when_told() {
+async fn an_entry_is_removed_and_a_non_empty_directory_only_recursively() {
     let server = Server::start();
     server.put("a/b/c", "x").await.json();
     let refused = server.delete(&entry("a", "false")).await.problem(409, "not_empty");
@@ -31,7 +31,7 @@ async fn an_entry_is_removed_and_a_full_directory_only_when_told() {
 }
 
 #[tokio::test]
-async fn a_link_is_removed_and_what_it_points_to_stays() {
+async fn a_link_is_removed_and_its_target_stays() {
     let server = Server::start();
     server.put("real/file", "x").await.json();
     symlink("real", server.at("link")).unwrap();
@@ -52,7 +52,7 @@ async fn the_workspace_itself_is_not_removed() {
 }
 
 #[tokio::test]
-async fn a_directory_is_made_with_its_parents_and_may_be_there_already() {
+async fn a_directory_is_created_with_its_parents_and_may_exist_already() {
     let server = Server::start();
     for _ in 0..2 {
         assert_eq!(server.post(&mkdir("a/b/c")).await.json(), json!({"path": server.shown("a/b/c")}));
@@ -66,14 +66,14 @@ async fn a_directory_is_made_with_its_parents_and_may_be_there_already() {
 }
 
 #[tokio::test]
-async fn an_entry_gets_another_name() {
+async fn an_entry_is_renamed() {
     let server = Server::start();
     server.put("a/file", "content").await.json();
     let moved = server.move_entry(&json!({"from": "a", "to": "b"})).await.json();
     assert_eq!(moved, json!({"from": server.shown("a"), "to": server.shown("b")}));
     assert_eq!(server.read("b/file").await.text(), "content");
     assert_eq!(names(&server.workspace()), ["b"]);
-    // Onto itself, however it is spelled, is a move that is done already.
+    // Moving an entry onto itself, however spelled, changes nothing.
     for to in ["b/file", "./b//file", &server.shown("b/file")] {
         assert_eq!(server.move_entry(&json!({"from": "b/file", "to": to})).await.status, 200);
     }
@@ -81,7 +81,7 @@ async fn an_entry_gets_another_name() {
 }
 
 #[tokio::test]
-async fn a_move_never_replaces_anything_by_accident() {
+async fn a_move_replaces_nothing_unless_requested() {
     let server = Server::start();
     server.put("one", "1").await.json();
     server.put("two", "2").await.json();

@@ -1,4 +1,4 @@
-//! `--fs-root`: nothing outside the tree is read, written or told, whatever links there are.
+//! `--fs-root`: nothing outside the tree is read, written or revealed, whatever links exist.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use test_harness::files::{Options, Server, Tar, query, snapshot};
 
-/// A confined server, and the outside that it must not touch.
+/// A confined server, and an outside directory that it must not touch.
 struct Confined {
     server: Server,
     outside: TempDir,
@@ -39,7 +39,7 @@ impl Confined {
 }
 
 #[tokio::test]
-async fn what_is_inside_works_also_through_links_that_stay_inside() {
+async fn paths_inside_work_even_through_links_that_stay_inside() {
     let Confined { server, .. } = Confined::start();
     assert_eq!(server.read("inside").await.text(), "allowed");
     assert_eq!(server.read(&server.shown("inner/allowed")).await.text(), "allowed");
@@ -49,7 +49,7 @@ async fn what_is_inside_works_also_through_links_that_stay_inside() {
 }
 
 #[tokio::test]
-async fn no_endpoint_leads_out_of_the_root() {
+async fn no_endpoint_leaves_the_root() {
     let confined = Confined::start();
     let server = &confined.server;
     let before = snapshot(confined.outside.path());
@@ -58,7 +58,7 @@ async fn no_endpoint_leads_out_of_the_root() {
         let named = query(&[("path", path)]);
         server.read(path).await.problem(403, "permission_denied");
         server.put(path, "evil").await.problem(403, "permission_denied");
-        // These are about the entry itself, and `file` and `dangling` are links inside the root.
+        // These endpoints act on the entry itself, and `file` and `dangling` are links inside the root.
         if path.contains('/') {
             server.get(&format!("/v1/fs/stat{named}")).await.problem(403, "permission_denied");
             server.delete(&format!("/v1/fs/entry{named}")).await.problem(403, "permission_denied");
@@ -83,7 +83,7 @@ async fn no_endpoint_leads_out_of_the_root() {
 }
 
 #[tokio::test]
-async fn listings_and_archives_show_links_and_not_what_is_behind_them() {
+async fn listings_and_archives_contain_links_and_not_their_targets() {
     let Confined { server, .. } = Confined::start();
     let list = server.get("/v1/fs/entries?recursive=true").await;
     assert!(!list.text().contains("secret"), "{}", list.text());
@@ -93,11 +93,11 @@ async fn listings_and_archives_show_links_and_not_what_is_behind_them() {
     let removed = server
         .delete(&format!("/v1/fs/entry{}", query(&[("path", "absolute"), ("recursive", "true")])))
         .await;
-    assert_eq!(removed.status, 200, "a link is removed, not followed");
+    assert_eq!(removed.status, 200, "a link must be removed, not followed");
 }
 
 #[tokio::test]
-async fn a_directory_that_is_swapped_for_a_link_all_the_time_never_lets_anything_out() {
+async fn a_directory_repeatedly_swapped_for_a_link_never_leads_outside() {
     let confined = Confined::start();
     let server = &confined.server;
     let before = snapshot(confined.outside.path());
@@ -109,7 +109,7 @@ async fn a_directory_that_is_swapped_for_a_link_all_the_time_never_lets_anything
     let swapping = std::thread::spawn({
         let over = Arc::clone(&over);
         move || {
-            // In one step, so that there is always a door.
+            // The swap is atomic, so that the name always exists.
             while !over.load(Ordering::Relaxed) {
                 renameat_with(CWD, &door, CWD, &link, RenameFlags::EXCHANGE).unwrap();
             }
@@ -134,12 +134,12 @@ async fn a_directory_that_is_swapped_for_a_link_all_the_time_never_lets_anything
     }
     over.store(true, Ordering::Relaxed);
     swapping.join().unwrap();
-    assert!(let_in > 0 && refused > 0, "both sides were met: {let_in} and {refused}");
+    assert!(let_in > 0 && refused > 0, "both cases must occur: {let_in} allowed and {refused} refused");
     assert_eq!(snapshot(confined.outside.path()), before);
 }
 
 #[tokio::test]
-async fn a_workspace_outside_the_root_is_refused_at_the_start() {
+async fn a_workspace_outside_the_root_is_refused_at_startup() {
     let folder = Server::folder();
     let output = std::process::Command::new(test_harness::server::product())
         .args(["server", "--port", "0", "--workspace", "/", "--fs-root"])

@@ -1,4 +1,4 @@
-//! Clients that go away in the middle, spoken to byte by byte.
+//! Clients that disconnect during a transfer, at the level of raw bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -15,12 +15,12 @@ fn head(server: &Server, line: &str, headers: &str) -> String {
     format!("{line} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", server.address)
 }
 
-/// How a client leaves.
+/// How a client disconnects.
 #[derive(Clone, Copy, Debug)]
 enum Leaving {
-    /// Says that it has sent everything, though it has not.
+    /// Closes its sending side, although the body is incomplete.
     Half,
-    /// Is gone.
+    /// Closes the connection.
     Gone,
 }
 
@@ -33,7 +33,7 @@ async fn cut_off_put(headers: &str, half: &[u8], leaving: Leaving) {
         let line = format!("PUT /v1/fs/file?path={target}");
         stream.write_all(head(&server, &line, headers).as_bytes()).unwrap();
         stream.write_all(half).unwrap();
-        // Bytes wait somewhere beside the old file: the upload is under way.
+        // A temporary file next to the old one shows that the upload is in progress.
         eventually("the upload", || (snapshot(&server.workspace()) != before).then_some(())).await;
         match leaving {
             Leaving::Half => stream.shutdown(Shutdown::Write).unwrap(),
@@ -45,31 +45,31 @@ async fn cut_off_put(headers: &str, half: &[u8], leaving: Leaving) {
 }
 
 #[tokio::test]
-async fn an_upload_cut_off_at_half_leaves_the_old_file_and_no_litter() {
+async fn an_interrupted_upload_leaves_the_old_file_and_nothing_else() {
     cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Leaving::Gone).await;
 }
 
 #[tokio::test]
-async fn an_upload_that_ends_before_its_announced_length_is_not_taken_for_whole() {
+async fn an_upload_shorter_than_its_announced_length_is_not_stored() {
     cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Leaving::Half).await;
 }
 
 #[tokio::test]
-async fn a_chunked_upload_without_its_last_chunk_is_not_taken_for_whole() {
+async fn a_chunked_upload_without_its_last_chunk_is_not_stored() {
     let chunk = [b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat();
     cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Leaving::Gone).await;
     cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Leaving::Half).await;
 }
 
 #[tokio::test]
-async fn an_upload_that_came_whole_is_stored_though_its_client_has_gone() {
+async fn a_complete_upload_is_stored_even_if_its_client_has_disconnected() {
     let server = Server::start();
     for number in 0..10 {
         let mut stream = connect(&server);
         let line = format!("PUT /v1/fs/file?path=file-{number}");
         stream.write_all(head(&server, &line, "Content-Length: 300000\r\n").as_bytes()).unwrap();
         stream.write_all(&vec![b'x'; 300_000]).unwrap();
-        // Everything is sent and nothing is waited for.
+        // The whole body is sent, and the client does not wait for the answer.
         drop(stream);
         let path = server.at(&format!("file-{number}"));
         eventually("the file", || path.metadata().is_ok_and(|file| file.len() == 300_000).then_some(()))
@@ -79,7 +79,7 @@ async fn an_upload_that_came_whole_is_stored_though_its_client_has_gone() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_a_go_ahead_is_refused_before_it_sends() {
+async fn a_client_that_waits_for_100_continue_is_refused_before_it_sends() {
     let server = Server::start();
     std::fs::create_dir(server.at("directory")).unwrap();
     let mut stream = connect(&server);
@@ -91,7 +91,7 @@ async fn a_client_that_waits_for_a_go_ahead_is_refused_before_it_sends() {
 }
 
 #[tokio::test]
-async fn an_archive_cut_off_at_half_leaves_nothing() {
+async fn an_interrupted_archive_upload_leaves_nothing() {
     let server = Server::start();
     server.put("target/kept", "kept").await.json();
     let before = snapshot(&server.workspace());

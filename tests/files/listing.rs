@@ -22,7 +22,7 @@ fn column(list: &Value, name: &str) -> Vec<String> {
     list.as_array().unwrap().iter().map(|entry| entry[name].as_str().unwrap().to_owned()).collect()
 }
 
-/// One of each kind, named out of order.
+/// Creates one entry of each kind, with unsorted names.
 fn furnish(server: &Server) {
     std::fs::write(server.at("b.txt"), "12345").unwrap();
     std::fs::create_dir_all(server.at("a/inner")).unwrap();
@@ -32,7 +32,7 @@ fn furnish(server: &Server) {
 }
 
 #[tokio::test]
-async fn the_workspace_is_listed_sorted_with_what_each_entry_is() {
+async fn the_workspace_is_listed_sorted_with_the_kind_of_each_entry() {
     let server = Server::start();
     furnish(&server);
     let list = server.get("/v1/fs/entries").await.json();
@@ -62,12 +62,12 @@ async fn relative_and_absolute_paths_and_links_name_the_same_directory() {
 }
 
 #[tokio::test]
-async fn a_recursive_listing_shows_everything_and_pages_are_linked() {
+async fn a_recursive_listing_is_complete_and_pages_are_linked() {
     let server = Server::start();
     furnish(&server);
     std::fs::write(server.at("a/name with ü & =.txt"), "").unwrap();
     let all = server.get(&entries(&[("recursive", "true")])).await;
-    assert!(!all.headers.contains_key("link"), "everything was sent");
+    assert!(!all.headers.contains_key("link"), "a complete listing must have no next page");
     let all = column(&all.json(), "path");
     assert_eq!(all.len(), 7);
 
@@ -86,7 +86,7 @@ async fn a_recursive_listing_shows_everything_and_pages_are_linked() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_no_text_can_be_named_byte_by_byte() {
+async fn a_name_that_is_not_utf_8_can_be_percent_encoded() {
     let server = Server::start();
     let written = server.request(Method::PUT, "/v1/fs/file?path=%ff%20name").body("content");
     assert_eq!(Answer::of(written).await.status, 200);
@@ -99,7 +99,7 @@ async fn a_name_that_is_no_text_can_be_named_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn a_listing_refuses_what_it_cannot_do() {
+async fn a_listing_refuses_invalid_requests() {
     let server = Server::start();
     furnish(&server);
     let missing = server.get(&entries(&[("path", "none")])).await.problem(404, "file_not_found");
@@ -115,7 +115,7 @@ async fn a_listing_refuses_what_it_cannot_do() {
 }
 
 #[tokio::test]
-async fn stat_tells_kind_size_time_and_octal_mode() {
+async fn stat_returns_kind_size_time_and_octal_mode() {
     let server = Server::start();
     furnish(&server);
     std::fs::set_permissions(server.at("b.txt"), std::fs::Permissions::from_mode(0o4640)).unwrap();
@@ -128,7 +128,7 @@ async fn stat_tells_kind_size_time_and_octal_mode() {
 }
 
 #[tokio::test]
-async fn stat_describes_a_link_and_not_what_it_points_to() {
+async fn stat_describes_a_link_and_not_its_target() {
     let server = Server::start();
     symlink("nowhere", server.at("dangling")).unwrap();
     let told = server.get(&stat("dangling")).await.json();

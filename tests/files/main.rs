@@ -1,4 +1,4 @@
-//! `/v1/fs`, shown against the built binary over real HTTP: one module an endpoint or a promise.
+//! `/v1/fs`, tested against the built binary over real HTTP, with one module per endpoint or guarantee.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
@@ -17,7 +17,7 @@ mod system_limits;
 mod watching;
 mod writing;
 
-/// In a mount namespace of their own, so these are in `make test-builds`.
+/// These need mount namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod full_disk;
 }

@@ -1,4 +1,4 @@
-//! Memory stays flat whatever the size of a file.
+//! Memory use is independent of file sizes.
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
@@ -11,9 +11,9 @@ const PIECE: usize = 1 << 20;
 const MAY_GROW: u64 = 16 << 20;
 
 #[tokio::test]
-async fn two_gibibytes_go_up_and_down_without_taking_memory() {
+async fn two_gibibytes_are_uploaded_and_downloaded_in_constant_memory() {
     let server = Server::start();
-    // The first requests make threads and buffers that stay.
+    // The first requests create threads and buffers that stay.
     server.put("warm", vec![0; 4 * PIECE]).await.json();
     assert_eq!(server.read("warm").await.body.len(), 4 * PIECE);
     let before = server.memory("VmRSS");
@@ -40,11 +40,11 @@ async fn two_gibibytes_go_up_and_down_without_taking_memory() {
 }
 
 #[tokio::test]
-async fn a_reader_that_stops_reading_makes_nothing_pile_up() {
+async fn a_reader_that_stops_reading_does_not_fill_the_memory() {
     let server = Server::start();
     server.put("warm", vec![0; 4 * PIECE]).await.json();
     assert_eq!(server.read("warm").await.body.len(), 4 * PIECE);
-    // A hole: it has no blocks, so this takes neither time nor disk.
+    // A sparse file has no blocks, so this takes neither time nor disk space.
     std::fs::File::create(server.at("sparse")).unwrap().set_len(64 * SIZE).unwrap();
     let before = server.memory("VmRSS");
     let mut readers = Vec::new();
@@ -55,7 +55,7 @@ async fn a_reader_that_stops_reading_makes_nothing_pile_up() {
         assert!(!body.next().await.unwrap().unwrap().is_empty());
         readers.push(body);
     }
-    // Others are served meanwhile.
+    // Other clients are served meanwhile.
     for _ in 0..50 {
         assert_eq!(server.read("warm").await.body.len(), 4 * PIECE);
     }

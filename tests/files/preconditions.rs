@@ -13,11 +13,11 @@ async fn put_if(server: &Server, path: &str, condition: (&str, &str), body: &'st
 }
 
 #[tokio::test]
-async fn a_write_happens_only_to_the_version_it_was_meant_for() {
+async fn a_write_with_if_match_requires_that_version() {
     let server = Server::start();
     let first = server.put("a", "one").await;
     let etag = first.header("etag").to_owned();
-    assert_eq!(etag, server.read("a").await.header("etag"), "a write tells the version it made");
+    assert_eq!(etag, server.read("a").await.header("etag"), "a write must return the new version");
     let second = put_if(&server, "a", ("if-match", &etag), "two").await;
     assert_eq!(second.status, 200);
     let stale = put_if(&server, "a", ("if-match", &etag), "three").await.problem(412, "precondition_failed");
@@ -28,11 +28,11 @@ async fn a_write_happens_only_to_the_version_it_was_meant_for() {
     assert_eq!(server.read("a").await.text(), "two");
     assert_eq!(put_if(&server, "a", ("if-match", "*"), "four").await.status, 200);
     put_if(&server, "new/b", ("if-match", "*"), "x").await.problem(412, "precondition_failed");
-    assert!(!server.at("new").exists(), "nothing is made for a write that is refused");
+    assert!(!server.at("new").exists(), "a refused write must create nothing");
 }
 
 #[tokio::test]
-async fn a_file_is_made_only_if_nobody_made_it_before() {
+async fn a_file_is_created_only_if_it_does_not_exist() {
     let server = Server::start();
     assert_eq!(put_if(&server, "a", ("if-none-match", "*"), "first").await.status, 200);
     put_if(&server, "a", ("if-none-match", "*"), "second").await.problem(412, "precondition_failed");
@@ -40,7 +40,7 @@ async fn a_file_is_made_only_if_nobody_made_it_before() {
 }
 
 #[tokio::test]
-async fn of_several_that_want_to_be_first_one_is() {
+async fn of_several_concurrent_creations_one_succeeds() {
     let server = Server::start();
     for round in 0..20 {
         let name = format!("race-{round}");
@@ -57,7 +57,7 @@ async fn of_several_that_want_to_be_first_one_is() {
 }
 
 #[tokio::test]
-async fn the_condition_is_judged_again_when_the_body_has_come() {
+async fn the_condition_is_checked_again_after_the_body() {
     let server = Server::start();
     let etag = server.put("a", "one").await.header("etag").to_owned();
     let (sender, body) = tokio::sync::mpsc::channel::<std::io::Result<&'static str>>(1);
@@ -67,7 +67,7 @@ async fn the_condition_is_judged_again_when_the_body_has_come() {
     let request = server.request(Method::PUT, &file("a")).header("if-match", etag).body(body);
     let slow = tokio::spawn(Answer::of(request));
     sender.send(Ok("from the slow one")).await.unwrap();
-    // The upload is under way when its bytes wait beside the file.
+    // The upload is in progress when its temporary file exists.
     test_harness::files::eventually("the upload", || {
         (test_harness::files::names(&server.workspace()).len() > 1).then_some(())
     })
@@ -81,7 +81,7 @@ async fn the_condition_is_judged_again_when_the_body_has_come() {
 }
 
 #[tokio::test]
-async fn a_condition_that_cannot_be_kept_is_refused_instead_of_ignored() {
+async fn an_unsupported_condition_is_refused_instead_of_ignored() {
     let server = Server::start();
     server.put("a", "one").await.json();
     for condition in

@@ -23,7 +23,7 @@ async fn a_file_is_sent_as_raw_bytes_with_its_version() {
 }
 
 #[tokio::test]
-async fn what_an_agent_wrote_can_never_run_in_a_browser() {
+async fn files_written_by_an_agent_cannot_run_in_a_browser() {
     let server = Server::start();
     let name = "evil\"; x=\u{e9}.html";
     server.put(name, "<script>alert(1)</script>").await.json();
@@ -81,7 +81,7 @@ async fn a_range_is_sent_as_a_part() {
 }
 
 #[tokio::test]
-async fn a_range_outside_the_file_is_416_and_tells_the_size() {
+async fn a_range_outside_the_file_is_416_with_the_size() {
     let server = Server::start();
     std::fs::write(server.at("a"), "0123456789").unwrap();
     std::fs::write(server.at("empty"), "").unwrap();
@@ -97,7 +97,7 @@ async fn a_range_outside_the_file_is_416_and_tells_the_size() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_the_version_is_not_sent_it_again() {
+async fn a_client_that_has_the_current_version_gets_304() {
     let server = Server::start();
     std::fs::write(server.at("a"), "old").unwrap();
     let first = server.read("a").await;
@@ -153,11 +153,11 @@ async fn only_regular_files_are_read_and_a_fifo_never_hangs() {
 }
 
 #[tokio::test]
-async fn a_file_that_the_system_makes_up_is_read_to_its_end() {
+async fn a_file_with_generated_contents_is_read_to_its_end() {
     let server = Server::start();
     let answer = server.read("/proc/self/status").await;
     assert_eq!(answer.status, 200);
     assert!(answer.text().starts_with("Name:\tsandbox-agent"), "{}", answer.text());
     assert_eq!(answer.header("accept-ranges"), "none");
-    assert!(!answer.headers.contains_key("etag"), "its times say nothing about its version");
+    assert!(!answer.headers.contains_key("etag"), "a generated file must have no etag");
 }

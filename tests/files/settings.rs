@@ -1,11 +1,11 @@
-//! Where the settings of the file endpoints come from: flag, else environment, else config file.
+//! The precedence of the file endpoints' settings: flag, environment, config file.
 
 use std::os::unix::fs::symlink;
 
 use test_harness::files::{Options, Server, Tar};
 
 #[tokio::test]
-async fn a_config_file_says_what_is_served_and_how_much_is_taken() {
+async fn a_config_file_sets_the_root_and_the_limits() {
     let folder = Server::folder();
     let root = folder.path().join("workspace");
     std::fs::create_dir(root.join("inner")).unwrap();
@@ -38,7 +38,7 @@ async fn the_environment_wins_over_the_file_and_a_flag_over_both() {
     let server = Server::start_in(folder, &Options::flags(flags).wrapped(environment));
     assert_eq!(server.put("file", vec![0; 1000]).await.status, 200);
     server.put("file", vec![0; 1001]).await.problem(413, "payload_too_large");
-    // Zero is no limit.
+    // Zero means no limit.
     let archive = Tar::default().file("a", b"").file("b", b"").file("c", b"").bytes();
     assert_eq!(server.unpack("many", "application/x-tar", archive).await.json()["count"], 3);
 }

@@ -1,4 +1,4 @@
-//! What the operating system refuses: other people's files.
+//! Files that the operating system does not permit the server to access.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 
@@ -7,14 +7,14 @@ use serde_json::json;
 use test_harness::files::{Options, Server, Tar, names, query};
 use test_harness::server::product;
 
-/// Nobody in particular, for a server that is not root.
+/// The user `nobody`, for a server that is not root.
 const NOBODY: u32 = 65534;
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A server that is not root, with a workspace that holds things it may not touch.
+/// A server that is not root, with a workspace that has inaccessible entries.
 fn without_rights() -> Server {
     let folder = Server::folder();
     let workspace = folder.path().join("workspace");
@@ -35,7 +35,7 @@ fn without_rights() -> Server {
         mode(folder.path(), 0o755);
         mode(&workspace, 0o777);
         chown(folder.path().join("data"), Some(NOBODY), Some(NOBODY)).unwrap();
-        // The project may be below a home of root's, where this user cannot reach the binary.
+        // The project may be in root's home directory, where this user cannot reach the binary.
         let program = folder.path().join("sandbox-agent");
         if std::fs::hard_link(product(), &program).is_err() {
             std::fs::copy(product(), &program).unwrap();
@@ -48,7 +48,7 @@ fn without_rights() -> Server {
 }
 
 #[tokio::test]
-async fn what_the_system_denies_is_403_and_names_the_path() {
+async fn a_permission_error_is_403_and_names_the_path() {
     let server = without_rights();
     let named = |path: &str| query(&[("path", path)]);
     let denied = server.read("unreadable").await.problem(403, "permission_denied");
@@ -68,7 +68,7 @@ async fn what_the_system_denies_is_403_and_names_the_path() {
     server.unpack("readable", "application/x-tar", archive).await.problem(403, "permission_denied");
     assert_eq!(names(&server.at("readable")), ["file"]);
     assert_eq!(server.read("readable/file").await.text(), "x");
-    // What may be listed is listed, with the locked directory as one line of it.
+    // The parent is listed, with the inaccessible directory as one entry.
     let list = server.get("/v1/fs/entries?recursive=true").await.json();
     assert_eq!(list.as_array().unwrap().len(), 4, "{list}");
 }

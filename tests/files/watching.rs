@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use test_harness::files::{Answer, PATIENCE, Server, query};
 
-/// A stream of events under way.
+/// An open event stream.
 struct Watch {
     response: Response,
     text: String,
@@ -20,7 +20,7 @@ impl Watch {
         let response = request.timeout(4 * PATIENCE).send().await.unwrap();
         assert_eq!(response.status(), 200);
         let mut watch = Self { response, text: String::new() };
-        assert!(watch.next_frame().await.unwrap().starts_with(':'), "the first thing said is a greeting");
+        assert!(watch.next_frame().await.unwrap().starts_with(':'), "the first frame must be a comment");
         watch
     }
 
@@ -38,7 +38,7 @@ impl Watch {
         }
     }
 
-    /// The next event of this name; others that come before are left out.
+    /// The next event with this name; others are skipped.
     async fn event(&mut self, name: &str) -> Value {
         loop {
             let frame = self.next_frame().await.expect("an event");
@@ -49,7 +49,7 @@ impl Watch {
 }
 
 #[tokio::test]
-async fn changes_are_told_as_they_happen() {
+async fn changes_are_reported_as_they_happen() {
     let server = Server::start();
     server.put("folder/old", "x").await.json();
     let mut watch = Watch::open(&server, &[("path", "folder")]).await;
@@ -68,7 +68,7 @@ async fn changes_are_told_as_they_happen() {
 }
 
 #[tokio::test]
-async fn a_watch_that_is_not_recursive_tells_the_directory_s_own_entries_only() {
+async fn a_watch_that_is_not_recursive_reports_only_the_directorys_own_entries() {
     let server = Server::start();
     std::fs::create_dir(server.at("inner")).unwrap();
     let mut watch = Watch::open(&server, &[("recursive", "false")]).await;
@@ -78,10 +78,10 @@ async fn a_watch_that_is_not_recursive_tells_the_directory_s_own_entries_only() 
 }
 
 #[tokio::test]
-async fn a_reader_that_is_too_slow_is_told_that_it_missed_something() {
+async fn a_slow_reader_receives_an_overflow() {
     let server = Server::start();
     let mut watch = Watch::open(&server, &[]).await;
-    // Long names fill what waits for a reader on the way, while nothing is read.
+    // Long names fill the buffers while nothing is read.
     let folder = (0..12).fold(server.workspace(), |folder, _| folder.join("x".repeat(250)));
     std::fs::create_dir_all(&folder).unwrap();
     for number in 0..8_000 {
@@ -91,7 +91,7 @@ async fn a_reader_that_is_too_slow_is_told_that_it_missed_something() {
 }
 
 #[tokio::test]
-async fn the_stream_passes_proxies_and_caches() {
+async fn the_stream_has_headers_against_proxy_buffering_and_caching() {
     let server = Server::start();
     let watch = Watch::open(&server, &[]).await;
     let header = |name: &str| watch.response.headers()[name].to_str().unwrap().to_owned();
@@ -109,7 +109,7 @@ async fn an_idle_stream_has_a_heartbeat_within_fifteen_seconds() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_watched_is_refused_before_the_stream_begins() {
+async fn entries_that_cannot_be_watched_are_refused_before_the_stream_begins() {
     let server = Server::start();
     server.get("/v1/fs/watch?path=none").await.problem(404, "file_not_found");
     server.get("/v1/fs/watch?path=/dev/null").await.problem(409, "wrong_kind");
@@ -127,9 +127,9 @@ async fn a_stopping_server_ends_its_watches() {
 }
 
 #[tokio::test]
-async fn a_reader_that_leaves_takes_its_watch_with_it() {
+async fn a_watch_ends_when_its_reader_disconnects() {
     let server = Server::start();
-    // Most systems let a user have 128 of these, so leaving them behind would soon be noticed.
+    // Most systems limit a user to 128 of these, so leaked ones would soon be noticed.
     for number in 0..200 {
         let deadline = std::time::Instant::now() + PATIENCE;
         loop {
@@ -138,8 +138,8 @@ async fn a_reader_that_leaves_takes_its_watch_with_it() {
             if status == 200 {
                 break;
             }
-            assert_eq!(status, 503, "too many at once is told as that");
-            assert!(std::time::Instant::now() < deadline, "watch {number} was never let in");
+            assert_eq!(status, 503, "too many watches must be a 503");
+            assert!(std::time::Instant::now() < deadline, "watch {number} was never accepted");
         }
     }
 }

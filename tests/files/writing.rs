@@ -20,7 +20,7 @@ async fn a_body_becomes_a_file_with_its_parents() {
 }
 
 #[tokio::test]
-async fn a_body_of_unknown_length_is_written_as_it_comes() {
+async fn a_body_of_unknown_length_is_written_as_it_arrives() {
     let server = Server::start();
     let pieces = (0..2000).map(|_| Ok::<_, std::io::Error>(vec![b'x'; 1000]));
     let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
@@ -29,7 +29,7 @@ async fn a_body_of_unknown_length_is_written_as_it_comes() {
 }
 
 #[tokio::test]
-async fn a_replaced_file_keeps_its_mode_and_a_link_is_written_through() {
+async fn a_replaced_file_keeps_its_mode_and_a_link_is_followed() {
     let server = Server::start();
     std::fs::write(server.at("script"), "old").unwrap();
     std::fs::set_permissions(server.at("script"), std::fs::Permissions::from_mode(0o750)).unwrap();
@@ -41,7 +41,7 @@ async fn a_replaced_file_keeps_its_mode_and_a_link_is_written_through() {
 }
 
 #[tokio::test]
-async fn a_file_with_several_names_is_written_in_place_and_the_answer_says_so() {
+async fn a_file_with_hard_links_is_written_in_place_and_reported_as_such() {
     let server = Server::start();
     std::fs::write(server.at("one"), "old and longer").unwrap();
     std::fs::hard_link(server.at("one"), server.at("two")).unwrap();
@@ -65,7 +65,7 @@ async fn only_a_regular_file_can_be_written() {
 }
 
 #[tokio::test]
-async fn a_limit_holds_for_announced_and_for_streamed_bodies() {
+async fn the_limit_applies_to_announced_and_to_streamed_bodies() {
     let server = Server::start_with(&Options::flags(["--max-upload-bytes", "1MiB"]));
     server.put("a", "old").await.json();
     let announced = server.put("a", vec![0; (1 << 20) + 1]).await.problem(413, "payload_too_large");
@@ -79,7 +79,7 @@ async fn a_limit_holds_for_announced_and_for_streamed_bodies() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_wrapped_is_refused_instead_of_stored_wrapped() {
+async fn an_encoded_body_is_refused_instead_of_stored_encoded() {
     let server = Server::start();
     let request = server.request(Method::PUT, &file("a")).header("content-encoding", "gzip").body("x");
     Answer::of(request).await.problem(415, "unsupported_media_type");
@@ -87,7 +87,7 @@ async fn a_body_that_is_wrapped_is_refused_instead_of_stored_wrapped() {
 }
 
 #[tokio::test]
-async fn a_large_body_that_is_refused_still_gets_its_answer() {
+async fn a_refused_large_body_still_gets_its_answer() {
     let server = Server::start();
     std::fs::create_dir(server.at("directory")).unwrap();
     for _ in 0..5 {

@@ -1,11 +1,11 @@
-//! Locks and bundles: from a machine with a network to one without.
+//! Lock files and bundles: agents for machines without a network.
 
 use serde_json::json;
 
 use crate::support::{Depot, Machine, NOBODY, ask, hello, install, script, show};
 
 #[test]
-fn a_bundle_of_one_machine_serves_on_another_that_has_no_network_and_installs_nothing() {
+fn a_bundle_serves_on_another_machine_without_network_and_installs() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let origin = Machine::new(&depot.registry());
     origin.run(&["install", "fake"]).done();
@@ -33,7 +33,7 @@ fn a_bundle_of_one_machine_serves_on_another_that_has_no_network_and_installs_no
 }
 
 #[test]
-fn a_bundle_that_was_changed_on_the_way_is_refused_and_leaves_nothing() {
+fn a_modified_bundle_is_refused_and_leaves_nothing() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     machine.run(&["install", "fake"]).done();
@@ -54,7 +54,7 @@ fn a_bundle_that_was_changed_on_the_way_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn the_lock_file_names_what_is_installed_and_is_the_same_after_a_move() {
+fn the_lock_file_lists_the_installed_agents_and_is_the_same_after_a_move() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     machine.run(&["install", "fake"]).done();

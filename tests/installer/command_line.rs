@@ -1,4 +1,4 @@
-//! `sandbox-agent install` and `sandbox-agent agents`: the same without a server.
+//! `sandbox-agent install` and `sandbox-agent agents`: installs without a server.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::support::{Depot, Machine, NOBODY, script};
 use test_harness::eventually;
 
 #[test]
-fn install_says_what_it_did_and_finds_it_done_the_second_time() {
+fn install_reports_its_result_and_a_second_one_finds_the_agent_installed() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let first = machine.run(&["install", "fake"]).done();
@@ -29,20 +29,20 @@ fn install_says_what_it_did_and_finds_it_done_the_second_time() {
 }
 
 #[test]
-fn install_tells_its_steps_on_standard_error_while_it_works() {
+fn install_reports_its_steps_on_standard_error() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let gate = depot.hold(FAKE);
     let machine = Machine::new(&depot.registry());
     let running = machine.begin(&["install", "fake", "--json"]);
-    eventually("the download is told", || running.errors().contains("fake: download").then_some(()));
+    eventually("the download is reported", || running.errors().contains("fake: download").then_some(()));
     gate.open();
     let finished = running.end().done();
     assert!(!finished.errors.contains('\u{1b}'), "no terminal, no colours: {:?}", finished.errors);
-    assert_eq!(finished.json()["already_installed"], false, "standard output has the result alone");
+    assert_eq!(finished.json()["already_installed"], false, "standard output must have only the result");
 }
 
 #[test]
-fn install_takes_a_version() {
+fn install_accepts_a_version() {
     let (_depot, machine) = machine_with_gemini(&["0.50.0", "0.51.0"], &json!({}));
     let pinned =
         machine.run(&["install", "gemini", "--agent-process-version", "0.50.0", "--json"]).done().json();
@@ -53,17 +53,17 @@ fn install_takes_a_version() {
 }
 
 #[test]
-fn an_agent_that_nobody_knows_fails_with_a_word_on_where_to_look() {
+fn an_unknown_agent_fails_with_a_hint() {
     let machine = Machine::new(NOBODY);
     for arguments in [&["install", "nobody"][..], &["agents", "show", "nobody"]] {
         let said = machine.run(arguments).failed();
         assert!(said.contains("\"nobody\"") && said.contains("sandbox-agent agents list"), "{said}");
     }
-    // Without the registry nobody can tell whether it knows the agent.
+    // Without the registry, it is unknown whether the agent exists.
     assert!(machine.run(&["install", "nobody"]).failed().contains("ACP registry cannot be asked"));
     let said = machine.run(&["install", "../evil"]).failed();
     assert!(said.contains("not an agent id"), "{said}");
-    // A command line that makes no sense is another matter.
+    // Invalid usage has its own exit code.
     for arguments in
         [&["install"][..], &["install", "fake", "--all"], &["agents", "bundle"], &["agents", "dance"]]
     {
@@ -73,7 +73,7 @@ fn an_agent_that_nobody_knows_fails_with_a_word_on_where_to_look() {
 }
 
 #[test]
-fn installing_all_goes_on_after_one_that_fails_and_says_how_many_did() {
+fn installing_all_continues_after_a_failure_and_reports_the_number_of_failures() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry()).without_runtimes();
     let finished = machine.run(&["install", "--all"]);
@@ -88,10 +88,10 @@ fn installing_all_goes_on_after_one_that_fails_and_says_how_many_did() {
 }
 
 #[test]
-fn agents_are_listed_and_shown_for_people_and_for_programs() {
+fn agents_are_listed_and_shown_as_text_and_as_json() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
-    // A fresh machine knows the registry's agents at once.
+    // The registry's agents are listed even before the first install.
     let fresh = machine.run(&["agents", "list"]).done().output;
     assert!(fresh.contains("not installed; sandbox-agent install fake\n"), "{fresh}");
     machine.run(&["install", "fake"]).done();

@@ -7,7 +7,7 @@ use crate::support::npm::machine_with_gemini;
 use crate::support::{Depot, Machine, NOBODY, hello, install, script, show};
 
 #[test]
-fn a_second_install_says_that_the_agent_is_there_and_downloads_nothing() {
+fn a_second_install_reports_already_installed_and_downloads_nothing() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
@@ -20,14 +20,14 @@ fn a_second_install_says_that_the_agent_is_there_and_downloads_nothing() {
         (&json!("agent_process"), &json!("1.0.0"), &json!("registry"))
     );
     assert!(std::path::Path::new(artifacts[0]["path"].as_str().unwrap()).exists());
-    // Without a body, too.
+    // The same without a body.
     let second = server.request("POST", "/v1/agents/fake/install").send().expect(200).json();
     assert_eq!((&second["already_installed"], &second["artifacts"]), (&json!(true), &first["artifacts"]));
     assert_eq!(depot.requests(FAKE), 1);
 }
 
 #[test]
-fn a_version_that_is_asked_for_is_the_one_that_is_installed_and_runs() {
+fn the_requested_version_is_installed_and_runs() {
     let (_depot, machine) = machine_with_gemini(&["0.50.0", "0.51.0"], &json!({}));
     let server = machine.start();
     let pin = |version: &str| install(&server, "gemini", &json!({"agentProcessVersion": version}));
@@ -39,7 +39,7 @@ fn a_version_that_is_asked_for_is_the_one_that_is_installed_and_runs() {
     assert_eq!(pin("0.50.0").send().expect(200).json()["already_installed"], true);
     let answer = hello(&server, "a", "gemini").send().expect(200).json();
     assert_eq!(answer["result"]["agentInfo"]["version"], "0.50.0");
-    // Another version is another install; without a version, what is there will do.
+    // Another version is another install; without a version, any installed one satisfies the request.
     assert_eq!(pin("0.51.0").send().expect(200).json()["already_installed"], false);
     assert_eq!(show(&server, "gemini")["version"], "0.51.0");
     let any = install(&server, "gemini", &json!({})).send().expect(200).json();
@@ -47,13 +47,13 @@ fn a_version_that_is_asked_for_is_the_one_that_is_installed_and_runs() {
         (&any["already_installed"], &any["artifacts"][0]["version"]),
         (&json!(true), &json!("0.51.0"))
     );
-    // The agent is its own process here, so its version may be named either way.
+    // This agent has no separate process, so either field may name its version.
     let native = install(&server, "gemini", &json!({"agentVersion": "0.50.0"})).send().expect(200).json();
     assert_eq!(native["artifacts"][0]["version"], "0.50.0");
 }
 
 #[test]
-fn a_version_that_is_not_to_be_had_is_refused_with_the_reason_and_changes_nothing() {
+fn an_unavailable_version_is_refused_with_the_reason_and_changes_nothing() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
@@ -68,7 +68,7 @@ fn a_version_that_is_not_to_be_had_is_refused_with_the_reason_and_changes_nothin
 }
 
 #[test]
-fn agents_that_need_no_install_say_where_they_come_from() {
+fn agents_that_need_no_install_report_their_source() {
     let machine = Machine::new(NOBODY);
     let program = machine.program("mine", &script("7"));
     let server = machine.server().flag("--agent", &format!("mine='{}' --x", program.display())).start();
@@ -87,7 +87,7 @@ fn agents_that_need_no_install_say_where_they_come_from() {
 }
 
 #[test]
-fn an_install_request_that_cannot_be_read_is_refused_before_anything_happens() {
+fn an_invalid_install_request_is_refused_before_anything_happens() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
@@ -100,6 +100,6 @@ fn an_install_request_that_cannot_be_read_is_refused_before_anything_happens() {
     server.request("GET", "/v1/agents/fake/install").send().problem(405, "method_not_allowed");
     server.request("POST", "/v1/agents/fake").send().problem(405, "method_not_allowed");
     assert_eq!(depot.requests(FAKE), 0);
-    // Unknown parts are those of a newer client.
+    // Unknown fields may come from a newer client.
     post(r#"{"reinstall":null,"later":true}"#).send().expect(200);
 }

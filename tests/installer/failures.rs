@@ -1,4 +1,4 @@
-//! Installs that cannot succeed: what clients are told, and what is left behind.
+//! Failing installs: the errors that clients receive, and the files left behind.
 
 use serde_json::json;
 
@@ -8,9 +8,9 @@ use crate::support::{Depot, Machine, NOBODY, ask, hello, install, script, show};
 use test_harness::eventually;
 
 #[test]
-fn a_failed_install_is_502_with_its_step_and_exit_for_readers_and_the_next_post_tries_anew() {
+fn a_failed_install_is_502_with_its_step_and_exit_for_readers_and_the_next_post_tries_again() {
     let depot = Depot::with_fake(&script("1.0.0"));
-    // Not an archive: the reader can attach while half of it is there.
+    // Not an archive. The reader can attach while half of it is downloaded.
     depot.put(FAKE, "this is not an archive");
     let gate = depot.hold(FAKE);
     let machine = Machine::new(&depot.registry());
@@ -25,7 +25,7 @@ fn a_failed_install_is_502_with_its_step_and_exit_for_readers_and_the_next_post_
     let exit = reader.next();
     assert_eq!((exit.name.as_str(), &exit.json()["error"]), ("exit", &json!("install_failed")));
     assert_eq!(exit.json()["problem"], problem);
-    assert_eq!(reader.next_or_end(), None, "exit ends the stream");
+    assert_eq!(reader.next_or_end(), None, "exit must end the stream");
     eventually("the instance is gone", || server.summary("a").is_none().then_some(()));
     server.get("a").send().problem(404, "unknown_server");
     let failed = show(&server, "fake");
@@ -46,7 +46,7 @@ fn a_failed_install_is_502_with_its_step_and_exit_for_readers_and_the_next_post_
 }
 
 #[test]
-fn a_missing_archive_is_told_with_what_the_server_said() {
+fn a_missing_archive_is_reported_with_the_servers_status() {
     let depot = Depot::with_fake(&script("1.0.0"));
     depot.remove(FAKE);
     let machine = Machine::new(&depot.registry());
@@ -58,11 +58,11 @@ fn a_missing_archive_is_told_with_what_the_server_said() {
         assert_eq!(problem["step"], "download");
         assert!(problem["detail"].as_str().unwrap().contains("404"), "{problem}");
     }
-    assert_eq!(depot.requests(FAKE), 2, "the second request tried anew");
+    assert_eq!(depot.requests(FAKE), 2, "the second request must try again");
 }
 
 #[test]
-fn a_failing_tool_is_told_with_its_last_lines() {
+fn a_failing_tool_is_reported_with_its_last_lines() {
     let (_, version) = pinned_gemini();
     let broken = json!({ "hasInstallScript": true,
         "scripts": { "postinstall": "echo compiling; echo 'no compiler found' >&2; exit 7" } });
@@ -72,13 +72,13 @@ fn a_failing_tool_is_told_with_its_last_lines() {
     assert_eq!((&problem["agent"], &problem["step"]), (&json!("gemini"), &json!("install_package")));
     assert!(problem["outputTail"].as_str().unwrap().contains("no compiler found"), "{problem}");
     assert_eq!(machine.versions("gemini"), Vec::<String>::new());
-    // The command line tells the same.
+    // The command line reports the same.
     let said = machine.run(&["install", "gemini"]).failed();
     assert!(said.contains("install_package") && said.contains("no compiler found"), "{said}");
 }
 
 #[test]
-fn an_archive_with_another_checksum_than_the_registrys_is_refused() {
+fn an_archive_with_a_wrong_checksum_is_refused() {
     let depot = Depot::open();
     depot.offer("1.0.0", &script("1.0.0"), &json!({ "sha256": "0".repeat(64) }));
     let machine = Machine::new(&depot.registry());
@@ -91,12 +91,12 @@ fn an_archive_with_another_checksum_than_the_registrys_is_refused() {
 }
 
 #[test]
-fn an_archive_that_reaches_out_of_its_directory_is_refused() {
+fn an_archive_that_leaves_its_directory_is_refused() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut tar = tar::Builder::new(gzip);
     let mut header = tar::Header::new_gnu();
-    // By hand: the library refuses to write such a name.
+    // The name is set by hand, because the library refuses such names.
     let name = b"../../../../escaped";
     header.as_mut_bytes()[..name.len()].copy_from_slice(name);
     header.set_mode(0o644);
@@ -112,7 +112,7 @@ fn an_archive_that_reaches_out_of_its_directory_is_refused() {
 }
 
 #[test]
-fn a_reinstall_that_fails_leaves_the_working_version_in_use() {
+fn a_failed_reinstall_leaves_the_working_version_in_use() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
@@ -129,7 +129,7 @@ fn a_reinstall_that_fails_leaves_the_working_version_in_use() {
 }
 
 #[test]
-fn a_machine_without_node_and_without_a_place_to_get_it_from_is_told_what_to_do() {
+fn a_missing_node_without_a_registry_is_reported_with_instructions() {
     let machine = Machine::new(NOBODY).without_runtimes();
     let server = machine.start();
     let problem = hello(&server, "a", "gemini").send().problem(502, "runtime_missing");
@@ -157,7 +157,7 @@ fn no_step_of_an_install_and_no_agent_sees_the_servers_token() {
     let allowed = |request: test_harness::Request| request.header("Authorization", "Bearer open-sesame");
     allowed(hello(&server, "a", "fake")).send().expect(200);
     allowed(server.request("GET", "/v1/agents/fake?config=true")).send().expect(200);
-    // Once to verify the install, once as the instance, once to probe.
+    // The agent starts three times: to verify the install, as the instance, and to probe.
     assert_eq!(std::fs::read_to_string(&seen).unwrap(), "none none\n".repeat(3));
     drop(server);
     let server = machine.server().env("SANDBOX_AGENT_TOKEN", "open-sesame").start();

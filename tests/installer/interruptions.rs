@@ -1,4 +1,4 @@
-//! Somebody goes away in the middle of an install: a client, an instance, the whole server.
+//! Interrupted installs: the client, the instance or the whole server goes away.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::npm::{machine_with_gemini, pinned_gemini};
 use crate::support::{Depot, Machine, ask, hello, install, script, show};
 use test_harness::{Process, eventually};
 
-/// A server that has begun to download an agent for `a`, and will not get further.
+/// A server that has begun to download an agent for `a`, with the download on hold.
 macro_rules! held_install {
     ($depot:ident, $gate:ident, $machine:ident, $server:ident) => {
         let $depot = Depot::with_fake(&script("1.0.0"));
@@ -21,7 +21,7 @@ macro_rules! held_install {
 }
 
 #[test]
-fn delete_during_an_install_lets_go_of_the_instance_and_the_install_goes_on() {
+fn delete_during_an_install_releases_the_instance_and_the_install_continues() {
     held_install!(depot, gate, machine, server);
     let first = hello(&server, "a", "fake").start();
     depot.wait_for_download();
@@ -33,13 +33,13 @@ fn delete_during_an_install_lets_go_of_the_instance_and_the_install_goes_on() {
     assert_eq!(show(&server, "fake")["install"]["state"], "installing");
     gate.open();
     eventually("the install ends", || (show(&server, "fake")["installed"] == true).then_some(()));
-    assert_eq!(server.summary("a"), None, "nobody asked for a process any more");
+    assert_eq!(server.summary("a"), None, "a process was started for a released instance");
     hello(&server, "a", "fake").send().expect(200);
     assert_eq!(depot.requests(FAKE), 1);
 }
 
 #[test]
-fn a_post_whose_client_leaves_during_the_install_is_still_forwarded() {
+fn a_post_whose_client_disconnects_during_the_install_is_still_forwarded() {
     held_install!(depot, gate, machine, server);
     let connection = hello(&server, "a", "fake").write();
     depot.wait_for_download();
@@ -53,7 +53,7 @@ fn a_post_whose_client_leaves_during_the_install_is_still_forwarded() {
 }
 
 #[test]
-fn an_explicit_install_goes_on_when_its_client_leaves() {
+fn an_explicit_install_continues_when_its_client_disconnects() {
     held_install!(depot, gate, machine, server);
     let connection = install(&server, "fake", &json!({})).write();
     depot.wait_for_download();
@@ -66,11 +66,11 @@ fn an_explicit_install_goes_on_when_its_client_leaves() {
 }
 
 #[test]
-fn a_server_killed_during_an_install_leaves_nothing_that_the_next_one_stumbles_over() {
+fn a_server_killed_during_an_install_does_not_affect_the_next_one() {
     held_install!(depot, gate, machine, server);
     let _connection = hello(&server, "a", "fake").write();
     depot.wait_for_download();
-    eventually("there is something half done", || (!machine.versions("fake").is_empty()).then_some(()));
+    eventually("the install has begun", || (!machine.versions("fake").is_empty()).then_some(()));
     server.process.signal("KILL");
     server.wait_for_end(Duration::from_secs(5));
     gate.open();
@@ -81,7 +81,7 @@ fn a_server_killed_during_an_install_leaves_nothing_that_the_next_one_stumbles_o
 }
 
 #[test]
-fn a_server_told_to_stop_during_an_install_stops_and_says_so_to_who_waits() {
+fn a_server_stopped_during_an_install_stops_and_fails_the_waiting_requests() {
     held_install!(depot, gate, machine, server);
     let first = hello(&server, "a", "fake").start();
     depot.wait_for_download();
@@ -95,7 +95,7 @@ fn a_server_told_to_stop_during_an_install_stops_and_says_so_to_who_waits() {
 }
 
 #[test]
-fn an_instance_that_runs_during_a_reinstall_keeps_running_from_its_own_files() {
+fn an_instance_keeps_running_from_its_own_files_during_a_reinstall() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
@@ -112,14 +112,14 @@ fn an_instance_that_runs_during_a_reinstall_keeps_running_from_its_own_files() {
     hello(&server, "new", "fake").send().expect(200);
     let new_path = ask(&server, "new", 2, "where");
     assert_ne!(new_path, old_path);
-    assert_eq!(machine.versions("fake").len(), 3, "both versions and the link");
-    // Nobody uses the old files any more.
+    assert_eq!(machine.versions("fake").len(), 3, "expected both versions and the link");
+    // The old files are no longer in use.
     server.delete("old").send().expect(204);
-    eventually("the old version is cleared away", || (machine.versions("fake").len() == 2).then_some(()));
+    eventually("the old version is deleted", || (machine.versions("fake").len() == 2).then_some(()));
     assert_eq!(ask(&server, "new", 3, "where"), new_path);
 }
 
-/// A machine on which installing `gemini` does not end: a script of the package tells its process id and stays.
+/// A machine on which installing `gemini` does not end: a script of the package writes its process id and sleeps.
 fn machine_with_endless_install() -> (Depot, Machine) {
     let stay = json!({ "hasInstallScript": true,
         "scripts": { "postinstall": "echo $$ > \"$PROCESS_FILE\"; exec sleep 300" } });
@@ -138,7 +138,7 @@ fn install_script(machine: &Machine) -> Process {
 }
 
 #[test]
-fn a_server_told_to_stop_takes_the_tools_of_an_install_with_it() {
+fn a_stopping_server_ends_the_tools_of_an_install() {
     let (_depot, machine) = machine_with_endless_install();
     let mut server = machine.start();
     let first = hello(&server, "a", "gemini").start();
@@ -150,7 +150,7 @@ fn a_server_told_to_stop_takes_the_tools_of_an_install_with_it() {
 }
 
 #[test]
-fn an_interrupted_command_takes_the_tools_of_an_install_with_it() {
+fn an_interrupted_command_ends_the_tools_of_an_install() {
     let (_depot, machine) = machine_with_endless_install();
     let running = machine.begin(&["install", "gemini"]);
     let script = install_script(&machine);

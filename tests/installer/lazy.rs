@@ -1,4 +1,4 @@
-//! The first POST installs what is missing, then starts it, then forwards.
+//! The first POST installs a missing agent, then starts it, then forwards the message.
 
 use serde_json::json;
 
@@ -26,13 +26,13 @@ fn the_first_post_installs_the_agent_from_the_registry_and_gets_the_agents_answe
     let path = after["path"].as_str().unwrap();
     assert!(path.starts_with(machine.data().to_str().unwrap()), "{path}");
     assert!(ask(&server, "a", 2, "where").as_str().unwrap().starts_with(path));
-    // The second client of the agent finds it there.
+    // The second client finds the agent installed.
     hello(&server, "b", "fake").send().expect(200);
     assert_eq!(depot.requests(FAKE), 1);
 }
 
 #[test]
-fn with_the_registry_down_the_pinned_fallback_is_installed_and_the_answers_say_so() {
+fn with_the_registry_down_the_pinned_fallback_is_installed_and_reported_as_the_source() {
     let (_, version) = pinned_gemini();
     let (_depot, machine) = machine_with_gemini(&[&version], &json!({}));
     let server = machine.start();
@@ -65,19 +65,21 @@ fn readers_that_attach_during_the_install_get_the_answers() {
 }
 
 #[test]
-fn an_install_under_way_tells_its_step_and_how_long_it_has_been_going_on() {
+fn a_running_install_reports_its_step_and_its_duration() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let gate = depot.hold(FAKE);
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
     let first = hello(&server, "a", "fake").start();
     let under_way = || Some(show(&server, "fake")).filter(|fake| fake["install"]["step"] == "download");
-    let early = eventually("the download is told", under_way);
+    let early = eventually("the download is reported", under_way);
     assert_eq!((&early["install"]["state"], &early["installed"]), (&json!("installing"), &json!(false)));
     assert_eq!(early["serverStatus"]["status"], "stopped");
     let elapsed = early["install"]["elapsedMs"].as_u64().expect("a number of milliseconds");
-    eventually("time goes by", || (under_way()?["install"]["elapsedMs"].as_u64()? > elapsed).then_some(()));
-    // The list tells the same.
+    eventually("the elapsed time grows", || {
+        (under_way()?["install"]["elapsedMs"].as_u64()? > elapsed).then_some(())
+    });
+    // The list has the same.
     let list = server.request("GET", "/v1/agents").send().expect(200).json();
     let listed = list["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "fake").unwrap();
     assert_eq!(listed["install"]["state"], "installing");
@@ -92,7 +94,7 @@ fn an_install_under_way_tells_its_step_and_how_long_it_has_been_going_on() {
 }
 
 #[test]
-fn without_lazy_installs_the_first_post_is_409_until_somebody_installs_the_agent() {
+fn without_lazy_installs_the_first_post_is_409_until_the_agent_is_installed() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     for how in [Preinstall::Flag, Preinstall::Variable, Preinstall::ConfigFile] {
@@ -127,7 +129,7 @@ enum Preinstall {
 }
 
 #[test]
-fn an_agent_that_nobody_knows_is_400_in_a_post_and_404_in_a_path() {
+fn an_unknown_agent_is_400_in_a_post_and_404_in_a_path() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();

@@ -1,4 +1,4 @@
-//! `GET /v1/agents`: which agents there are and how they are.
+//! `GET /v1/agents`: the agents and their state.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ fn list(server: &Server) -> Vec<Value> {
 }
 
 #[test]
-fn the_list_has_the_manifests_agents_the_registrys_and_those_built_in_each_in_full() {
+fn the_list_has_all_agents_of_the_manifest_and_the_registry_and_the_built_in_ones() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
-    // The list never waits for the registry; what it says is there the next time.
+    // The list never waits for the registry; its agents appear in a later answer.
     let agents = eventually("the registry's agent is listed", || {
         Some(list(&server)).filter(|agents| agents.iter().any(|agent| agent["id"] == "fake"))
     });
@@ -36,7 +36,7 @@ fn the_list_has_the_manifests_agents_the_registrys_and_those_built_in_each_in_fu
         assert!(agent["install"]["command"].is_string() && agent["install"]["state"].is_string(), "{agent}");
         let capabilities = agent["capabilities"].as_object().unwrap();
         assert!(capabilities.len() == 18 && capabilities.values().all(Value::is_boolean), "{agent}");
-        // One agent by itself looks as it does in the list.
+        // A single agent has the same fields as in the list.
         assert_eq!(show(&server, agent["id"].as_str().unwrap()), *agent);
     }
     let mock = agents.iter().find(|agent| agent["id"] == "mock").unwrap();
@@ -49,7 +49,7 @@ fn the_list_has_the_manifests_agents_the_registrys_and_those_built_in_each_in_fu
 }
 
 #[test]
-fn a_registry_that_never_answers_does_not_hold_up_the_list() {
+fn a_registry_that_never_answers_does_not_delay_the_list() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let gate = depot.hold("/registry.json");
     let machine = Machine::new(&depot.registry());
@@ -64,7 +64,7 @@ fn a_registry_that_never_answers_does_not_hold_up_the_list() {
 }
 
 #[test]
-fn custom_agents_of_the_command_line_and_of_the_config_file_are_listed_and_start() {
+fn custom_agents_from_the_command_line_and_the_config_file_are_listed_and_start() {
     let machine = Machine::new(NOBODY);
     let first = machine.program("first", &script("1"));
     let second = machine.program("second", &script("2"));
@@ -79,7 +79,7 @@ fn custom_agents_of_the_command_line_and_of_the_config_file_are_listed_and_start
         .flag("--config", file.to_str().unwrap())
         .flag("--agent", &format!("from-flag='{}'", first.display()))
         .flag("--agent", &format!("both='{}'", second.display()))
-        // A name of the manifest is the user's to take.
+        // The user may redefine a name of the manifest.
         .flag("--agent", &format!("claude='{}'", second.display()))
         .start();
     let agents = list(&server);
@@ -102,7 +102,7 @@ fn custom_agents_of_the_command_line_and_of_the_config_file_are_listed_and_start
 }
 
 #[test]
-fn credentials_are_told_to_be_there_without_being_told() {
+fn credentials_are_reported_as_available_without_their_values() {
     let value = "the-secret-value-of-a-key";
     let bare = ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
     let machine = bare.iter().fold(Machine::new(NOBODY), |machine, name| machine.with(name, ""));
@@ -122,15 +122,15 @@ fn credentials_are_told_to_be_there_without_being_told() {
             ["/v1/agents", "/v1/agents?config=true", "/v1/agents/gemini", "/v1/agents/gemini?config=true"]
         {
             let answer = server.request("GET", target).send().expect(200);
-            assert!(!answer.text().contains(value), "{target} tells a credential");
+            assert!(!answer.text().contains(value), "{target} contains a credential");
         }
-        assert!(!server.log().contains(value), "the log tells a credential");
+        assert!(!server.log().contains(value), "the log contains a credential");
     }
     assert!(!machine.run(&["agents", "show", "gemini", "--json"]).done().output.contains(value));
 }
 
 #[test]
-fn an_agent_runs_as_long_as_one_of_its_instances_does() {
+fn an_agent_is_running_as_long_as_one_of_its_instances_is() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
@@ -147,7 +147,7 @@ fn an_agent_runs_as_long_as_one_of_its_instances_does() {
 }
 
 #[test]
-fn an_agent_may_be_named_by_its_id_in_the_registry() {
+fn an_agent_may_be_named_by_its_registry_id() {
     let (package, version) = pinned("copilot");
     let (_depot, machine) = machine_with(&package, &[&version], &json!({}));
     let server = machine.start();
@@ -159,7 +159,7 @@ fn an_agent_may_be_named_by_its_id_in_the_registry() {
         (&json!(true), &json!("running"))
     );
     assert_eq!(machine.versions("copilot"), [version.as_str(), "current"]);
-    // Both names are one agent to an instance that runs; another agent is not.
+    // For a running instance both names mean the same agent; another agent is refused.
     for name in ["copilot", "github-copilot-cli"] {
         server.post("a", call(name, "initialize", json!({}))).query("agent", name).send().expect(200);
     }

@@ -1,7 +1,7 @@
-//! The installer suite: agents that are not there yet, against the built binary, over real HTTP and the real command
-//! line. What the catalog does by itself is shown by its own tests; here it is shown as a user meets it.
+//! The installer suite: agents that are not installed yet, tested against the built binary over real HTTP and with
+//! the real command line. The catalog's own tests cover its internals; these cover what users see.
 //!
-//! Everything comes from a server in the test, but for one small real agent that comes from npm.
+//! Everything comes from a server in the test, except one small real agent from npm.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 

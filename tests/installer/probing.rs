@@ -1,4 +1,4 @@
-//! `?config=true`: models, modes and options, asked of the agent itself, once.
+//! `?config=true`: models, modes and options, which the agent is asked for once.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn probe(server: &Server, agent: &str) -> serde_json::Value {
     server.request("GET", &format!("/v1/agents/{agent}?config=true")).send().expect(200).json()
 }
 
-/// A script that leaves a line in a file whenever it is started.
+/// A script that adds a line to a file whenever it is started.
 fn counted(file: &Path) -> String {
     script_after(&format!("echo started >> '{}'", file.display()), "1.0.0")
 }
@@ -24,12 +24,12 @@ fn starts(file: &Path) -> usize {
 }
 
 #[test]
-fn the_mock_agent_tells_its_models_modes_and_options_when_asked() {
+fn the_mock_agent_reports_its_models_modes_and_options_when_probed() {
     let machine = Machine::new(NOBODY);
     let server = machine.start();
     let before = show(&server, "mock");
     for field in ["models", "modes", "configOptions"] {
-        assert!(before.get(field).is_none(), "{field} is told without a probe: {before}");
+        assert!(before.get(field).is_none(), "{field} is present without a probe: {before}");
     }
     let mock = probe(&server, "mock");
     assert!(mock["configError"].is_null(), "{mock}");
@@ -37,8 +37,8 @@ fn the_mock_agent_tells_its_models_modes_and_options_when_asked() {
     let model = options.iter().find(|option| option["category"] == "model").expect("an option for the model");
     assert!(!model["options"].as_array().expect("models to choose from").is_empty(), "{model}");
     assert!(mock["models"].is_object() && mock["modes"].is_object(), "{mock}");
-    assert_eq!(show(&server, "mock"), mock, "what is known is told without another probe");
-    assert_eq!(server.process.descendants(), [], "the probe's process is gone");
+    assert_eq!(show(&server, "mock"), mock, "a known result must be returned without another probe");
+    assert_eq!(server.process.descendants(), [], "the probe's process must be gone");
 }
 
 #[test]
@@ -64,14 +64,14 @@ fn a_second_probe_is_answered_without_another_process() {
 }
 
 #[test]
-fn what_a_probe_found_outlives_the_server_but_not_the_version() {
+fn a_probe_result_survives_the_server_but_not_the_version() {
     let machine = Machine::new(NOBODY);
     let log = machine.folder().join("starts");
     let depot = Depot::with_fake(&counted(&log));
     let machine = machine.with("SANDBOX_AGENT_ACP_REGISTRY_URL", &depot.registry());
     let server = machine.start();
     install(&server, "fake", &json!({})).send().expect(200);
-    assert_eq!(starts(&log), 1, "once to verify the install");
+    assert_eq!(starts(&log), 1, "expected one start, to verify the install");
     assert_eq!(probe(&server, "fake")["modes"]["currentModeId"], "plan");
     assert_eq!(starts(&log), 2);
     drop(server);
@@ -80,7 +80,7 @@ fn what_a_probe_found_outlives_the_server_but_not_the_version() {
     assert_eq!(probe(&server, "fake")["modes"]["currentModeId"], "plan");
     assert_eq!(starts(&log), 2);
     install(&server, "fake", &json!({"reinstall": true})).send().expect(200);
-    assert!(show(&server, "fake")["modes"].is_null(), "nobody has asked the new version yet");
+    assert!(show(&server, "fake")["modes"].is_null(), "the new version was not probed yet");
     probe(&server, "fake");
     assert_eq!(starts(&log), 4);
 }
@@ -96,7 +96,7 @@ fn a_probe_installs_nothing() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_probed_is_shown_with_the_reason_and_spoils_no_list() {
+fn an_agent_that_cannot_be_probed_is_listed_with_the_reason() {
     let machine = Machine::new(NOBODY);
     let broken = machine.program("broken", "#!/bin/sh\necho 'no such model' >&2\nexit 3\n");
     let server = machine.server().flag("--agent", &format!("broken='{}'", broken.display())).start();
@@ -107,6 +107,6 @@ fn an_agent_that_cannot_be_probed_is_shown_with_the_reason_and_spoils_no_list() 
         |id: &str| list["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == id).unwrap().clone();
     assert!(named("broken")["configError"].is_string());
     assert!(named("mock")["configOptions"].is_array());
-    assert!(named("gemini")["configError"].is_null(), "what is not installed is not probed");
+    assert!(named("gemini")["configError"].is_null(), "an agent that is not installed must not be probed");
     server.request("GET", "/v1/agents/mock?config=maybe").send().problem(400, "invalid_parameter");
 }

@@ -1,4 +1,4 @@
-//! One small real agent, from npm as this machine's npm is configured, on the first POST.
+//! One small real agent, installed by the first POST with this machine's npm configuration.
 
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 #[test]
 fn a_real_agent_is_installed_by_the_first_post_and_answers_it() {
     let mut machine = Machine::new(NOBODY);
-    // Where the packages come from is the machine's business; its cache saves time and nothing else.
+    // The machine decides where packages come from; sharing its cache only saves time.
     if let Some(home) = std::env::var_os("HOME").map(PathBuf::from) {
         for (name, path) in [("NPM_CONFIG_USERCONFIG", ".npmrc"), ("NPM_CONFIG_CACHE", ".npm")] {
             if std::env::var_os(name).is_none() && home.join(path).exists() {

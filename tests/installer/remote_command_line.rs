@@ -1,4 +1,4 @@
-//! `sandbox-agent api v1 agents`: the command line of a server that runs somewhere else.
+//! `sandbox-agent api v1 agents`: the command line with a remote server.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::support::npm::{machine_with_gemini, pinned_gemini};
 use crate::support::{Depot, Machine, NOBODY, script};
 use test_harness::Server;
 
-/// Another machine, which knows the server's address and token and nothing else.
+/// Another machine, which knows only the server's address and token.
 fn client_of(server: &Server, token: &str) -> Machine {
     Machine::new(NOBODY)
         .with("SANDBOX_AGENT_URL", &format!("http://127.0.0.1:{}/", server.port))
@@ -14,7 +14,7 @@ fn client_of(server: &Server, token: &str) -> Machine {
 }
 
 #[test]
-fn an_agent_is_installed_on_the_server_in_the_version_that_is_asked_for() {
+fn an_agent_is_installed_on_the_server_in_the_requested_version() {
     let (_, pinned) = pinned_gemini();
     let (_depot, machine) = machine_with_gemini(&["0.50.0", &pinned], &json!({}));
     let server = machine.server().env("SANDBOX_AGENT_TOKEN", "open-sesame").start();
@@ -42,11 +42,11 @@ fn an_agent_is_installed_on_the_server_in_the_version_that_is_asked_for() {
     let list = api(&["list"]).done().json();
     assert!(list["agents"].as_array().unwrap().contains(&shown));
     assert!(api(&["show", "mock", "--config"]).done().json()["configOptions"].is_array());
-    assert!(!client.data().exists(), "nothing was installed on the client's side");
+    assert!(!client.data().exists(), "the agent was installed on the client");
 }
 
 #[test]
-fn what_the_server_refuses_is_told_with_its_reason() {
+fn a_refusal_of_the_server_is_reported_with_its_reason() {
     let depot = Depot::with_fake(&script("1.0.0"));
     depot.remove(crate::support::depot::FAKE);
     let machine = Machine::new(&depot.registry());

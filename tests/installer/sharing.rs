@@ -1,4 +1,4 @@
-//! Many want the same agent at once: one install, and everybody gets it.
+//! Concurrent requests for the same agent share one install.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::support::{Depot, Machine, ask, hello, install, script, show};
 use test_harness::eventually;
 
 #[test]
-fn twenty_first_posts_on_twenty_server_ids_make_one_download_and_twenty_instances() {
+fn twenty_first_posts_on_twenty_server_ids_cause_one_download_and_twenty_instances() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let gate = depot.hold(FAKE);
     let machine = Machine::new(&depot.registry());
@@ -55,7 +55,7 @@ fn two_servers_with_one_data_directory_install_once() {
 }
 
 #[test]
-fn an_agent_that_the_command_line_installs_is_there_for_a_server_that_runs() {
+fn an_agent_installed_by_the_command_line_is_available_to_a_running_server() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     let server = machine.server().switch("--require-preinstall").start();
@@ -66,7 +66,7 @@ fn an_agent_that_the_command_line_installs_is_there_for_a_server_that_runs() {
 }
 
 #[test]
-fn installs_that_are_asked_for_at_once_share_one_download() {
+fn concurrent_installs_share_one_download() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let gate = depot.hold(FAKE);
     let machine = Machine::new(&depot.registry());

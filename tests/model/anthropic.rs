@@ -18,7 +18,7 @@ fn streamed(prompt: &str) -> Value {
 }
 
 #[tokio::test]
-async fn words_come_whole_with_the_model_that_was_named() {
+async fn text_is_answered_in_one_document_with_the_requested_model() {
     let model = Model::start().await;
     let message = model.ask(PATH, &request("say one two")).await;
     assert_eq!(message["type"], "message");
@@ -30,7 +30,7 @@ async fn words_come_whole_with_the_model_that_was_named() {
 }
 
 #[tokio::test]
-async fn words_are_streamed_in_one_block_between_a_start_and_a_stop() {
+async fn text_is_streamed_in_one_block_between_a_start_and_a_stop() {
     let model = Model::start().await;
     let events = model.events(PATH, &streamed("say one two")).await;
     let names: Vec<&str> = events.iter().filter_map(|event| event.name.as_deref()).collect();
@@ -50,7 +50,7 @@ async fn words_are_streamed_in_one_block_between_a_start_and_a_stop() {
 }
 
 #[tokio::test]
-async fn a_thought_is_a_signed_block_before_the_words() {
+async fn thinking_is_a_signed_block_before_the_text() {
     let model = Model::start().await;
     let events = model.events(PATH, &streamed("think of it")).await;
     assert_eq!(events[1].data["content_block"]["type"], "thinking");
@@ -106,7 +106,7 @@ async fn a_forced_tool_is_called_whatever_the_prompt_says() {
 }
 
 #[tokio::test]
-async fn a_failure_has_the_status_and_the_shape_of_the_format() {
+async fn a_failure_has_its_status_in_the_format_of_the_api() {
     let model = Model::start().await;
     for (status, kind) in [(429, "rate_limit_error"), (500, "api_error"), (529, "overloaded_error")] {
         let response = model.post(PATH, &streamed(&format!("fail {status}"))).await;
@@ -119,7 +119,7 @@ async fn a_failure_has_the_status_and_the_shape_of_the_format() {
 }
 
 #[tokio::test]
-async fn a_request_without_messages_is_refused_in_the_shape_of_the_format() {
+async fn a_request_without_messages_is_refused_in_the_format_of_the_api() {
     let model = Model::start().await;
     let response = model.post(PATH, &json!({"model": "x"})).await;
     assert_eq!(response.status().as_u16(), 400);

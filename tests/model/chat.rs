@@ -24,7 +24,7 @@ fn finish_reasons(events: &[Event]) -> Vec<&Value> {
 }
 
 #[tokio::test]
-async fn words_come_whole() {
+async fn text_is_answered_in_one_document() {
     let model = Model::start().await;
     let completion = model.ask(PATH, &request("say one two")).await;
     assert_eq!(completion["object"], "chat.completion");
@@ -37,17 +37,17 @@ async fn words_come_whole() {
 }
 
 #[tokio::test]
-async fn words_are_streamed_and_the_stream_says_that_it_is_done() {
+async fn text_is_streamed_and_the_stream_ends_with_done() {
     let model = Model::start().await;
     let events = model.events(PATH, &streamed("say one two")).await;
     assert_eq!(joined(&events, "/choices/0/delta/content"), "one two");
     assert_eq!(finish_reasons(&events), [&json!("stop")]);
     assert_eq!(events.last().unwrap().data, Value::Null);
-    assert!(events.iter().all(|event| event.data["usage"].is_null()), "usage that nobody asked for");
+    assert!(events.iter().all(|event| event.data["usage"].is_null()), "usage was sent without a request");
 }
 
 #[tokio::test]
-async fn usage_is_streamed_on_demand_in_a_chunk_without_choices() {
+async fn usage_is_streamed_on_request_in_a_chunk_without_choices() {
     let model = Model::start().await;
     let mut request = streamed("say one two");
     request["stream_options"] = json!({"include_usage": true});
@@ -58,7 +58,7 @@ async fn usage_is_streamed_on_demand_in_a_chunk_without_choices() {
 }
 
 #[tokio::test]
-async fn a_thought_is_told_apart_from_the_words() {
+async fn thinking_is_separate_from_the_text() {
     let model = Model::start().await;
     let events = model.events(PATH, &streamed("think of it")).await;
     assert_eq!(joined(&events, "/choices/0/delta/reasoning_content"), "of it");
@@ -86,7 +86,7 @@ async fn a_tool_is_called_and_its_result_quoted() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_with_a_call_has_no_content() {
+async fn an_answer_with_a_tool_call_has_no_content() {
     let model = Model::start().await;
     let completion = model.ask(PATH, &request("shell ls")).await;
     let message = &completion["choices"][0]["message"];
@@ -95,7 +95,7 @@ async fn a_whole_answer_with_a_call_has_no_content() {
 }
 
 #[tokio::test]
-async fn a_file_is_written_through_the_shell_where_there_is_no_tool_for_it() {
+async fn a_file_is_written_through_the_shell_if_there_is_no_tool_for_it() {
     let model = Model::start().await;
     let completion = model.ask(PATH, &request("write /tmp/a.txt one two")).await;
     let arguments = completion["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].clone();
@@ -115,7 +115,7 @@ async fn any_tool_can_be_called_by_its_name() {
 }
 
 #[tokio::test]
-async fn text_of_a_wanted_form_fits_its_schema() {
+async fn requested_json_matches_its_schema() {
     let model = Model::start().await;
     let mut request = request("say one");
     let schema =
@@ -127,7 +127,7 @@ async fn text_of_a_wanted_form_fits_its_schema() {
 }
 
 #[tokio::test]
-async fn a_failure_has_the_status_and_the_shape_of_the_format() {
+async fn a_failure_has_its_status_in_the_format_of_the_api() {
     let model = Model::start().await;
     for (status, kind) in [(429, "rate_limit_error"), (500, "server_error")] {
         let response = model.post(PATH, &streamed(&format!("fail {status}"))).await;
@@ -138,7 +138,7 @@ async fn a_failure_has_the_status_and_the_shape_of_the_format() {
 }
 
 #[tokio::test]
-async fn the_path_works_without_its_version_too() {
+async fn the_path_works_without_its_version() {
     let model = Model::start().await;
     let completion = model.ask("/chat/completions", &request("say one")).await;
     assert_eq!(completion["choices"][0]["message"]["content"], "one");

@@ -1,4 +1,4 @@
-//! How answers end other than well: failures that pass, clients that leave, connections that break.
+//! Unsuccessful answers: temporary failures, clients that disconnect, connections that break.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn streamed(prompt: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_failure_with_a_count_passes_once_it_was_retried_that_often() {
+async fn a_failure_with_a_count_ends_after_that_many_retries() {
     let model = Model::start().await;
     for _ in 0..2 {
         let response = model.post(CHAT, &streamed("fail 503 2")).await;
@@ -28,7 +28,7 @@ async fn a_failure_with_a_count_passes_once_it_was_retried_that_often() {
 }
 
 #[tokio::test]
-async fn a_connection_can_break_once_only() {
+async fn a_connection_can_break_only_once() {
     let model = Model::start().await;
     let broken = model.post(CHAT, &streamed("cut 1")).await;
     assert!(broken.text().await.is_err());
@@ -37,7 +37,7 @@ async fn a_connection_can_break_once_only() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_comes_word_by_word_over_its_whole_time() {
+async fn a_slow_answer_is_sent_word_by_word_over_its_whole_duration() {
     let model = Model::start().await;
     let started = Instant::now();
     let response = model.post(CHAT, &streamed("slow 1")).await;
@@ -51,7 +51,7 @@ async fn a_slow_answer_comes_word_by_word_over_its_whole_time() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_ends_when_its_client_leaves() {
+async fn a_slow_stream_ends_when_its_client_disconnects() {
     let model = Model::start().await;
     for (path, body) in [
         (CHAT, streamed("slow 3600")),
@@ -70,7 +70,7 @@ async fn a_slow_answer_ends_when_its_client_leaves() {
 }
 
 #[tokio::test]
-async fn a_whole_slow_answer_ends_when_its_client_leaves() {
+async fn a_slow_document_ends_when_its_client_disconnects() {
     let model = Model::start().await;
     let mut body = streamed("slow 3600");
     body["stream"] = Value::Bool(false);
@@ -103,14 +103,14 @@ async fn a_long_answer_has_every_word() {
 }
 
 #[tokio::test]
-async fn what_is_no_script_is_quoted_back() {
+async fn a_prompt_without_a_script_is_quoted_back() {
     let model = Model::start().await;
     let events = model.events(CHAT, &streamed("How are you?")).await;
     assert_eq!(joined(&events, "/choices/0/delta/content"), "You said: How are you?");
 }
 
 #[tokio::test]
-async fn the_journal_tells_what_was_asked_and_how_it_ended() {
+async fn the_journal_records_requests_and_their_outcomes() {
     let model = Model::start().await;
     model.events(CHAT, &streamed("say one")).await;
     let request = model.wait_for_outcome("finished").await;

@@ -1,4 +1,4 @@
-//! Who may use the model, and what becomes of requests that are none.
+//! Which clients may use the model, and how invalid requests are answered.
 
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -16,7 +16,7 @@ async fn a_web_page_cannot_use_a_model_on_loopback() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_json_is_refused_in_the_shape_of_each_format() {
+async fn a_body_that_is_not_json_is_refused_in_each_format() {
     let model = Model::start().await;
     for path in ["/v1/messages", "/v1/responses", "/v1/chat/completions", "/v1beta/models/m:generateContent"]
     {
@@ -37,7 +37,7 @@ async fn an_unknown_path_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_front_page_says_what_there_is() {
+async fn the_front_page_lists_the_endpoints() {
     let model = Model::start().await;
     let about = model.get("/").await;
     assert_eq!(about["apis"].as_array().map(Vec::len), Some(4));

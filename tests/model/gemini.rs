@@ -17,7 +17,7 @@ fn request(prompt: &str) -> Value {
 }
 
 #[tokio::test]
-async fn words_come_whole_with_the_model_of_the_path() {
+async fn text_is_answered_in_one_document_with_the_model_in_the_path() {
     let model = Model::start().await;
     let answer = model.ask(WHOLE, &request("say one two")).await;
     assert_eq!(answer.pointer(TEXT), Some(&json!("one two")));
@@ -27,7 +27,7 @@ async fn words_come_whole_with_the_model_of_the_path() {
 }
 
 #[tokio::test]
-async fn words_are_streamed_and_only_the_last_event_says_stop() {
+async fn text_is_streamed_and_only_the_last_event_has_a_finish_reason() {
     let model = Model::start().await;
     let events = model.events(STREAM, &request("say one two")).await;
     assert_eq!(joined(&events, TEXT), "one two");
@@ -37,14 +37,14 @@ async fn words_are_streamed_and_only_the_last_event_says_stop() {
 }
 
 #[tokio::test]
-async fn a_stream_without_events_is_a_list() {
+async fn a_stream_without_sse_is_a_json_array() {
     let model = Model::start().await;
     let chunks = model.ask("/v1beta/models/m:streamGenerateContent", &request("say one")).await;
     assert_eq!(chunks[0].pointer(TEXT), Some(&json!("one")));
 }
 
 #[tokio::test]
-async fn a_thought_is_marked_as_one() {
+async fn thinking_is_marked() {
     let model = Model::start().await;
     let events = model.events(STREAM, &request("think of it")).await;
     let (thoughts, words): (Vec<_>, Vec<_>) = events
@@ -72,7 +72,7 @@ async fn a_tool_is_called_and_its_result_quoted() {
 }
 
 #[tokio::test]
-async fn text_of_a_wanted_form_fits_its_schema() {
+async fn requested_json_matches_its_schema() {
     let model = Model::start().await;
     let mut request = request("say one");
     let schema = json!({"type": "object", "required": ["next_speaker"],
@@ -84,7 +84,7 @@ async fn text_of_a_wanted_form_fits_its_schema() {
 }
 
 #[tokio::test]
-async fn a_failure_has_the_status_and_the_shape_of_the_format() {
+async fn a_failure_has_its_status_in_the_format_of_the_api() {
     let model = Model::start().await;
     for (status, name) in [(429, "RESOURCE_EXHAUSTED"), (500, "INTERNAL")] {
         let response = model.post(STREAM, &request(&format!("fail {status}"))).await;

@@ -1,4 +1,4 @@
-//! The scripted model over real HTTP: each wire format, streamed and whole, and what the scripts promise.
+//! The scripted model over real HTTP: each wire format, streamed and not, and every script.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 

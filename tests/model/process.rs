@@ -1,5 +1,5 @@
-//! `sandbox-agent model` as a user starts it: a process that says where it is, answers, and ends when it is told to.
-//! What it answers in detail is shown by the suite beside this one.
+//! `sandbox-agent model` as a user starts it: the process prints its address, answers, and stops on a signal. The
+//! other suite in this folder tests the answers in detail.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
@@ -40,7 +40,7 @@ impl Model {
         request.body(body.to_string()).send().expect(200).json()
     }
 
-    /// Sends it a signal and waits for its end; what it said on standard error meanwhile.
+    /// Sends a signal and waits until it exits; returns its standard error.
     fn end(&mut self, signal: &str) -> (ExitStatus, String) {
         Process::of(self.child.id()).signal(signal);
         let status = eventually("the model ends", || self.child.try_wait().unwrap());
@@ -58,7 +58,7 @@ impl Drop for Model {
 }
 
 #[test]
-fn it_says_where_it_is_what_a_prompt_can_say_and_how_agents_are_pointed_at_it() {
+fn it_prints_its_address_the_scripts_and_the_settings_for_agents() {
     let mut model = Model::start(&[]);
     let port = model.port;
     let (status, errors) = model.end("TERM");
@@ -93,7 +93,7 @@ fn it_answers_each_wire_format() {
 }
 
 #[test]
-fn a_signal_ends_it_at_once_and_well_also_in_the_middle_of_an_answer() {
+fn a_signal_stops_it_at_once_with_success_even_during_an_answer() {
     for signal in ["TERM", "INT"] {
         let mut model = Model::start(&["--quiet"]);
         let prompt =
@@ -114,7 +114,7 @@ fn a_signal_ends_it_at_once_and_well_also_in_the_middle_of_an_answer() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told() {
+fn a_port_in_use_is_reported() {
     let model = Model::start(&["--quiet"]);
     let taken = model.port.to_string();
     let second = Command::new(product()).args(["model", "--port", &taken]).output().expect("it runs");

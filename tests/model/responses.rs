@@ -29,7 +29,7 @@ fn named<'a>(events: &'a [Event], name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn words_come_whole_to_a_prompt_that_is_one_text() {
+async fn a_prompt_in_one_string_is_answered_in_one_document() {
     let model = Model::start().await;
     let response = model.ask(PATH, &json!({"model": "m", "input": "say one two"})).await;
     assert_eq!(response["object"], "response");
@@ -40,7 +40,7 @@ async fn words_come_whole_to_a_prompt_that_is_one_text() {
 }
 
 #[tokio::test]
-async fn words_are_streamed_in_numbered_events_from_created_to_completed() {
+async fn text_is_streamed_in_numbered_events_from_created_to_completed() {
     let model = Model::start().await;
     let events = model.events(PATH, &streamed("say one two")).await;
     let names: Vec<&str> = events.iter().filter_map(|event| event.name.as_deref()).collect();
@@ -67,7 +67,7 @@ async fn words_are_streamed_in_numbered_events_from_created_to_completed() {
 }
 
 #[tokio::test]
-async fn a_thought_is_an_item_of_its_own() {
+async fn thinking_is_a_separate_item() {
     let model = Model::start().await;
     let events = model.events(PATH, &streamed("think of it")).await;
     assert_eq!(named(&events, "response.reasoning_summary_text.done")["text"], "of it");
@@ -110,7 +110,7 @@ async fn a_tool_that_takes_free_text_is_called_with_it() {
 }
 
 #[tokio::test]
-async fn a_tool_of_a_group_is_called_with_the_name_of_its_group() {
+async fn a_tool_in_a_group_is_called_with_the_name_of_its_group() {
     let model = Model::start().await;
     let mut request = request("shell ls");
     let tool = json!({"type": "function", "name": "shell", "parameters": shell_schema()});
@@ -121,7 +121,7 @@ async fn a_tool_of_a_group_is_called_with_the_name_of_its_group() {
 }
 
 #[tokio::test]
-async fn a_failure_has_the_status_and_the_shape_of_the_format() {
+async fn a_failure_has_its_status_in_the_format_of_the_api() {
     let model = Model::start().await;
     for (status, code) in [(429, "rate_limit_exceeded"), (500, "server_error")] {
         let response = model.post(PATH, &streamed(&format!("fail {status}"))).await;

@@ -1,4 +1,4 @@
-//! A model on a port of its own, and a client that reads its events.
+//! A model on its own port, and a client that reads its events.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How long anything may take before a test gives up.
+/// The deadline for everything that is awaited.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A running model; it stops when it is dropped.
@@ -22,7 +22,7 @@ pub(crate) struct Model {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
     pub(crate) name: Option<String>,
-    /// Null for the `[DONE]` that is not JSON.
+    /// Null for `[DONE]`, which is not JSON.
     pub(crate) data: Value,
 }
 
@@ -32,7 +32,7 @@ impl Model {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let stop = CancellationToken::new();
         tokio::spawn(scripted_model::serve(listener, stop.clone()));
-        // Built together with the product, the client comes without a default for TLS, used or not.
+        // Built together with the product, the client has no default TLS provider, but requires one.
         let _installed_before = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().timeout(DEADLINE).no_proxy().build().expect("a client");
         Self { url, client, _stop: stop.drop_guard() }
@@ -42,7 +42,7 @@ impl Model {
         self.client.post(format!("{}{path}", self.url)).json(body).send().await.expect("an answer")
     }
 
-    /// The whole answer to a request that succeeds.
+    /// The answer to a request that succeeds.
     pub(crate) async fn ask(&self, path: &str, body: &Value) -> Value {
         let response = self.post(path, body).await;
         assert_eq!(response.status(), StatusCode::OK);
@@ -78,7 +78,7 @@ impl Model {
     }
 }
 
-/// Reads a stream up to its `count`th event, then lets go of the connection.
+/// Reads a stream up to its `count`th event, then closes the connection.
 pub(crate) async fn abandon_after(response: Response, count: usize) -> String {
     let mut stream = response.bytes_stream();
     let mut read = String::new();
@@ -96,7 +96,7 @@ fn event(frame: &str) -> Option<Event> {
         match line.split_once(": ") {
             Some(("event", value)) => name = Some(value.to_owned()),
             Some(("data", value)) => data = Some(serde_json::from_str(value).unwrap_or(Value::Null)),
-            // Comments are allowed by the standard, but not every client of a model can read them.
+            // The standard allows comments, but not every client of a model can read them.
             _ => panic!("neither a name nor data: {line}"),
         }
     }
@@ -109,7 +109,7 @@ pub(crate) fn shell_schema() -> Value {
         "command": {"type": "string"}, "timeout": {"type": "number"}}})
 }
 
-/// The texts at `pointer` of every event, put together.
+/// The texts at `pointer` of all events, joined.
 pub(crate) fn joined(events: &[Event], pointer: &str) -> String {
     events.iter().filter_map(|event| event.data.pointer(pointer)?.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! A server of one's own for each test, and a client that keeps everything of an answer.
+//! A server for each test, and a client that reads complete answers.
 
 mod archive;
 mod client;
@@ -11,17 +11,17 @@ pub use self::archive::{Tar, gzip, zstd};
 pub use self::client::{Answer, file, query};
 pub use self::server::{Options, Server};
 
-/// How long anything may take that is waited for.
+/// The deadline for everything that is awaited.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Looks again and again until there is something to see.
+/// Polls until there is a result.
 pub async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what} did not come about");
+        assert!(Instant::now() < deadline, "{what}: did not happen");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -36,8 +36,8 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Everything below a directory with its contents, links as what they point to: for before and after. What vanishes
-/// while it is looked at is not there.
+/// Everything below a directory with its contents, with links as their targets, to compare before and after.
+/// Entries that vanish while they are read are omitted.
 pub fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut waiting = vec![directory.to_owned()];

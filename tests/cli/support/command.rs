@@ -1,4 +1,4 @@
-//! A place of the test's own to run the command line in, with its own home and its own mark on every process.
+//! A test's own environment for the command line, with its own home and a mark on every process.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use test_harness::{Server, eventually};
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where commands run.
+/// The environment that commands run in.
 pub(crate) struct Place {
     folder: TempDir,
-    /// A limit on realtime scheduling, which nothing here uses, with a value of this place's own. Processes inherit it and
-    /// cannot hide it, as the product does with its environment: only root could look for a mark in there.
+    /// A unique value for a realtime scheduling limit, which nothing here uses. Processes inherit it and cannot
+    /// hide it. The environment would not do: the product hides it, and only root could read a mark there.
     mark: u128,
     variables: Vec<(String, String)>,
 }
@@ -41,12 +41,12 @@ impl Place {
             .with("NO_COLOR", "")
     }
 
-    /// A place from which commands go to this server.
+    /// An environment whose commands use this server.
     pub(crate) fn of(server: &Server) -> Self {
         Self::new().with("SANDBOX_AGENT_URL", &format!("http://127.0.0.1:{}", server.port))
     }
 
-    /// The same place with a variable set; an empty one counts as not set.
+    /// Sets a variable; an empty value unsets it.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.retain(|(known, _)| known != name);
         self.variables.push((name.to_owned(), value.to_owned()));
@@ -79,7 +79,7 @@ impl Place {
 
     fn prepare(&self, mut command: Command, arguments: &[&str]) -> Command {
         for (name, _) in std::env::vars_os() {
-            // A setting of whoever runs the tests must not change them.
+            // The environment of the person who runs the tests must not affect them.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
                 command.env_remove(name);
             }
@@ -89,13 +89,13 @@ impl Place {
         command
     }
 
-    /// Runs a command to its end. It has no terminal, also where the tests have one.
+    /// Runs a command to completion, without a terminal, even if the tests have one.
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         self.begin(arguments).end()
     }
 
-    /// The same with something to read.
+    /// The same, with standard input.
     #[track_caller]
     pub(crate) fn run_with_input(&self, input: impl AsRef<[u8]>, arguments: &[&str]) -> Finished {
         let file = self.file("input", input);
@@ -116,7 +116,7 @@ impl Place {
         Running { child: command.spawn().expect("the product starts"), outputs }
     }
 
-    /// The processes that were started here and are still there.
+    /// The processes started here that are still running.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let mark = self.mark.to_string();
         let entries = std::fs::read_dir("/proc").expect("there is a /proc").flatten();
@@ -126,42 +126,42 @@ impl Place {
                 limits.split_ascii_whitespace().any(|word| word == mark)
             })
             .map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default())
-            // One that has ended and that nobody has waited for yet has no command line.
+            // A process that has exited but was not waited for has no command line.
             .filter(|command| !command.is_empty())
             .collect()
     }
 
-    /// Demands that nothing that was started here is left.
+    /// Asserts that no process started here is left.
     #[track_caller]
     pub(crate) fn expect_nothing_left(&self) {
         assert_eq!(self.leftovers(), Vec::<String>::new());
     }
 
-    /// The same, where it may take a moment.
+    /// The same, with a deadline.
     #[track_caller]
     pub(crate) fn wait_until_nothing_left(&self) {
         eventually("every process is gone", || self.leftovers().is_empty().then_some(()));
     }
 }
 
-/// A command under way.
+/// A running command.
 pub(crate) struct Running {
     child: Child,
     outputs: TempDir,
 }
 
 impl Running {
-    /// What it has printed so far.
+    /// Its standard output so far.
     pub(crate) fn output(&self) -> String {
         self.read("out")
     }
 
-    /// What it has said on standard error so far.
+    /// Its standard error so far.
     pub(crate) fn errors(&self) -> String {
         self.read("err")
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     #[track_caller]
     pub(crate) fn end(mut self) -> Finished {
         let deadline = Instant::now() + PATIENCE;
@@ -187,24 +187,24 @@ impl Drop for Running {
     }
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// None when a signal ended it.
+    /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) output: String,
     pub(crate) errors: String,
 }
 
 impl Finished {
-    /// Demands this exit code.
+    /// Asserts this exit code.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{}\n{}", self.output, self.errors);
         self
     }
 
-    /// Demands that it did what it was told.
+    /// Asserts success.
     #[track_caller]
     pub(crate) fn done(self) -> Self {
         self.exits(0)
@@ -222,7 +222,7 @@ impl Finished {
         self.output.lines().map(parse).collect()
     }
 
-    /// Demands that it said this on standard error.
+    /// Asserts that standard error contains this.
     #[track_caller]
     pub(crate) fn says(self, words: &str) -> Self {
         assert!(self.errors.contains(words), "`{words}` is not in: {}", self.errors);

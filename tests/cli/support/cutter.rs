@@ -1,19 +1,20 @@
-//! A line between a command and a server that breaks: it cuts every connection after some bytes, again and again.
+//! An unreliable connection between a command and a server: a proxy that repeatedly cuts every connection after
+//! some bytes.
 
 use std::io::Read;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A proxy that cuts.
+/// A proxy that cuts connections.
 pub(crate) struct Cutter {
     pub(crate) url: String,
     cuts: Arc<AtomicUsize>,
 }
 
 impl Cutter {
-    /// Goes between a command and the server on this port. A connection is cut when the server has said so many bytes
-    /// on it, in the middle of whatever it says.
+    /// Starts a proxy for the server on this port. Each connection is cut after this many bytes from the server,
+    /// wherever that is.
     pub(crate) fn before(port: u16, bytes: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -28,7 +29,7 @@ impl Cutter {
         Self { url, cuts }
     }
 
-    /// How often it has cut.
+    /// The number of cut connections.
     pub(crate) fn cuts(&self) -> usize {
         self.cuts.load(Ordering::Relaxed)
     }

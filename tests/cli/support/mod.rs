@@ -1,4 +1,4 @@
-//! What the tests stand on: a place to run commands in, a terminal to run them on, and a line that can be cut.
+//! Test support: an environment for commands, a terminal to run them on, and a connection that can be cut.
 
 mod command;
 mod cutter;

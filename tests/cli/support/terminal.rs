@@ -1,4 +1,4 @@
-//! A command on a terminal of its own: what a person would see, and keys to press.
+//! A command on its own terminal: what a person would see, and keys to press.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -20,17 +20,17 @@ pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     screen: Arc<Mutex<Vec<u8>>>,
-    /// Reads what is shown, to its end.
+    /// Reads the output to its end.
     reader: JoinHandle<()>,
 }
 
 impl Terminal {
-    /// Starts a command on a new terminal, which is its controlling terminal as well.
+    /// Starts a command on a new terminal, which is also its controlling terminal.
     pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
         Self::start_with_output(place, arguments, None)
     }
 
-    /// The same with standard output elsewhere.
+    /// The same, with standard output redirected.
     pub(crate) fn start_with_output(place: &Place, arguments: &[&str], output: Option<File>) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -44,7 +44,7 @@ impl Terminal {
         command.stdin(side()).stderr(side());
         command.stdout(output.map_or_else(side, Stdio::from));
         let child = command.spawn().unwrap();
-        // The command's side is open in the command alone, so that its end is seen here.
+        // Only the command has its side open, so that its end can be detected here.
         drop(command);
         let keyboard = File::from(master);
         let mut display = keyboard.try_clone().unwrap();
@@ -59,12 +59,12 @@ impl Terminal {
         Self { child, keyboard, screen, reader }
     }
 
-    /// Everything that was shown so far, with Unix line ends.
+    /// All output so far, with Unix line endings.
     pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.screen.lock().unwrap()).replace("\r\n", "\n")
     }
 
-    /// Waits until this is shown.
+    /// Waits until this text is shown.
     #[track_caller]
     pub(crate) fn wait_for(&self, words: &str) {
         let deadline = Instant::now() + PATIENCE;
@@ -82,13 +82,14 @@ impl Terminal {
         self.press("\x03");
     }
 
-    /// Waits for the command's end: its exit code and all that was shown.
+    /// Waits until the command exits; returns its exit code and all output.
     #[track_caller]
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let status = eventually(&format!("the command ends; it shows {}", self.screen()), || {
             self.child.try_wait().unwrap()
         });
-        // What it wrote last may still be on its way. The terminal ends when nobody has the command's side open any more.
+        // The last output may not have arrived yet. The terminal ends when the command's side is closed
+        // everywhere.
         eventually("all that was shown is read", || self.reader.is_finished().then_some(()));
         (status.code(), self.screen())
     }

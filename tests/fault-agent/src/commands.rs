@@ -1,22 +1,22 @@
-//! What the agent does when told: one method, one misdeed.
+//! The agent's commands: each method is one kind of misbehaviour.
 //!
-//! | method | params | does |
+//! | method | params | effect |
 //! |---|---|---|
 //! | `echo` | any | answers with the params |
-//! | `received` | any | answers with the very line that came in, as a string; as a notification it notifies |
+//! | `received` | any | answers with the received line, as a string; for a notification, it sends a notification |
 //! | `raw` | `text` or `hex`, `answer` | writes these bytes to standard output, then answers unless `answer` is false |
-//! | `emit` | `count`, `bytes`, `method` | that many notifications, each with `index` and that much filler, then answers |
-//! | `ask` | `id`, `method`, `params` | sends a request of its own, then answers; any response it gets it notifies as `asked` |
+//! | `emit` | `count`, `bytes`, `method` | sends that many notifications, each with `index` and that many bytes of filler, then answers |
+//! | `ask` | `id`, `method`, `params` | sends its own request, then answers; reports each response it receives with the notification `asked` |
 //! | `never` | | does not answer |
-//! | `slow` | `ms` | answers later, and goes on reading meanwhile |
-//! | `stall` | `ms` | reads nothing for so long, then answers |
-//! | `exit` | `code` | ends without an answer |
-//! | `exit_after_answer` | `code` | answers and ends in the same breath |
+//! | `slow` | `ms` | answers later, and continues to read meanwhile |
+//! | `stall` | `ms` | reads nothing for that time, then answers |
+//! | `exit` | `code` | exits without an answer |
+//! | `exit_after_answer` | `code` | answers and exits immediately |
 //! | `stderr` | `bytes` or `text` | writes to standard error, then answers |
 //! | `spawn_daemon`, `spawn_child` | see [`processes`] | answers with the new process's `pid` |
 //! | `spawn_chains` | `count`, `seconds` | starts chains of processes that each start the next one and exit |
-//! | `close_stdout`, `close_stdin` | | answers, then closes it and stays |
-//! | `env`, `read`, `pid` | `name`, `path` | answers with a variable, a file or why not, its own id |
+//! | `close_stdout`, `close_stdin` | | answers, then closes it and keeps running |
+//! | `env`, `read`, `pid` | `name`, `path` | answers with a variable, a file or its error, its own process id |
 //!
 //! Everything else is answered with a JSON-RPC error -32601.
 
@@ -36,7 +36,7 @@ pub(crate) fn input_was_closed() -> bool {
     INPUT_CLOSED.load(Ordering::SeqCst)
 }
 
-/// Takes one line.
+/// Handles one line.
 pub(crate) fn take(line: &[u8]) {
     let Ok(text) = std::str::from_utf8(line) else {
         return output::notify("garbled", &json!({"bytes": line.len()}));
@@ -51,7 +51,7 @@ pub(crate) fn take(line: &[u8]) {
     run(method, id.as_deref(), &message["params"], text);
 }
 
-/// The id as it was written.
+/// The id as received.
 fn raw_id(text: &str) -> Option<String> {
     let fields: std::collections::HashMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
     fields.get("id").map(|raw| raw.get().to_owned())

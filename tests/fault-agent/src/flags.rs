@@ -1,4 +1,4 @@
-//! How the agent starts.
+//! The agent's command line flags.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -7,24 +7,24 @@ use std::time::Duration;
 use crate::processes::{BE_DAEMON, CHAIN, START_DAEMON, chain, start_daemon};
 use crate::{give_up, output, stay};
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Default)]
 pub(crate) struct Flags {
-    /// Stays when its input ends.
+    /// Keeps running when its input ends.
     pub(crate) ignore_eof: bool,
     /// Never reads its input.
     never_read: bool,
-    /// Is deaf to SIGTERM, and so are its children.
+    /// Ignores SIGTERM, and so do its children.
     ignore_term: bool,
-    /// Prints what is not JSON-RPC before anything else.
+    /// Prints lines that are not JSON-RPC before anything else.
     noise: bool,
-    /// Takes this long before it reads.
+    /// Waits this long before it reads.
     slow_start: Option<Duration>,
-    /// Ends at once with this code and a last word on standard error.
+    /// Exits at once with this code and a message on standard error.
     exit_at_start: Option<i32>,
 }
 
-/// Set when the signal is ignored already, so that it is arranged once only.
+/// Set after the signal was ignored, so that this happens only once.
 const DEAF: &str = "--deaf";
 
 impl Flags {
@@ -80,7 +80,7 @@ impl Flags {
     }
 }
 
-/// Ignored signals survive `exec`, which is the way to ignore one without unsafe code.
+/// Ignored signals survive `exec`, which allows ignoring one without unsafe code.
 fn start_again_deaf() -> ! {
     let own = std::env::current_exe().unwrap_or_else(|error| give_up(&error.to_string()));
     let failure = Command::new("sh")

@@ -1,7 +1,7 @@
 //! An agent that misbehaves on request.
 //!
-//! It speaks JSON-RPC in lines, as an ACP agent does, and takes each method's name as a command: see [`commands`].
-//! How it starts is told by flags: see [`flags`]. It refuses to be clever: whatever it cannot do ends it with a
+//! It exchanges JSON-RPC lines, as an ACP agent does, and treats each method's name as a command: see
+//! [`commands`]. Flags control how it starts: see [`flags`]. It is deliberately simple: any failure ends it with a
 //! message on standard error.
 
 mod commands;
@@ -13,13 +13,13 @@ use std::io::BufRead;
 
 use flags::Flags;
 
-/// Ends the agent when something that must work does not.
+/// Ends the agent after an unexpected failure.
 pub(crate) fn give_up(what: &str) -> ! {
     eprintln!("fault-agent: {what}");
     std::process::exit(101)
 }
 
-/// Does nothing, until somebody ends the process.
+/// Sleeps until the process is killed.
 pub(crate) fn stay() -> ! {
     loop {
         std::thread::park();

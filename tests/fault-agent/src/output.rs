@@ -1,13 +1,13 @@
-//! Writing to standard output, whole lines at a time.
+//! Writes to standard output, whole lines at a time.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
-/// Writes these very bytes.
+/// Writes raw bytes.
 pub(crate) fn bytes(bytes: &[u8]) {
     let mut output = std::io::stdout().lock();
-    // Nobody reads any more: what an agent does then is end.
+    // The output is closed: exit, as agents do.
     if output.write_all(bytes).and_then(|()| output.flush()).is_err() {
         std::process::exit(0);
     }
@@ -18,7 +18,7 @@ pub(crate) fn message(message: &Value) {
     bytes(format!("{message}\n").as_bytes());
 }
 
-/// Answers a request, if the command was one. The id goes back as it came.
+/// Answers a request, if the command was one. The id is returned as received.
 pub(crate) fn answer(id: Option<&str>, result: &Value) {
     if let Some(id) = id {
         bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n").as_bytes());
@@ -38,7 +38,7 @@ pub(crate) fn notify(method: &str, params: &Value) {
     message(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
 }
 
-/// One notification whose `filler` has this many bytes, written without holding it.
+/// Sends a notification whose `filler` has this many bytes, without building it in memory.
 pub(crate) fn filled(method: &str, index: u64, length: usize) {
     let head =
         format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{\"index\":{index},\"filler\":\"");

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::give_up;
 
-/// How long what is left behind would live if nobody ended it.
+/// The lifetime of a process that is not killed.
 const LIFETIME_SECONDS: u32 = 300;
 
-/// Starts a process that leaves this one's session, environment and parent behind. Returns its id.
+/// Starts a process that leaves this one's session, environment and parent. Returns its id.
 ///
-/// `deaf` makes it ignore SIGTERM; `keepsStdout` makes it hold the agent's standard output open; `alone` does without
-/// any other program, for a root that has none.
+/// `deaf` makes it ignore SIGTERM; `keepsStdout` makes it keep the agent's standard output open; `alone` uses no
+/// other program, for a file system that has none.
 pub(crate) fn daemon(params: &Value) -> u32 {
     if flag(params, "alone") {
         return lone_daemon();
@@ -22,7 +22,7 @@ pub(crate) fn daemon(params: &Value) -> u32 {
     if flag(params, "deaf") {
         script.push_str("trap '' TERM; ");
     }
-    // Its id goes to standard error, which is ours to read here; then it lets go of that.
+    // The daemon reports its id on standard error, which is read here, and then closes it.
     script.push_str(&format!("echo $$ >&2; exec sleep {LIFETIME_SECONDS} 2>/dev/null"));
     let stdout = if flag(params, "keepsStdout") { Stdio::inherit() } else { Stdio::null() };
     let mut child = Command::new("setsid")
@@ -37,11 +37,11 @@ pub(crate) fn daemon(params: &Value) -> u32 {
     let _ = child.wait();
     match (told, line.trim().parse()) {
         (Some(Ok(_)), Ok(pid)) => pid,
-        _ => give_up(&format!("the daemon did not tell its id: {line:?}")),
+        _ => give_up(&format!("the daemon did not report its id: {line:?}")),
     }
 }
 
-/// The flag of the process between the agent and its daemon, which leaves at once.
+/// The flag of the process between the agent and its daemon, which exits at once.
 pub(crate) const START_DAEMON: &str = "--start-daemon";
 /// The flag of the daemon.
 pub(crate) const BE_DAEMON: &str = "--be-daemon";
@@ -51,11 +51,11 @@ fn lone_daemon() -> u32 {
         itself(START_DAEMON).output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     match told.map(|text| text.trim().parse()) {
         Ok(Ok(pid)) => pid,
-        other => give_up(&format!("the daemon did not tell its id: {other:?}")),
+        other => give_up(&format!("the daemon did not report its id: {other:?}")),
     }
 }
 
-/// Starts the daemon and tells its id, to leave it to whoever adopts it.
+/// Starts the daemon, reports its id, and exits, so that the daemon is re-parented.
 pub(crate) fn start_daemon() -> ! {
     match itself(BE_DAEMON).spawn() {
         Ok(child) => {
@@ -100,7 +100,7 @@ fn now() -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// This program with another flag. Pipes to nobody, since there may be no `/dev/null`.
+/// This program with another flag. It uses pipes that are not read, since there may be no `/dev/null`.
 fn itself(flag: &str) -> Command {
     let mut command = Command::new(std::env::args_os().next().unwrap_or_default());
     command.arg(flag).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -109,8 +109,8 @@ fn itself(flag: &str) -> Command {
 
 /// Starts a child and never waits for it. Returns its id.
 ///
-/// `short` makes it end at once, so that it stays as a zombie for as long as the agent lives.
-#[expect(clippy::zombie_processes, reason = "an agent that forgets its children is the point")]
+/// `short` makes it exit at once, so that it stays a zombie for as long as the agent lives.
+#[expect(clippy::zombie_processes, reason = "the test needs an agent that does not reap its children")]
 pub(crate) fn child(params: &Value) -> u32 {
     let seconds = if flag(params, "short") { "0".to_owned() } else { LIFETIME_SECONDS.to_string() };
     let child = Command::new("sleep")

@@ -1,12 +1,12 @@
-//! An agent small enough to be read here: a shell script that speaks just enough ACP.
+//! A tiny agent: a shell script that speaks just enough ACP.
 
-/// A script that answers `initialize` with this version, opens sessions, tells its own path (`where`), its token
-/// (`token`), and answers everything else with null.
+/// A script that answers `initialize` with this version, opens sessions, returns its own path (`where`) and its
+/// token (`token`), and answers everything else with null.
 pub(crate) fn script(version: &str) -> String {
     script_after("", version)
 }
 
-/// The same, after doing something first.
+/// The same, after running a command first.
 pub(crate) fn script_after(first: &str, version: &str) -> String {
     format!(
         r#"#!/bin/sh

@@ -1,4 +1,4 @@
-//! A place that agents come from: an HTTP server with a registry and archives, slow when the test wants it to be.
+//! A source of agents: an HTTP server with a registry and archives, whose answers the test can delay.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use test_harness::eventually;
 
-/// A held answer goes on by itself after this, so that no thread outlives a failed test for long.
+/// A delayed answer continues by itself after this, so that no thread outlives a failed test for long.
 const LONGEST_HOLD: Duration = Duration::from_secs(60);
 
-/// Holds an answer back until it is opened.
+/// Delays an answer until it is opened.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     open: Mutex<bool>,
@@ -52,7 +52,7 @@ pub(crate) struct Depot {
 }
 
 impl Depot {
-    /// A server that has nothing yet.
+    /// An empty server.
     pub(crate) fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = format!("http://{}", listener.local_addr().expect("it has an address"));
@@ -67,14 +67,14 @@ impl Depot {
         Self { address, shared }
     }
 
-    /// A server whose registry offers `fake` 1.0.0, which is the given script.
+    /// A server whose registry offers `fake` 1.0.0 with the given script.
     pub(crate) fn with_fake(script: &str) -> Self {
         let depot = Self::open();
         depot.offer("1.0.0", script, &json!({}));
         depot
     }
 
-    /// Offers a version of `fake` as the only agent of the registry; `more` goes into its distribution.
+    /// Offers a version of `fake` as the only agent of the registry; `more` is merged into its distribution.
     pub(crate) fn offer(&self, version: &str, script: &str, more: &Value) {
         let archive = archive(&[("fake/bin/fake", script)]);
         self.put(FAKE, archive);
@@ -105,7 +105,7 @@ impl Depot {
         self.shared.answers.lock().unwrap().remove(path);
     }
 
-    /// Sends only the first half of what is at this path, until the gate is opened.
+    /// Sends only the first half of the body at this path until the gate is opened.
     pub(crate) fn hold(&self, path: &str) -> Arc<Gate> {
         let gate = Arc::<Gate>::default();
         let mut answers = self.shared.answers.lock().unwrap();
@@ -113,7 +113,7 @@ impl Depot {
         gate
     }
 
-    /// How often a path was asked for.
+    /// The number of requests for a path.
     pub(crate) fn requests(&self, path: &str) -> usize {
         self.shared.requests.lock().unwrap().iter().filter(|asked| *asked == path).count()
     }
@@ -121,11 +121,11 @@ impl Depot {
     /// Waits until the archive of `fake` is being downloaded.
     #[track_caller]
     pub(crate) fn wait_for_download(&self) {
-        eventually("somebody downloads the agent", || (self.requests(FAKE) > 0).then_some(()));
+        eventually("the agent is downloaded", || (self.requests(FAKE) > 0).then_some(()));
     }
 }
 
-/// Where the archive of `fake` is.
+/// The path of the archive of `fake`.
 pub(crate) const FAKE: &str = "/fake.tar.gz";
 
 /// A gzipped tar of programs.
@@ -149,7 +149,7 @@ fn serve(connection: &TcpStream, shared: &Shared) {
     let path = target.split('?').next().unwrap_or("/").replace("%2f", "/").replace("%2F", "/");
     shared.requests.lock().unwrap().push(path.clone());
     let answer = shared.answers.lock().unwrap().get(&path).cloned();
-    // A client that goes away in the middle is part of the tests.
+    // Some tests make the client disconnect early.
     let _ = reply(connection, answer);
 }
 

@@ -1,4 +1,4 @@
-//! A machine of the test's own: a home, a data directory, and what its servers and commands are told.
+//! A simulated machine: a home, a data directory, and the environment of its servers and commands.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// A machine on which nothing is installed, with this ACP registry.
+    /// A machine without installed agents, with this ACP registry.
     pub(crate) fn new(registry: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("installer-").tempdir().expect("a folder can be made");
         let machine = Self { folder, variables: Vec::new() };
@@ -35,15 +35,14 @@ impl Machine {
             .with("SANDBOX_AGENT_ACP_REGISTRY_URL", registry)
     }
 
-    /// The same machine with a variable set; an empty one counts as not set.
+    /// Sets a variable; an empty value unsets it.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.retain(|(known, _)| known != name);
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same machine, on which there are the usual small programs, but no Node.js, no Python, and no place to get
-    /// them from.
+    /// Removes Node.js, Python and every way to get them; the usual small programs stay.
     pub(crate) fn without_runtimes(self) -> Self {
         let programs = self.make_folder("programs");
         let path = std::env::var_os("PATH").expect("there is a PATH");
@@ -69,7 +68,7 @@ impl Machine {
         self.folder.path()
     }
 
-    /// Where agents are installed.
+    /// The data directory, where agents are installed.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder().join("data")
     }
@@ -99,18 +98,18 @@ impl Machine {
         names
     }
 
-    /// A server to be.
+    /// Configures a server on this machine.
     pub(crate) fn server(&self) -> ServerBuilder {
         self.variables.iter().fold(Server::with(), |server, (name, value)| server.env(name, value))
     }
 
-    /// Starts a server with every default.
+    /// Starts a server with default settings.
     #[track_caller]
     pub(crate) fn start(&self) -> Server {
         self.server().start()
     }
 
-    /// Runs the product's command line to its end.
+    /// Runs the product's command line to completion.
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         self.begin(arguments).end()
@@ -122,7 +121,7 @@ impl Machine {
         let file = |name: &str| File::create(outputs.path().join(name)).expect("a file can be made");
         let mut command = Command::new(product());
         for (name, _) in std::env::vars_os() {
-            // A setting of whoever runs the tests must not change them.
+            // The environment of the person who runs the tests must not affect them.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
                 command.env_remove(name);
             }
@@ -134,7 +133,7 @@ impl Machine {
     }
 }
 
-/// A command under way.
+/// A running command.
 pub(crate) struct Running {
     child: Child,
     outputs: TempDir,
@@ -145,12 +144,12 @@ impl Running {
         Process::of(self.child.id())
     }
 
-    /// What it has said on standard error so far.
+    /// Its standard error so far.
     pub(crate) fn errors(&self) -> String {
         self.read("err")
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     #[track_caller]
     pub(crate) fn end(mut self) -> Finished {
         let deadline = Instant::now() + PATIENCE;
@@ -175,24 +174,24 @@ impl Drop for Running {
     }
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// None when a signal ended it.
+    /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) output: String,
     pub(crate) errors: String,
 }
 
 impl Finished {
-    /// Demands that it did what it was told.
+    /// Asserts success.
     #[track_caller]
     pub(crate) fn done(self) -> Self {
         assert_eq!(self.code, Some(0), "{}{}", self.output, self.errors);
         self
     }
 
-    /// Demands that it failed, though its command line was right, and gives what it said about it.
+    /// Asserts a failure other than invalid usage, and returns its error output.
     #[track_caller]
     pub(crate) fn failed(self) -> String {
         let failed = !matches!(self.code, None | Some(0 | 2));

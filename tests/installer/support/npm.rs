@@ -1,4 +1,4 @@
-//! A stand-in for an npm registry: enough of it for the real npm client, with packages that are agents.
+//! A fake npm registry: enough of one for the real npm client, with packages that are agents.
 
 use agent_catalog::Manifest;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::depot::archive;
 use super::{Depot, Machine, NOBODY};
 
-/// Speaks ACP from Node.js.
+/// An ACP agent in JavaScript.
 const AGENT: &str = r#"#!/usr/bin/env node
 require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line);
@@ -31,13 +31,13 @@ pub(crate) fn pinned(agent: &str) -> (String, String) {
     (name.to_owned(), version.to_owned())
 }
 
-/// A machine without an ACP registry whose npm asks a depot with these versions of `gemini`; `more` goes into the
-/// package's description.
+/// A machine without an ACP registry, whose npm uses a depot with these versions of `gemini`; `more` is merged
+/// into the package's description.
 pub(crate) fn machine_with_gemini(versions: &[&str], more: &Value) -> (Depot, Machine) {
     machine_with(&pinned_gemini().0, versions, more)
 }
 
-/// The same with any package.
+/// The same, with any package.
 pub(crate) fn machine_with(name: &str, versions: &[&str], more: &Value) -> (Depot, Machine) {
     let depot = Depot::open();
     let command = name.rsplit('/').next().unwrap_or(name);

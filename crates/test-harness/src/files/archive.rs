@@ -1,8 +1,8 @@
-//! Archives as an attacker writes them: any name, any type, no library that knows better.
+//! Archives with arbitrary names and types, as an attacker would write them.
 
 use std::io::Write;
 
-/// A tar archive in the making.
+/// Builds a tar archive.
 #[derive(Debug, Default)]
 pub struct Tar(Vec<u8>);
 
@@ -23,12 +23,12 @@ impl Tar {
         self.entry(name, b'1', target, b"")
     }
 
-    /// Any entry at all, in the ustar format.
+    /// Adds any kind of entry, in the ustar format.
     pub fn entry(mut self, name: &str, kind: u8, link: &str, content: &[u8]) -> Self {
         let mut header = [0; 512];
         let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, name.as_bytes());
-        // A directory that cannot be entered would do for root alone.
+        // Without the execute bits, only root could enter the directory.
         put(100, if kind == b'5' { b"0000755\0" } else { b"0000644\0" });
         put(108, b"0000000\0");
         put(116, b"0000000\0");
@@ -46,7 +46,7 @@ impl Tar {
         self
     }
 
-    /// The archive with its end.
+    /// The complete archive with its end marker.
     pub fn bytes(mut self) -> Vec<u8> {
         self.0.resize(self.0.len() + 1024, 0);
         self.0

@@ -1,4 +1,4 @@
-//! Requests, and answers with everything that they hold.
+//! Sends requests and reads complete answers.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Server;
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -31,7 +31,7 @@ impl Answer {
         self.headers.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", self.headers)).to_str().unwrap()
     }
 
-    /// The JSON of a success.
+    /// The JSON body of a successful answer.
     #[track_caller]
     pub fn json(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK.as_u16(), "{}", self.text());
@@ -39,7 +39,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The problem document, which must be whole and of this kind.
+    /// Asserts this problem and returns its document.
     #[track_caller]
     pub fn problem(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));

@@ -1,4 +1,4 @@
-//! The built binary, started for one test and gone after it.
+//! The built binary, started for one test and stopped after it.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -13,9 +13,9 @@ use super::PATIENCE;
 /// How to start a server.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Flags beside those that every test needs.
+    /// Flags in addition to those that every test needs.
     pub flags: Vec<OsString>,
-    /// A command that the server's command line is handed to, such as `setpriv`.
+    /// A command that gets the server's command line as arguments, such as `setpriv`.
     pub wrapper: Vec<OsString>,
     /// Another binary than the product under test.
     pub program: Option<PathBuf>,
@@ -32,7 +32,7 @@ impl Options {
     }
 }
 
-/// A running server, with a workspace and a data directory of its own.
+/// A running server with its own workspace and data directory.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -50,7 +50,7 @@ impl Server {
         Self::start_in(Self::folder(), options)
     }
 
-    /// A folder with a workspace and a data directory, for tests that prepare something before the start.
+    /// A folder with a workspace and a data directory, for tests that prepare files before the start.
     pub fn folder() -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("workspace")).unwrap();
@@ -60,20 +60,20 @@ impl Server {
 
     pub fn start_in(folder: TempDir, options: &Options) -> Self {
         let (child, address) = spawn(folder.path(), options);
-        // Only plain HTTP is spoken here, but the client wants to know how it would speak TLS.
+        // Only plain HTTP is used here, but the client requires a TLS provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().timeout(4 * PATIENCE).build().unwrap();
         Self { child, address, client, folder }
     }
 
-    /// Kills the server as hard as can be and starts it anew on the same folder.
+    /// Kills the server with SIGKILL and restarts it with the same folder.
     pub fn kill_and_restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         (self.child, self.address) = spawn(self.folder.path(), &Options::default());
     }
 
-    /// Asks the server to stop.
+    /// Sends SIGTERM to the server.
     pub fn terminate(&self) {
         let process = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
@@ -92,12 +92,12 @@ impl Server {
         self.workspace().join(path)
     }
 
-    /// A path in the workspace, as answers show it.
+    /// A path in the workspace, as shown in answers.
     pub fn shown(&self, path: &str) -> String {
         self.at(path).to_str().unwrap().to_owned()
     }
 
-    /// A line of the kernel's report about the server's memory, in bytes.
+    /// A value from the kernel's report about the server's memory, in bytes.
     pub fn memory(&self, line: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let value = status.lines().find_map(|text| text.strip_prefix(line)).unwrap();
@@ -118,7 +118,7 @@ fn spawn(folder: &Path, options: &Options) -> (Child, String) {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["server", "--port", "0", "--log", "error"]);
     command.arg("--data-dir").arg(folder.join("data"));
-    // A test may say itself where the workspace is, or have a file say so.
+    // A test may set the workspace itself, with a flag or a config file.
     if !options.flags.iter().any(|flag| flag == "--workspace" || flag == "--config") {
         command.arg("--workspace").arg(folder.join("workspace"));
     }
@@ -127,7 +127,7 @@ fn spawn(folder: &Path, options: &Options) -> (Child, String) {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let (sender, lines) = mpsc::channel();
-    // Reads on to the end, so that the server never writes into a closed pipe.
+    // Read to the end, so that the server never writes into a closed pipe.
     std::thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
     let line = lines.recv_timeout(PATIENCE).expect("the server should say where it listens");
     let address = line.strip_prefix("listening on http://").expect("an address").to_owned();
