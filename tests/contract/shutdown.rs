@@ -20,7 +20,11 @@ fn sigterm_fails_waiting_requests_with_server_stopping_and_exits_0() {
     for waiter in waiting {
         waiter.join().unwrap().problem(503, "server_stopping");
     }
-    assert!(started.elapsed() < Duration::from_secs(2), "the request failed only after {:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(2),
+        "the request failed only after {:?}",
+        started.elapsed()
+    );
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
 }
 

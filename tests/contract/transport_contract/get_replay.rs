@@ -122,7 +122,10 @@ fn a_cursor_from_an_earlier_instance_with_the_same_id_gets_a_gap() {
     let gap = stream.next();
     assert_eq!((gap.name.as_str(), gap.json()["after"].as_u64()), ("gap", Some(old)));
     let first = stream.next();
-    assert!(first.answers(&json!("hello")) && first.number() > old, "numbers must grow over instances with the same id");
+    assert!(
+        first.answers(&json!("hello")) && first.number() > old,
+        "numbers must grow over instances with the same id"
+    );
 }
 
 #[test]
