@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 const source = import.meta.dirname;
 
-test("the bundle is under 6 kB gzipped without the SDK", async () => {
+test("the bundle is under 6.5 kB gzipped without the SDK", async () => {
   const result = await build({
     configFile: false,
     logLevel: "silent",
@@ -25,7 +25,7 @@ test("the bundle is under 6 kB gzipped without the SDK", async () => {
   if (!bundle || !("output" in bundle)) throw new Error("nothing was built");
   const code = bundle.output.map((chunk) => ("code" in chunk ? chunk.code : "")).join("");
   expect(code).toContain("agentclientprotocol");
-  expect(gzipSync(code).length).toBeLessThan(6_000);
+  expect(gzipSync(code).length).toBeLessThan(6_500);
 });
 
 test("the SDK is the only dependency", async () => {

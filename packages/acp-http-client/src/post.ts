@@ -6,7 +6,7 @@
 import type { AcpHttpError } from "./errors.ts";
 import { expectOk, type Http } from "./http.ts";
 import type { Outgoing } from "./request-ids.ts";
-import { type RetryOptions, TRANSIENT, withRetry } from "./retry.ts";
+import { LONGEST_TIMER_MS, type RetryOptions, TRANSIENT, withRetry } from "./retry.ts";
 
 /** How many responses are posted in parallel. */
 const PARALLEL_RESPONSES = 16;
@@ -23,6 +23,8 @@ export interface PostOptions {
    * followed by a new one.
    */
   isFirst(): boolean;
+  /** True if the server may respond only after the agent has, however long that takes. */
+  readonly mayHold?: boolean;
   readonly retry: RetryOptions;
   readonly signal: AbortSignal;
 }
@@ -30,7 +32,7 @@ export interface PostOptions {
 /**
  * Posts a message until the server accepts it.
  *
- * @returns The response's body: empty, unless the server already had the agent's response.
+ * @returns The response's body: the agent's response, if the server had or awaited it; otherwise empty.
  * @throws AcpTransportError when the server refused the message, or was unreachable for too long.
  */
 export async function post(outgoing: Outgoing, options: PostOptions): Promise<string> {
@@ -52,6 +54,7 @@ export async function post(outgoing: Outgoing, options: PostOptions): Promise<st
     options.signal,
     attempt,
     (error) => !isTransient(error, options.isFirst()),
+    options.mayHold ? LONGEST_TIMER_MS : undefined,
   );
   outgoing.accepted = true;
   return body;

@@ -88,6 +88,8 @@ export const NEVER = new AbortController().signal;
 
 /** How long one attempt may take. */
 const ATTEMPT_MS = 60_000;
+/** The longest delay that a timer takes. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Repeats an attempt until it succeeds.
@@ -99,11 +101,12 @@ export async function withRetry<T>(
   signal: AbortSignal,
   attempt: (signal: AbortSignal) => Promise<T>,
   isFinal: (error: AcpHttpError) => boolean,
+  attemptMs = ATTEMPT_MS,
 ): Promise<T> {
   const backoff = createBackoff(options, signal);
   for (;;) {
     const { controller, detach } = linkedController(signal);
-    const timer = setTimeout(() => controller.abort(new Error(`no response within ${ATTEMPT_MS} ms`)), ATTEMPT_MS);
+    const timer = setTimeout(() => controller.abort(new Error(`no response within ${attemptMs} ms`)), attemptMs);
     try {
       signal.throwIfAborted();
       return await attempt(controller.signal);

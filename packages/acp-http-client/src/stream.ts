@@ -8,6 +8,7 @@ import { lookUp, parseEndpoint, type StartPosition, startPosition } from "./endp
 import { type AcpExit, AcpExitError, AcpHttpError, AcpTransportError } from "./errors.ts";
 import { follow, type NumberedEvent, numberOf } from "./follow.ts";
 import { createHttp, expectOk } from "./http.ts";
+import { parseObject } from "./json.ts";
 import type { AcpCloseOptions, AcpHttpOptions, AcpHttpStream, AcpStreamEvent } from "./options.ts";
 import { createOutbox, post } from "./post.ts";
 import { createMessageQueue } from "./queue.ts";
@@ -17,6 +18,10 @@ import type { WatchedPayloads } from "./watch.ts";
 
 /** While the agent starts, the server reports a failed start to the request itself for this many seconds. */
 const BOOTSTRAP_PREFER = "respond-async, wait=20";
+/** A response in the body of a POST may overtake messages on the event stream: it waits until none came for this long. */
+const QUIET_MS = 50;
+/** A server that ignores `Prefer` holds a POST until the agent answers. Later messages wait for it no longer than this. */
+const HOLD_MS = 250;
 /** The first event number and the creation time of an instance come from two readings of the clock. */
 const CREATION_SLACK_US = 5_000;
 
@@ -45,6 +50,8 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   let exit: AcpExit | undefined;
   /** True once the server has accepted a message of this client. */
   let accepted = false;
+  /** True once the server has accepted a request before the agent answered it, as `Prefer` asks. */
+  let isAsync = false;
   let hasOpened = false;
   let isLastTry = false;
   let sending = 0;
@@ -89,20 +96,41 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     sending += 1;
     sendingBegan.resolve();
     try {
-      const isBootstrap = !accepted && !start.isRunning && outgoing.kind === "request";
-      await post(outgoing, {
+      const isRequest = outgoing.kind === "request";
+      const mayHold = accepted && !isAsync && isRequest;
+      const posting = post(outgoing, {
         ...common,
-        prefer: isBootstrap ? BOOTSTRAP_PREFER : undefined,
+        prefer: !accepted && !start.isRunning && isRequest ? BOOTSTRAP_PREFER : undefined,
         url: () => (accepted ? endpoint.url : endpoint.bootstrapUrl),
         isFirst: () => !accepted,
+        mayHold,
+      }).then((body) => {
+        accepted = true;
+        if (isRequest && body) deliverBody(outgoing, body).catch(() => {});
+        else isAsync ||= isRequest;
       });
-      accepted = true;
+      await (mayHold
+        ? Promise.race([posting.catch((error) => onRefused(outgoing, asTransportError(error))), sleep(HOLD_MS, signal)])
+        : posting);
     } catch (error) {
       onRefused(outgoing, asTransportError(error));
     } finally {
       sending -= 1;
       if (sending === 0 && !accepted && !signal.aborted) sendingBegan = deferred();
     }
+  };
+  /** Delivers a response from the body of a POST, unless the event stream brings it first. */
+  const deliverBody = async ({ message }: Outgoing, body: string): Promise<void> => {
+    const response = parseObject(body);
+    if (!response) {
+      fail((message as { id: unknown }).id, new AcpTransportError("refused", "the response is not JSON"));
+      return;
+    }
+    for (let before = -1; before !== position; ) {
+      before = position;
+      await sleep(QUIET_MS, signal);
+    }
+    deliver(requestIds.fromWire(response as unknown as AnyMessage, 0));
   };
   const onRefused = (outgoing: Outgoing, error: AcpTransportError): void => {
     const { code } = error as Partial<AcpHttpError>;
