@@ -61,6 +61,30 @@ describe("the backoff", () => {
 });
 
 describe("retrying", () => {
+  test("gives up after a minute by default", async () => {
+    vi.useFakeTimers();
+    vi.spyOn(Math, "random").mockReturnValue(1);
+    try {
+      const started = Date.now();
+      const failing = withRetry(
+        {},
+        NEVER,
+        async () => {
+          throw cut;
+        },
+        () => false,
+      ).catch(() => Date.now() - started);
+      await vi.runAllTimersAsync();
+      const elapsed = await failing;
+      // The next attempt would have been due after the minute.
+      expect(elapsed).toBeLessThanOrEqual(60_000);
+      expect(elapsed).toBeGreaterThan(49_000);
+    } finally {
+      vi.useRealTimers();
+      vi.restoreAllMocks();
+    }
+  });
+
   test("gives up after giveUpMs with the last error", async () => {
     let tries = 0;
     const failing = withRetry(

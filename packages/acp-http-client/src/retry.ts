@@ -8,7 +8,7 @@ export interface RetryOptions {
   readonly minMs?: number;
   /** The longest delay. Default: 10 s. */
   readonly maxMs?: number;
-  /** Give up after this long without success. Default: 2 minutes. `Infinity` never gives up. */
+  /** Give up after this long without reaching the server. Default: 60 s. `Infinity` never gives up. */
   readonly giveUpMs?: number;
 }
 
@@ -24,7 +24,7 @@ export interface Backoff {
 
 /** Makes a backoff without failures. */
 export function createBackoff(options: RetryOptions, signal: AbortSignal): Backoff {
-  const { minMs = 50, maxMs = 10_000, giveUpMs = 120_000 } = options;
+  const { minMs = 50, maxMs = 10_000, giveUpMs = 60_000 } = options;
   let failures = 0;
   let since: number | undefined;
   return {

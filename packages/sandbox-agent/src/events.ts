@@ -166,6 +166,10 @@ export type EventBody =
       readonly answers?: Answers;
       readonly response?: string;
     }
+  /** The connection to the server is lost. The client tries to reconnect until `retry.giveUpMs` has passed. */
+  | { readonly type: "connection.lost"; readonly attempts: number; readonly message: string }
+  /** The connection is restored, at this attempt. No event was missed unless an `error` says so. */
+  | { readonly type: "connection.restored"; readonly attempts: number }
   /** The agent printed a line that is not a message. */
   | {
       readonly type: "agent.unparsed";

@@ -26,6 +26,7 @@ import { onAgentRequest, onStreamEvent } from "./incoming.ts";
 import { type Link, openLink } from "./link.ts";
 import { createOpenSessions } from "./open-sessions.ts";
 import type { ConnectOptions, SandboxAgentClientOptions } from "./options.ts";
+import { createOutage } from "./outage.ts";
 import { createRecorder, type Recorder } from "./recorder.ts";
 
 /** The connection state of a client. */
@@ -128,6 +129,9 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     const adopt = (agentSessionId: string): Promise<StoredSession> => adopted(store, target, agentSessionId);
     const own = createOpenSessions(recorder, adopt);
     sessions = own;
+    const outage = createOutage((body) => {
+      for (const session of own.all()) own.emit(session, body, { source: "client", synthetic: true });
+    });
     const link = await openLink({
       ...server,
       ...target,
@@ -144,9 +148,10 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       },
       onRequest: (method, params, context) =>
         onAgentRequest({ sessions: own, agentRequests, host }, method, params, context),
-      onEvent: (event) => onStreamEvent({ sessions: own, agentRequests }, event),
+      onEvent: (event) => onStreamEvent({ sessions: own, agentRequests, outage }, event),
       onConnection(connection) {
         attempt.connection = connection;
+        connection.ended.then(outage.end);
       },
       onEnd,
     });

@@ -8,6 +8,7 @@ import type { AgentRequests, RequestContext } from "./agent-requests.ts";
 import { type ClientMethodOptions, callClientMethod } from "./client-methods.ts";
 import { now } from "./ids.ts";
 import type { OpenSessions } from "./open-sessions.ts";
+import type { Outage } from "./outage.ts";
 
 const PERMISSION = "session/request_permission";
 const FORM = "elicitation/create";
@@ -16,6 +17,11 @@ const FORM = "elicitation/create";
 export interface Receivers {
   readonly sessions: OpenSessions;
   readonly agentRequests: AgentRequests;
+}
+
+/** Where events of the stream are delivered to. */
+export interface StreamReceivers extends Receivers {
+  readonly outage: Outage;
 }
 
 /** Handles an agent request. */
@@ -36,7 +42,9 @@ export async function onAgentRequest(
 }
 
 /** Reports an event of the stream to the sessions. It concerns all of them. */
-export function onStreamEvent({ sessions, agentRequests }: Receivers, event: AcpStreamEvent): void {
+export function onStreamEvent({ sessions, agentRequests, outage }: StreamReceivers, event: AcpStreamEvent): void {
+  if (event.type === "cut") outage.cut(event.error);
+  else if (event.type === "open") outage.opened();
   if (event.type === "answered") {
     agentRequests.answeredElsewhere(event.id);
     agentRequests.answeredElsewhere(`${event.id}@${event.event}`);

@@ -7,6 +7,8 @@ export interface CuttingProxy {
   readonly baseUrl: string;
   /** Closes every connection, even in the middle of a response. */
   cut(): void;
+  /** While set, new connections are closed at once. */
+  isRefusing: boolean;
   /** How many requests carried a `Last-Event-ID`. */
   resumptions(): number;
   stop(): Promise<void>;
@@ -18,6 +20,10 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const open = new Set<Socket>();
   let resumptions = 0;
   const server = createServer((near) => {
+    if (proxy.isRefusing) {
+      near.destroy();
+      return;
+    }
     const far = connect(Number(port), hostname);
     near.on("data", (bytes: Buffer) => {
       if (/^last-event-id: *\d/im.test(bytes.toString("latin1"))) resumptions += 1;
@@ -39,7 +45,8 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const cut = (): void => {
     for (const socket of open) socket.destroy();
   };
-  return {
+  const proxy: CuttingProxy = {
+    isRefusing: false,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
     resumptions: () => resumptions,
@@ -49,4 +56,5 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
         cut();
       }),
   };
+  return proxy;
 }
