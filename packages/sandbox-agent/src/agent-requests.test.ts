@@ -3,6 +3,7 @@ import { seeded, shuffled } from "../../testing/random.ts";
 import { until } from "../../testing/until.ts";
 import { NotFoundError } from "./errors.ts";
 import { collect, ofType } from "./testing/events.ts";
+import { script, scriptClient } from "./testing/script.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
 
 describe("permissions", () => {
@@ -73,6 +74,54 @@ describe("permissions", () => {
     expect(ofType(here, "permission.resolved")).toMatchObject([{ by: "elsewhere" }]);
     expect(ofType(there, "permission.resolved")).toMatchObject([{ by: "client", reply: "once" }]);
     expect(one.pendingPermissions).toEqual([]);
+  });
+});
+
+describe("what a permission request grants", () => {
+  const request = (...kinds: string[]): string =>
+    script({
+      request: "session/request_permission",
+      params: {
+        toolCall: { toolCallId: "t", title: "Edit" },
+        options: kinds.map((kind) => ({ optionId: `option-${kind}`, name: kind, kind })),
+      },
+    });
+
+  it("is nothing if only a lasting permission is offered and `once` was replied: the request is cancelled", async () => {
+    const client = await scriptClient();
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const events = collect(client);
+    client.onPermission(() => "once");
+    const { text } = await client.prompt(id, request("allow_always", "reject_once"));
+    expect(JSON.parse(text)).toMatchObject({ outcome: { outcome: "cancelled" } });
+    const [resolved] = ofType(events, "permission.resolved");
+    expect(resolved).toMatchObject({ by: "client", reply: "once", granted: "nothing" });
+    expect(resolved).not.toHaveProperty("optionId");
+    expect(ofType(events, "error")).toMatchObject([{ code: "permission_not_offered", source: "client" }]);
+  });
+
+  it("is `once` if only that is offered and `always` was replied", async () => {
+    const client = await scriptClient();
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const events = collect(client);
+    client.onPermission(() => "always");
+    const { text } = await client.prompt(id, request("allow_once", "reject_once"));
+    expect(JSON.parse(text)).toMatchObject({ outcome: { outcome: "selected", optionId: "option-allow_once" } });
+    expect(ofType(events, "permission.resolved")).toMatchObject([
+      { reply: "always", granted: "once", optionId: "option-allow_once" },
+    ]);
+    expect(ofType(events, "error")).toEqual([]);
+  });
+
+  it("is nothing if the turn is cancelled", async () => {
+    const client = await scriptClient();
+    const { id } = await client.newSession({ directory: "/tmp" });
+    const events = collect(client);
+    const turn = client.prompt(id, request("allow_once"));
+    await until("the permission request", () => client.pendingPermissions.length === 1);
+    await client.cancel(id);
+    await turn;
+    expect(ofType(events, "permission.resolved")).toMatchObject([{ by: "client", granted: "nothing" }]);
   });
 });
 

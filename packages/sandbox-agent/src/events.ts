@@ -1,7 +1,7 @@
 /** The typed events of a session. They are plain JSON. */
 
 import type { Content } from "./convert/content.ts";
-import type { PermissionReply, PermissionRequest } from "./convert/permissions.ts";
+import type { PermissionGrant, PermissionReply, PermissionRequest } from "./convert/permissions.ts";
 import type { Answers, Question, QuestionStatus } from "./convert/questions.ts";
 import type { Choice, ConfigOption } from "./convert/settings.ts";
 
@@ -147,12 +147,16 @@ export type EventBody =
   | { readonly type: "error"; readonly message: string; readonly code?: string | number; readonly details?: unknown }
   /** The agent requests a permission. */
   | { readonly type: "permission.requested"; readonly permission: PermissionRequest }
-  /** A permission request was resolved. */
+  /**
+   * A permission request was resolved. `reply` is what this client replied; `granted` is what the selected option
+   * grants, if that is known. Without an `optionId`, nothing was selected.
+   */
   | {
       readonly type: "permission.resolved";
       readonly permissionId: string;
       readonly by: ResolvedBy;
       readonly reply?: PermissionReply;
+      readonly granted?: PermissionGrant;
       readonly optionId?: string;
     }
   /** The agent asks a question. */

@@ -45,7 +45,13 @@ export { SandboxAgentClient } from "./client.ts";
 export type { Attachment, Content } from "./convert/content.ts";
 export type { LocalMcpServer, McpServerConfig, McpServers, RemoteMcpServer } from "./convert/mcp.ts";
 export type { Extensions, SandboxMetadata } from "./convert/meta.ts";
-export type { PermissionKind, PermissionOption, PermissionReply, PermissionRequest } from "./convert/permissions.ts";
+export type {
+  PermissionGrant,
+  PermissionKind,
+  PermissionOption,
+  PermissionReply,
+  PermissionRequest,
+} from "./convert/permissions.ts";
 export type { Answers, Question, QuestionField, QuestionOption, QuestionStatus } from "./convert/questions.ts";
 export type { NewSessionOptions } from "./convert/session.ts";
 export type { Choice, ConfigOption } from "./convert/settings.ts";

@@ -2,6 +2,7 @@
 
 import {
   choosePermission,
+  grantedBy,
   type PermissionReply,
   type PermissionRequest,
   permissionAnswer,
@@ -168,9 +169,12 @@ export function createAgentRequests(report: Report): AgentRequests {
     if (typeof decision !== "string" && !named) throw new NotFoundError("option", decision.optionId);
     const choice = named ? { option: named, isFallback: false } : choosePermission(options, reply ?? "reject");
     settle(permissionAnswer(choice, reply));
-    const reported = reply ?? (named && replyOf(named));
     const body = { type: "permission.resolved" as const, permissionId, by: "client" as const };
-    report(sessionId, compact({ ...body, reply: reported, optionId: choice.option?.id }));
+    const resolved = { reply: reply ?? (named && replyOf(named)), granted: grantedBy(choice) };
+    report(sessionId, compact({ ...body, ...resolved, optionId: choice.option?.id }));
+    if (choice.option || reply === "reject") return;
+    const message = `the agent offers no option for "${reply}": its request was cancelled and nothing was granted`;
+    report(sessionId, { type: "error", code: "permission_not_offered", message });
   };
   const replyQuestion = (questionId: string, answers: Answers): void => {
     const { question, sessionId, isForm, settle } = find(questionId, "question");
@@ -222,7 +226,8 @@ export function createAgentRequests(report: Report): AgentRequests {
         if (pending.question) rejectQuestion(id);
         else {
           pending.settle(permissionCancelled());
-          report(sessionId, { type: "permission.resolved", permissionId: id, by: "client", reply: "reject" });
+          const body = { type: "permission.resolved" as const, permissionId: id, by: "client" as const };
+          report(sessionId, { ...body, reply: "reject", granted: "nothing" });
         }
       }
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   choosePermission,
+  grantedBy,
   type PermissionKind,
   type PermissionOption,
   type PermissionReply,
@@ -56,9 +57,30 @@ describe("replies to permission requests", () => {
     });
   });
 
-  it("falls back to a permanent permission for `once` only if there is nothing less, and records it", () => {
-    const choice = choosePermission([option("lasting", "allow_always")], "once");
-    expect(choice).toMatchObject({ option: { id: "lasting" }, isFallback: true });
+  it.each([
+    ["kind", option("lasting", "allow_always")],
+    ["id", option("allow-always")],
+  ])("never turns `once` into a permanent permission, recognised by %s, and records that", (_, lasting) => {
+    const choice = choosePermission([lasting, option("no", "reject_once")], "once");
+    expect(choice).toEqual({ isFallback: true });
+    expect(permissionAnswer(choice, "once")).toEqual({
+      outcome: { outcome: "cancelled" },
+      _meta: { "sandboxagent.dev": { permission: { reply: "once", fallback: "cancelled" } } },
+    });
+  });
+
+  it.each([
+    ["allow_once", "once"],
+    ["allow_always", "always"],
+    ["reject_once", "nothing"],
+    ["reject_always", "nothing"],
+  ] as const)("the option %s grants %s", (kind, granted) => {
+    expect(grantedBy({ option: option("it", kind), isFallback: false })).toBe(granted);
+  });
+
+  it("no option grants nothing; what an option of an unknown kind grants is not known", () => {
+    expect(grantedBy({ isFallback: true })).toBe("nothing");
+    expect(grantedBy({ option: option("whatever"), isFallback: false })).toBeUndefined();
   });
 
   it("rejects once rather than always, and always if there is nothing else", () => {

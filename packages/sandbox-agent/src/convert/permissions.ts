@@ -6,6 +6,9 @@ import { META_NAMESPACE } from "./meta.ts";
 /** A reply to a permission request. */
 export type PermissionReply = "once" | "always" | "reject";
 
+/** What a permission request granted: this once, from now on, or nothing. */
+export type PermissionGrant = "once" | "always" | "nothing";
+
 /** The kind of an option. */
 export type PermissionKind = "allow_once" | "allow_always" | "reject_once" | "reject_always";
 
@@ -72,7 +75,7 @@ export interface PermissionChoice {
 
 /** The kinds that match a reply, best first. `closest` is used as a fallback. */
 const BY_KIND: Record<PermissionReply, { exact: PermissionKind[]; closest: PermissionKind[] }> = {
-  once: { exact: ["allow_once"], closest: ["allow_always"] },
+  once: { exact: ["allow_once"], closest: [] },
   always: { exact: ["allow_always"], closest: ["allow_once"] },
   reject: { exact: ["reject_once", "reject_always"], closest: [] },
 };
@@ -85,9 +88,9 @@ const BY_ID: Record<PermissionReply, RegExp> = {
 };
 
 /**
- * Selects the option for a reply: by kind, then by id, then the closest one that also allows. A rejection never selects
- * an option that allows, and vice versa. "Once" falls back to a permanent permission only if the agent offers nothing
- * less; callers that do not want that check `isFallback`.
+ * Selects the option for a reply: by kind, then by id. "Always" falls back to a permission for this once. "Once" never
+ * becomes a lasting permission, a rejection never selects an option that allows, and vice versa: without a match there
+ * is no option, and the answer is "cancelled".
  */
 export function choosePermission(options: readonly PermissionOption[], reply: PermissionReply): PermissionChoice {
   const { exact, closest } = BY_KIND[reply];
@@ -97,7 +100,7 @@ export function choosePermission(options: readonly PermissionOption[], reply: Pe
     options.find((option) => option.kind === undefined && BY_ID[wanted].test(option.id));
   const precise = ofKind(exact) ?? byId(reply);
   if (precise) return { option: precise, isFallback: false };
-  const near = ofKind(closest) ?? (reply === "reject" ? undefined : byId(reply === "once" ? "always" : "once"));
+  const near = ofKind(closest) ?? (reply === "always" ? byId("once") : undefined);
   return near ? { option: near, isFallback: true } : { isFallback: true };
 }
 
@@ -105,6 +108,12 @@ export function choosePermission(options: readonly PermissionOption[], reply: Pe
 export function replyOf(option: PermissionOption): PermissionReply | undefined {
   if (option.kind) return option.kind === "allow_once" ? "once" : option.kind === "allow_always" ? "always" : "reject";
   return (["once", "always", "reject"] as const).find((reply) => BY_ID[reply].test(option.id));
+}
+
+/** What a choice grants; `undefined` if the option is of an unknown kind. */
+export function grantedBy({ option }: PermissionChoice): PermissionGrant | undefined {
+  const reply = option ? replyOf(option) : "reject";
+  return reply === "reject" ? "nothing" : reply;
 }
 
 /** The response that selects an option. `_meta` records the requested reply and whether a fallback was used. */
