@@ -32,10 +32,16 @@ import { type ModelList, setMode, setModel, setOption } from "./client/settings.
 import { cancel, prompt } from "./client/turns.ts";
 import type { PermissionRequest } from "./convert/permissions.ts";
 import type { Answers, Question } from "./convert/questions.ts";
-import { ConnectionLostError, NotFoundError } from "./errors.ts";
+import { ConnectionLostError, HttpError, NotConnectedError, NotFoundError } from "./errors.ts";
 import type { SandboxEvent } from "./events.ts";
 import type { JsonObject } from "./json.ts";
 import type { Session, SessionInfo, TurnResult } from "./session.ts";
+
+/** A client without a connection knows the stored sessions only. A client that was refused must learn why. */
+function unlessRefused(error: unknown): undefined {
+  const reason = error instanceof NotConnectedError ? error.cause : error;
+  if (reason instanceof HttpError && [401, 403].includes(reason.status)) throw reason;
+}
 
 /**
  * A client of one agent.
@@ -159,9 +165,14 @@ export class SandboxAgentClient implements AsyncDisposable {
     return forkSession(this.#core, link, session, options.title);
   }
 
-  /** Lists all sessions: those in the store and, if the client is connected, those that only the agent knows. */
+  /**
+   * Lists all sessions: those in the store and, if the client is connected, those that only the agent knows.
+   *
+   * @throws HttpError when the server has refused the client's token.
+   */
   async listSessions(): Promise<readonly SessionInfo[]> {
-    return listSessions(this.#core, await this.#linkIfAny());
+    const link = await this.#core.ready().catch(unlessRefused);
+    return listSessions(this.#core, link);
   }
 
   /**

@@ -13,6 +13,7 @@ import {
   transportErrorOf,
 } from "acp-http-client";
 import { type AnyMessage, type ClientConnection, client, RequestError, type Stream } from "acp-http-client/sdk";
+import { agentErrorMessage } from "../convert/errors.ts";
 import {
   AgentError,
   type AgentExit,
@@ -220,7 +221,7 @@ export function errorOf(error: unknown): SandboxAgentError {
     const { code, message, data } = error;
     if (code === METHOD_NOT_FOUND) return new UnsupportedError(message, { cause: error });
     const Type = code === AUTHENTICATION_REQUIRED ? AuthenticationRequiredError : AgentError;
-    return new Type(code, message, data, { cause: error });
+    return new Type(code, agentErrorMessage(message, data), data, { cause: error });
   }
   const message = error instanceof Error ? error.message : String(error);
   return new ConnectionLostError(message, { cause: error });

@@ -182,7 +182,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   };
 
   const targetOf = ({ agent = options.agent, serverId = options.serverId }: ConnectOptions): Target => {
-    if (agent === undefined) throw new TypeError('no agent given: pass { agent: "mock" }');
+    if (agent === undefined) throw new TypeError('no agent given: pass the option agent, such as { agent: "mock" }');
     const before = last?.isPrivate ? last.serverId : undefined;
     return { agent, serverId: serverId ?? before ?? randomId("sdk"), isPrivate: serverId === undefined };
   };
@@ -239,7 +239,15 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       throw state.lost ?? notConnected(state.failed);
     },
     async connect(given = {}) {
-      return (await connect(targetOf(given))).info;
+      let target: Target;
+      try {
+        target = targetOf(given);
+      } catch (error) {
+        // The constructor drops this error; the next call reports it.
+        if (state.kind === "idle") state = { ...state, failed: error };
+        throw error;
+      }
+      return (await connect(target)).info;
     },
     async recover() {
       if (state.kind === "connecting") return state.promise;

@@ -1,6 +1,7 @@
 /** Conversions between the SDK's types and the protocol's. Pure functions: nothing here sends, stores or waits. */
 
 export * from "./content.ts";
+export * from "./errors.ts";
 export * from "./events.ts";
 export * from "./items.ts";
 export * from "./mcp.ts";
