@@ -101,15 +101,71 @@ describe("items", () => {
   });
 
   it("legacy ids in metadata are kept", () => {
-    const _meta = { "sandboxagent.dev": { itemId: "legacy-1", parentId: "p" } };
+    const _meta = { "sandboxagent.dev": { itemId: "legacy-1", parentId: "p", nativeItemId: "n" } };
     const { events } = run([
       chunk("agent_message_chunk", "a", { _meta }),
       chunk("agent_message_chunk", "b", { _meta }),
     ]);
     expect(events).toMatchObject([
-      { item: { id: "legacy-1", parentId: "p" } },
+      { item: { id: "legacy-1", parentId: "p", nativeId: "n" } },
       { itemId: "legacy-1" },
       { itemId: "legacy-1" },
+    ]);
+  });
+
+  it.each([
+    ["camel case", { itemId: "i", nativeItemId: "n", parentId: "p" }],
+    ["snake case", { item_id: "i", native_item_id: "n", parent_id: "p" }],
+  ])("a tool call whose updates carry legacy ids in %s is one item", (_, ids) => {
+    const _meta = { "sandboxagent.dev": ids };
+    const { types, events, state } = run([
+      { sessionUpdate: "tool_call", toolCallId: "t", title: "Read", _meta },
+      { sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress", _meta },
+      { sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed", _meta },
+    ]);
+    expect(types).toEqual(["item.started", "item.delta", "item.completed"]);
+    expect(events).toMatchObject([
+      { item: { id: "i", nativeId: "n", parentId: "p" } },
+      { itemId: "i", item: { id: "i", tool: { title: "Read" } } },
+      { item: { id: "i", nativeId: "n", parentId: "p", status: "completed" } },
+    ]);
+    expect(state.open).toEqual([]);
+  });
+
+  it("an update that names a tool call by one of its ids only belongs to it", () => {
+    const meta = (ids: object) => ({ _meta: { "sandboxagent.dev": ids } });
+    const { types, events } = run([
+      { sessionUpdate: "tool_call", toolCallId: "t", ...meta({ item_id: "i", native_item_id: "n" }) },
+      { sessionUpdate: "tool_call_update", toolCallId: "t", title: "by its own id" },
+      { sessionUpdate: "tool_call_update", title: "by its legacy id", ...meta({ item_id: "i" }) },
+      { sessionUpdate: "tool_call_update", status: "completed", ...meta({ native_item_id: "n" }) },
+    ]);
+    expect(types).toEqual(["item.started", "item.delta", "item.delta", "item.completed"]);
+    expect(events.at(-1)).toMatchObject({ item: { id: "i", nativeId: "n", tool: { title: "by its legacy id" } } });
+  });
+
+  it("tool calls whose ids cross are different items", () => {
+    const meta = (itemId: string) => ({ _meta: { "sandboxagent.dev": { itemId } } });
+    const { types, state } = run([
+      { sessionUpdate: "tool_call", toolCallId: "1", ...meta("2") },
+      { sessionUpdate: "tool_call", toolCallId: "2", ...meta("3") },
+    ]);
+    expect(types).toEqual(["item.started", "item.started"]);
+    expect(state.open.map(({ item }) => item.id)).toEqual(["2", "3"]);
+  });
+
+  it("the agent's own id of an item is its message or tool call id, unless metadata names another one", () => {
+    const meta = { _meta: { "sandboxagent.dev": { itemId: "i" } } };
+    const { events } = run([
+      { sessionUpdate: "tool_call", toolCallId: "t", ...meta },
+      chunk("agent_message_chunk", "a", { messageId: "m", ...meta }),
+      chunk("agent_thought_chunk", "a", meta),
+    ]);
+    const started = events.flatMap((event) => (event.type === "item.started" ? event.item : []));
+    expect(started.map(({ id, nativeId }) => [id, nativeId])).toEqual([
+      ["i", "t"],
+      ["i", "m"],
+      ["i", undefined],
     ]);
   });
 

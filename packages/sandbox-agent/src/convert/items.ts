@@ -3,15 +3,33 @@
 import type { EventBody, FileDiff, Item, PlanEntry, ToolDetails } from "../events.ts";
 import { compact, isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
 import { type Content, contentOf } from "./content.ts";
-import { readMetadata } from "./meta.ts";
+import { readMetadata, type SandboxMetadata } from "./meta.ts";
 import { readOptions } from "./settings.ts";
+
+/** The ids by which an update may name an item. */
+interface ItemIds {
+  /** The protocol's: of the message or the tool call. */
+  readonly own: string | undefined;
+  /** The legacy id in the metadata. */
+  readonly legacy: string | undefined;
+  /** The agent's own id in the metadata. */
+  readonly native: string | undefined;
+}
+
+/** An item that is not completed. */
+export interface OpenItem {
+  /** The item so far. */
+  readonly item: Item;
+  /** The ids that the agent has used for it. */
+  readonly ids: ItemIds;
+}
 
 /** The open items of a session. */
 export interface ItemsState {
   /** The running turn. */
   readonly turnId?: string;
   /** The items that are not completed, oldest first. */
-  readonly open: readonly Item[];
+  readonly open: readonly OpenItem[];
   /** How many items there were so far. */
   readonly count: number;
 }
@@ -34,68 +52,76 @@ export function startTurn(state: ItemsState, turnId: string): ItemsState {
 
 /** Completes the open items at the end of a turn. */
 export function endTurn(state: ItemsState): Step {
-  const events = state.open.map((item) => completed(state, item));
+  const events = state.open.map(({ item }) => completed(state, item));
   return { state: { open: [], count: state.count }, events };
 }
 
-/** Applies an update of the agent. */
-export function applyUpdate(state: ItemsState, update: unknown): Step {
+/**
+ * Applies an update of the agent.
+ *
+ * @param metadata - The update's metadata, if it is not only in the update itself.
+ */
+export function applyUpdate(state: ItemsState, update: unknown, metadata = readMetadata(update)): Step {
   const change = objectOf(update);
   switch (change.sessionUpdate) {
     case "agent_message_chunk":
-      return chunk(state, change, "message", "assistant");
+      return chunk(state, change, metadata, "message", "assistant");
     case "agent_thought_chunk":
-      return chunk(state, change, "reasoning", "assistant");
+      return chunk(state, change, metadata, "reasoning", "assistant");
     case "user_message_chunk":
-      return chunk(state, change, "message", "user");
+      return chunk(state, change, metadata, "message", "user");
     case "tool_call":
     case "tool_call_update":
-      return toolCall(state, change);
+      return toolCall(state, change, metadata);
     default:
       return { state, events: [sessionChange(change)] };
   }
 }
 
-function chunk(state: ItemsState, change: JsonObject, kind: Item["kind"], role: Item["role"]): Step {
-  const nativeId = textOf(change.messageId) ?? itemIdOf(change);
+function chunk(
+  state: ItemsState,
+  change: JsonObject,
+  metadata: SandboxMetadata,
+  kind: Item["kind"],
+  role: Item["role"],
+): Step {
+  const ids = idsOf(change.messageId, metadata);
   const content = contentOf(change.content);
   const same = state.open.find(
-    (item) => item.kind === kind && item.role === role && (nativeId === undefined || item.nativeId === nativeId),
+    ({ item, ids: known }) => item.kind === kind && item.role === role && (isAnonymous(ids) || isSame(known, ids)),
   );
   if (same) {
-    const grown = { ...same, content: append(same.content, content) };
-    return { state: replace(state, grown), events: [delta(state, same.id, [content])] };
+    const grown = { ...same.item, content: append(same.item.content, content) };
+    return { state: replace(state, same, grown, ids), events: [delta(state, grown.id, [content])] };
   }
   const closed = closeMessages(state);
-  const id = nativeId ?? `item-${state.count + 1}`;
-  const item: Item = { ...identity(change, id, nativeId), kind, role, status: "in_progress", content: [] };
-  const grown = { ...item, content: [content] };
+  const item: Item = { ...identity(state, ids, metadata), kind, role, status: "in_progress", content: [] };
+  const grown = { item: { ...item, content: [content] }, ids };
   return {
     state: { ...closed.state, open: [...closed.state.open, grown], count: state.count + 1 },
-    events: [...closed.events, started(state, item), delta(state, id, [content])],
+    events: [...closed.events, started(state, item), delta(state, item.id, [content])],
   };
 }
 
-function toolCall(state: ItemsState, change: JsonObject): Step {
-  const id = textOf(change.toolCallId) ?? `item-${state.count + 1}`;
-  const known = state.open.find((item) => item.kind === "tool_call" && item.id === id);
-  const before = known ? { state, events: [] } : closeMessages(state);
-  const blank: Item = {
-    ...identity(change, id, textOf(change.toolCallId)),
-    kind: "tool_call",
-    role: "tool",
-    status: "in_progress",
-    content: [],
-  };
-  const item = withToolChange(known ?? blank, change);
+function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetadata): Step {
+  const ids = idsOf(change.toolCallId, metadata);
+  const known = state.open.find((open) => open.item.kind === "tool_call" && isSame(open.ids, ids));
+  if (known) {
+    const item = withToolChange(known.item, change);
+    const isDone = item.status !== "in_progress";
+    const events: EventBody[] = [];
+    if (!isDone || change.content) events.push({ ...delta(state, item.id, item.content), item });
+    if (isDone) events.push(completed(state, item, item.status));
+    return { state: replace(state, known, isDone ? undefined : item, ids), events };
+  }
+  const before = closeMessages(state);
+  const blank = { kind: "tool_call", role: "tool", status: "in_progress", content: [] } as const;
+  const item = withToolChange({ ...identity(state, ids, metadata), ...blank }, change);
   const isDone = item.status !== "in_progress";
-  const events: EventBody[] = [...before.events];
-  if (!known) events.push(started(state, isDone ? { ...item, status: "in_progress" } : item));
-  else if (!isDone || change.content) events.push({ ...delta(state, id, item.content), item });
+  const events = [...before.events, started(state, { ...item, status: "in_progress" })];
   if (isDone) events.push(completed(state, item, item.status));
-  const others = before.state.open.filter((other) => other.id !== id);
-  const count = known ? state.count : state.count + 1;
-  return { state: { ...before.state, open: isDone ? others : [...others, item], count }, events };
+  const open = isDone ? before.state.open : [...before.state.open, { item, ids }];
+  return { state: { ...before.state, open, count: state.count + 1 }, events };
 }
 
 function withToolChange(item: Item, change: JsonObject): Item {
@@ -138,29 +164,45 @@ function some<T>(list: T[]): T[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
-/** The legacy ids that `_meta` may carry. */
-function identity(change: JsonObject, id: string, nativeId: string | undefined): Pick<Item, "id"> & Partial<Item> {
-  const metadata = readMetadata(change);
-  const parentId = textOf(metadata.parentId ?? metadata.parent_id);
-  return compact({ id: itemIdOf(change) ?? id, nativeId, parentId });
+function idsOf(own: unknown, metadata: SandboxMetadata): ItemIds {
+  return {
+    own: textOf(own),
+    legacy: textOf(metadata.itemId ?? metadata.item_id),
+    native: textOf(metadata.nativeItemId ?? metadata.native_item_id),
+  };
 }
 
-function itemIdOf(change: JsonObject): string | undefined {
-  const metadata = readMetadata(change);
-  return textOf(metadata.itemId ?? metadata.item_id);
+function isAnonymous({ own, legacy, native }: ItemIds): boolean {
+  return (own ?? legacy ?? native) === undefined;
+}
+
+/** Compares the most specific id that both sides have: ids of different kinds may be equal by accident. */
+function isSame(known: ItemIds, given: ItemIds): boolean {
+  if (known.own !== undefined && given.own !== undefined) return known.own === given.own;
+  if (known.legacy !== undefined && given.legacy !== undefined) return known.legacy === given.legacy;
+  return known.native !== undefined && known.native === given.native;
+}
+
+function identity({ count }: ItemsState, ids: ItemIds, metadata: SandboxMetadata): Pick<Item, "id"> & Partial<Item> {
+  const { own, legacy, native } = ids;
+  const parentId = textOf(metadata.parentId ?? metadata.parent_id);
+  return compact({ id: legacy ?? own ?? native ?? `item-${count + 1}`, nativeId: native ?? own, parentId });
 }
 
 /** A message or thought ends when another item starts; tool calls run in parallel. */
 function closeMessages(state: ItemsState): Step {
-  const ends = state.open.filter((item) => item.kind !== "tool_call");
+  const ends = state.open.filter(({ item }) => item.kind !== "tool_call");
   return {
-    state: { ...state, open: state.open.filter((item) => item.kind === "tool_call") },
-    events: ends.map((item) => completed(state, item)),
+    state: { ...state, open: state.open.filter(({ item }) => item.kind === "tool_call") },
+    events: ends.map(({ item }) => completed(state, item)),
   };
 }
 
-function replace(state: ItemsState, item: Item): ItemsState {
-  return { ...state, open: state.open.map((other) => (other.id === item.id ? item : other)) };
+/** Replaces an open item, or removes it. Ids that an update adds are remembered. */
+function replace(state: ItemsState, old: OpenItem, item: Item | undefined, ids: ItemIds): ItemsState {
+  const { own = ids.own, legacy = ids.legacy, native = ids.native } = old.ids;
+  const next = item ? [{ item, ids: { own, legacy, native } }] : [];
+  return { ...state, open: state.open.flatMap((open) => (open === old ? next : open)) };
 }
 
 /** Appends content. Consecutive text is merged, so that a long answer is not a list of words. */
