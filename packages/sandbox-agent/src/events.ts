@@ -97,6 +97,10 @@ export interface EventBase {
   readonly source: "agent" | "client" | "daemon";
   /** True if the event was derived rather than sent. */
   readonly synthetic: boolean;
+  /** The number that the agent has given to the event, if it numbers its events. */
+  readonly sequence?: number;
+  /** The agent's own id of the session, if the agent sent it with the event. */
+  readonly agentSessionId?: string;
 }
 
 /** The fields that depend on the event's type. */

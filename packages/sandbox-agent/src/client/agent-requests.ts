@@ -40,8 +40,8 @@ export type PermissionHandler = (request: PermissionRequest) => Reply<Permission
 /** Handles questions. A result other than `undefined` is the answer; `null` rejects the question. */
 export type QuestionHandler = (question: Question) => Reply<Answers | null>;
 
-/** Reports an event of a session. */
-export type Report = (sessionId: string, body: EventBody) => void;
+/** Reports an event of a session; `params` are those of the agent request that it is made from. */
+export type Report = (sessionId: string, body: EventBody, params?: unknown) => void;
 
 /** The context of an agent request. */
 export interface RequestContext {
@@ -192,14 +192,14 @@ export function createAgentRequests(report: Report): AgentRequests {
     permission(sessionId, params, context) {
       const permissionId = uniqueId(String(context.id));
       const permission = readPermission(params, { permissionId, sessionId });
-      report(sessionId, { type: "permission.requested", permission });
+      report(sessionId, { type: "permission.requested", permission }, params);
       return waitForReply(permissionId, { sessionId, wireId: String(context.id), permission, isForm: false }, context);
     },
     question(sessionId, params, context, kind) {
       const read = kind === "form" ? readElicitation : readQuestion;
       const given = read(params, { questionId: String(context.id), sessionId });
       const question = { ...given, questionId: uniqueId(given.questionId) };
-      report(sessionId, { type: "question.requested", question, status: "requested" });
+      report(sessionId, { type: "question.requested", question, status: "requested" }, params);
       const pending = { sessionId, wireId: String(context.id), question, isForm: kind === "form" };
       return waitForReply(question.questionId, pending, context);
     },

@@ -97,7 +97,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     const base = { id: randomId("event"), sessionId: "", time: now(), source: "client" as const, synthetic: true };
     recorder.notify({ ...base, type: "error", code: "store_failed", message });
   });
-  const agentRequests = createAgentRequests((sessionId, body) => sessions?.report(sessionId, body));
+  const agentRequests = createAgentRequests((...event) => sessions?.report(...event));
 
   const onEnd = (connection: Connection, reason: SandboxAgentError): void => {
     const isCurrent = state.kind === "connected" && state.link.connection === connection;

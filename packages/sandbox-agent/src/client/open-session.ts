@@ -106,7 +106,7 @@ async function addSession(core: Core, link: Link, answer: unknown, given: NewRec
     createdAt: now(),
     updatedAt: now(),
   };
-  return link.sessions.add(record, settings, startedBody(record, how));
+  return link.sessions.add(record, settings, startedBody(record, how), answer);
 }
 
 /** Applies the requested settings. Those that the agent refuses stay in the session's metadata as hints. */
@@ -247,7 +247,8 @@ function opened(
   const { endedAt: _, cursor: __, turnId: ___, ...rest } = session.record;
   session.record = rest;
   link.sessions.update(session, compact({ model: session.settings.model, mode: session.settings.mode }));
-  link.sessions.emit(session, startedBody(session.record, how), { source: "client", synthetic: true });
+  const origin = { source: "client" as const, synthetic: true, message: answer };
+  link.sessions.emit(session, startedBody(session.record, how), origin);
   return openSession(session.record, session.settings, { openedBy: how, warnings: [], eventCount });
 }
 

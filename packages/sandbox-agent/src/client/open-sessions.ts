@@ -5,14 +5,16 @@ import {
   AGENT_ERROR,
   AGENT_UNPARSED,
   agentErrorOf,
+  type EventOrigin,
   eventOf,
   SESSION_ENDED,
   sessionEndedOf,
   unparsedOf,
 } from "../convert/events.ts";
 import { applyUpdate, endTurn, type ItemsState, NO_ITEMS, startTurn } from "../convert/items.ts";
+import { readMessageMetadata } from "../convert/meta.ts";
 import { NO_SETTINGS, type SessionSettings, withMode, withOptions } from "../convert/settings.ts";
-import type { EventBase, EventBody, Item, StopReason } from "../events.ts";
+import type { EventBody, Item, StopReason } from "../events.ts";
 import { compact, objectOf, textOf } from "../json.ts";
 import type { StoredSession } from "../store/types.ts";
 import { now, randomId } from "./ids.ts";
@@ -41,13 +43,13 @@ export interface OpenSession {
   readonly onDetach: Set<() => void>;
 }
 
-/** The origin of an event. */
-type Origin = { readonly source?: EventBase["source"]; readonly synthetic?: boolean; readonly message?: unknown };
-
 /** The open sessions of one connection. */
 export interface OpenSessions {
-  /** Adds a session. Emits its first event, then the notifications that arrived before it was added. */
-  add(record: StoredSession, settings: SessionSettings, opened: EventBody | undefined): OpenSession;
+  /**
+   * Adds a session. Emits its first event, then the notifications that arrived before it was added. `answer` is the
+   * agent's response that opened the session.
+   */
+  add(record: StoredSession, settings: SessionSettings, opened: EventBody | undefined, answer?: unknown): OpenSession;
   /** Removes a session; later notifications for it are dropped. */
   remove(session: OpenSession): void;
   /** Until the returned function is called, an unknown session may be the one that is being opened. */
@@ -61,14 +63,14 @@ export interface OpenSessions {
   readonly reserved: Set<string>;
   /** Dispatches a notification of the agent. */
   onNotification(method: string, params: unknown): void;
-  emit(session: OpenSession, body: EventBody, origin?: Origin): void;
-  /** Emits an event for the session with this id. */
-  report(sessionId: string, body: EventBody): void;
+  emit(session: OpenSession, body: EventBody, origin?: EventOrigin): void;
+  /** Emits an event for the session with this id; `params` are those of the agent request that it is made from. */
+  report(sessionId: string, body: EventBody, params?: unknown): void;
   update(session: OpenSession, changes: Partial<StoredSession>): void;
   /** Completes the open items: no more updates will arrive for them. */
   completeItems(session: OpenSession): void;
   startTurn(session: OpenSession, turn: Turn): void;
-  endTurn(session: OpenSession, stopReason: StopReason, origin?: Origin): Turn | undefined;
+  endTurn(session: OpenSession, stopReason: StopReason, origin?: EventOrigin): Turn | undefined;
 }
 
 /**
@@ -133,10 +135,10 @@ export function createOpenSessions(
 
   const applySessionUpdate = (session: OpenSession, params: unknown): void => {
     const { update: change } = objectOf(params);
-    const step = applyUpdate(session.items, change);
+    const step = applyUpdate(session.items, change, readMessageMetadata(params));
     session.items = step.state;
-    for (const body of step.events) {
-      emit(session, body, { message: params });
+    for (const [index, body] of step.events.entries()) {
+      emit(session, body, { message: params, isDerived: index !== step.main });
       if (body.type !== "session.updated") continue;
       if (body.options) session.settings = withOptions(session.settings, body.options);
       if (body.mode !== undefined) session.settings = withMode(session.settings, body.mode);
@@ -158,7 +160,7 @@ export function createOpenSessions(
     else if (method === AGENT_ERROR) emit(session, agentErrorOf(params), { message: params });
   };
 
-  const add: OpenSessions["add"] = (record, settings, opened) => {
+  const add: OpenSessions["add"] = (record, settings, opened, answer) => {
     const session: OpenSession = {
       record,
       settings,
@@ -174,7 +176,7 @@ export function createOpenSessions(
     const isMine = (sessionId: string): boolean => sessionId === record.agentSessionId;
     const mine = buffered.filter(({ sessionId }) => isMine(sessionId));
     buffered = buffered.filter(({ sessionId }) => !isMine(sessionId));
-    if (opened) emit(session, opened, { source: "client", synthetic: true });
+    if (opened) emit(session, opened, { source: "client", synthetic: true, message: answer });
     for (const { method, params } of mine) dispatch(session, method, params);
     if (overflowed.delete(record.agentSessionId)) {
       const message = "some messages that arrived before the session was open are lost: the buffer was full";
@@ -237,9 +239,10 @@ export function createOpenSessions(
         adoptUnknown();
       }
     },
-    report(sessionId, body) {
+    report(sessionId, body, params) {
       const session = byId.get(sessionId) ?? byAgentId.get(sessionId);
-      if (session) emit(session, body, body.type.endsWith(".requested") ? {} : { source: "client", synthetic: true });
+      const isRequest = body.type.endsWith(".requested");
+      if (session) emit(session, body, isRequest ? { message: params } : { source: "client", synthetic: true });
     },
     startTurn(session, turn) {
       // Another client's turn may have left items open; its end is not reported to this client.

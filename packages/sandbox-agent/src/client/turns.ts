@@ -44,7 +44,7 @@ export async function prompt(
     };
     const answer = await Promise.race([link.connection.request("session/prompt", params), left.promise]);
     const stopReason = textOf(objectOf(answer).stopReason) ?? "unknown";
-    link.sessions.endTurn(session, stopReason);
+    link.sessions.endTurn(session, stopReason, { message: answer });
     return { turnId: turn.id, stopReason, text: textOfTurn(turn) };
   } catch (error) {
     if (!(error instanceof DetachedError)) failed(link, session, turn, error);

@@ -250,12 +250,90 @@ describe("the exit of a process", () => {
   ])("%j", (end, expected) => expect(processEnded(end)).toEqual({ type: "session.ended", ...expected }));
 });
 
-it("adds the common fields, and the message's own envelope takes precedence", () => {
+describe("the envelope of events from older versions", () => {
   const base = { id: "new", sessionId: "s", time: "now" };
   const body: EventBody = { type: "error", message: "m" };
-  expect(eventOf(body, base)).toEqual({ ...base, source: "agent", synthetic: false, ...body });
-  const message = {
-    _meta: { "sandboxagent.dev": { legacyEvent: { eventId: "old", source: "daemon", synthetic: true } } },
+  const legacyEvent = {
+    eventId: "old",
+    sequence: 42,
+    source: "daemon",
+    synthetic: true,
+    nativeSessionId: "thread",
   };
-  expect(eventOf(body, base, { message })).toMatchObject({ id: "old", source: "daemon", synthetic: true });
+  const _meta = { "sandboxagent.dev": { legacyEvent } };
+  const expected = { ...base, ...body, id: "old", sequence: 42, source: "daemon", synthetic: true };
+
+  it("is absent from most messages: the event has the common fields", () => {
+    expect(eventOf(body, base)).toEqual({ ...base, source: "agent", synthetic: false, ...body });
+    expect(eventOf(body, base, { source: "client", synthetic: true })).toMatchObject({
+      source: "client",
+      synthetic: true,
+    });
+  });
+
+  it.each([
+    ["beside the update", { update: { sessionUpdate: "plan" }, _meta }],
+    ["in the update", { update: { sessionUpdate: "plan", _meta } }],
+  ])("takes precedence, %s", (_, message) => {
+    expect(eventOf(body, base, { message })).toEqual({ ...expected, agentSessionId: "thread" });
+  });
+
+  it("is read in snake case, too", () => {
+    const snake = { event_id: "old", sequence: 42, native_session_id: "thread" };
+    const message = { _meta: { "sandboxagent.dev": { legacyEvent: snake } } };
+    expect(eventOf(body, base, { message })).toMatchObject({ id: "old", sequence: 42, agentSessionId: "thread" });
+  });
+
+  it("names one event; those derived from the same message have ids of their own", () => {
+    const event = eventOf(body, base, { message: { _meta }, isDerived: true });
+    expect(event).toEqual({ ...base, ...body, source: "daemon", synthetic: true });
+  });
+});
+
+describe("the event that an update stands for", () => {
+  const mainOf = (updates: readonly unknown[]): unknown => {
+    const before = updates
+      .slice(0, -1)
+      .reduce((state: ItemsState, update) => applyUpdate(state, update).state, NO_ITEMS);
+    const { events, main } = applyUpdate(before, updates.at(-1));
+    return events[main]?.type;
+  };
+  const started = { "sandboxagent.dev": { phase: "started" } };
+
+  it.each<[string, unknown[], string]>([
+    ["the first chunk of a message", [chunk("agent_message_chunk", "a")], "item.delta"],
+    ["a first chunk in the phase `started`", [chunk("agent_message_chunk", "a", { _meta: started })], "item.started"],
+    [
+      "a later chunk in the phase `started`",
+      [chunk("agent_message_chunk", "a"), chunk("agent_message_chunk", "b", { _meta: started })],
+      "item.delta",
+    ],
+    ["a message after a thought", [chunk("agent_thought_chunk", "a"), chunk("agent_message_chunk", "b")], "item.delta"],
+    ["a new tool call", [{ sessionUpdate: "tool_call", toolCallId: "t" }], "item.started"],
+    [
+      "a new tool call that ends a message",
+      [chunk("agent_message_chunk", "a"), { sessionUpdate: "tool_call", toolCallId: "t" }],
+      "item.started",
+    ],
+    [
+      "a new tool call that is completed already",
+      [{ sessionUpdate: "tool_call", toolCallId: "t", status: "completed" }],
+      "item.started",
+    ],
+    [
+      "an update that completes an unknown tool call",
+      [{ sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed" }],
+      "item.completed",
+    ],
+    ["an update of an unknown tool call", [{ sessionUpdate: "tool_call_update", toolCallId: "t" }], "item.started"],
+    [
+      "an update that completes a tool call with content",
+      [
+        { sessionUpdate: "tool_call", toolCallId: "t" },
+        { sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed", content: [] },
+      ],
+      "item.completed",
+    ],
+    ["a change of the session", [{ sessionUpdate: "plan", entries: [] }], "session.updated"],
+  ])("%s", (_, updates, type) => expect(mainOf(updates)).toBe(type));
 });

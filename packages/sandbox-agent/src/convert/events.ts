@@ -14,19 +14,36 @@ export const AGENT_UNPARSED = "_sandboxagent/agent/unparsed";
 /** The notification of an error that belongs to no request. */
 export const AGENT_ERROR = "_sandboxagent/error";
 
-/** Adds the fields that every event has. Fields that the message itself carries take precedence. */
+/** Where an event comes from. */
+export interface EventOrigin {
+  /** The source of the event. Default: `agent`. */
+  readonly source?: EventBase["source"];
+  /** True if the event was derived rather than sent. Default: `false`. */
+  readonly synthetic?: boolean;
+  /** The parameters or the result of the message that it was made from. */
+  readonly message?: unknown;
+  /** True if another event stands for the message, and this one was derived from it. */
+  readonly isDerived?: boolean;
+}
+
+/**
+ * Adds the fields that every event has. Fields of an envelope that the message carries take precedence. The envelope
+ * names one event: one that is derived from the same message keeps its own id.
+ */
 export function eventOf(
   body: EventBody,
   base: { readonly id: string; readonly sessionId: string; readonly time: string },
-  origin: { readonly source?: EventBase["source"]; readonly synthetic?: boolean; readonly message?: unknown } = {},
+  origin: EventOrigin = {},
 ): SandboxEvent {
   const legacy = readLegacyEvent(origin.message);
+  const { source = "agent", synthetic = false, isDerived } = origin;
+  if (!legacy) return { ...base, source, synthetic, ...body };
+  if (isDerived) return { ...base, source: legacy.source ?? source, synthetic: true, ...body };
   return {
-    id: legacy?.eventId ?? base.id,
-    sessionId: base.sessionId,
-    time: base.time,
-    source: legacy?.source ?? origin.source ?? "agent",
-    synthetic: legacy?.synthetic ?? origin.synthetic ?? false,
+    ...base,
+    ...compact({ id: legacy.eventId ?? base.id, sequence: legacy.sequence, agentSessionId: legacy.nativeSessionId }),
+    source: legacy.source ?? source,
+    synthetic: legacy.synthetic ?? synthetic,
     ...body,
   };
 }

@@ -45,6 +45,12 @@ export interface Step {
   readonly events: readonly EventBody[];
 }
 
+/** The result of an update, and which of its events the update stands for. */
+export interface UpdateStep extends Step {
+  /** The index of that event; the others are derived from the update. */
+  readonly main: number;
+}
+
 /** The state at the start of a turn. */
 export function startTurn(state: ItemsState, turnId: string): ItemsState {
   return { ...state, turnId };
@@ -61,7 +67,7 @@ export function endTurn(state: ItemsState): Step {
  *
  * @param metadata - The update's metadata, if it is not only in the update itself.
  */
-export function applyUpdate(state: ItemsState, update: unknown, metadata = readMetadata(update)): Step {
+export function applyUpdate(state: ItemsState, update: unknown, metadata = readMetadata(update)): UpdateStep {
   const change = objectOf(update);
   switch (change.sessionUpdate) {
     case "agent_message_chunk":
@@ -74,7 +80,7 @@ export function applyUpdate(state: ItemsState, update: unknown, metadata = readM
     case "tool_call_update":
       return toolCall(state, change, metadata);
     default:
-      return { state, events: [sessionChange(change)] };
+      return { state, events: [sessionChange(change)], main: 0 };
   }
 }
 
@@ -84,7 +90,7 @@ function chunk(
   metadata: SandboxMetadata,
   kind: Item["kind"],
   role: Item["role"],
-): Step {
+): UpdateStep {
   const ids = idsOf(change.messageId, metadata);
   const content = contentOf(change.content);
   const same = state.open.find(
@@ -92,18 +98,23 @@ function chunk(
   );
   if (same) {
     const grown = { ...same.item, content: append(same.item.content, content) };
-    return { state: replace(state, same, grown, ids), events: [delta(state, grown.id, [content])] };
+    return { state: replace(state, same, grown, ids), events: [delta(state, grown.id, [content])], main: 0 };
   }
   const closed = closeMessages(state);
   const item: Item = { ...identity(state, ids, metadata), kind, role, status: "in_progress", content: [] };
   const grown = { item: { ...item, content: [content] }, ids };
-  return {
-    state: { ...closed.state, open: [...closed.state.open, grown], count: state.count + 1 },
-    events: [...closed.events, started(state, item), delta(state, item.id, [content])],
-  };
+  const events = [...closed.events, started(state, item), delta(state, item.id, [content])];
+  // A chunk stands for what it adds, unless it says that it stands for the start.
+  const main = isStart(change, metadata) ? events.length - 2 : events.length - 1;
+  return { state: { ...closed.state, open: [...closed.state.open, grown], count: state.count + 1 }, events, main };
 }
 
-function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetadata): Step {
+/** True if metadata marks a chunk as the start of its item. The phase is in our namespace or at the root. */
+function isStart({ _meta }: JsonObject, { phase }: SandboxMetadata): boolean {
+  return (phase ?? objectOf(_meta).phase) === "started";
+}
+
+function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetadata): UpdateStep {
   const ids = idsOf(change.toolCallId, metadata);
   const known = state.open.find((open) => open.item.kind === "tool_call" && isSame(open.ids, ids));
   if (known) {
@@ -112,7 +123,7 @@ function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetada
     const events: EventBody[] = [];
     if (!isDone || change.content) events.push({ ...delta(state, item.id, item.content), item });
     if (isDone) events.push(completed(state, item, item.status));
-    return { state: replace(state, known, isDone ? undefined : item, ids), events };
+    return { state: replace(state, known, isDone ? undefined : item, ids), events, main: events.length - 1 };
   }
   const before = closeMessages(state);
   const blank = { kind: "tool_call", role: "tool", status: "in_progress", content: [] } as const;
@@ -121,7 +132,8 @@ function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetada
   const events = [...before.events, started(state, { ...item, status: "in_progress" })];
   if (isDone) events.push(completed(state, item, item.status));
   const open = isDone ? before.state.open : [...before.state.open, { item, ids }];
-  return { state: { ...before.state, open, count: state.count + 1 }, events };
+  const main = change.sessionUpdate === "tool_call" ? before.events.length : events.length - 1;
+  return { state: { ...before.state, open, count: state.count + 1 }, events, main };
 }
 
 function withToolChange(item: Item, change: JsonObject): Item {

@@ -34,6 +34,14 @@ export function readMetadata(value: unknown): SandboxMetadata {
   return objectOf(objectOf(objectOf(value)._meta)[META_NAMESPACE]);
 }
 
+/**
+ * Reads the metadata of a message's parameters or result. That of an update may be beside the update or in it; a key
+ * that is in both is taken from the update.
+ */
+export function readMessageMetadata(message: unknown): SandboxMetadata {
+  return { ...readMetadata(message), ...readMetadata(objectOf(message).update) };
+}
+
 /** Adds metadata to a `_meta` and preserves the other keys. `undefined` values are left out. */
 export function mergeMetadata(meta: unknown, metadata: JsonObject): JsonObject {
   const before = objectOf(meta);
@@ -63,9 +71,9 @@ export interface LegacyEvent {
 
 const SOURCES = ["agent", "daemon", "client"] as const;
 
-/** Reads `_meta["sandboxagent.dev"].legacyEvent`. */
-export function readLegacyEvent(value: unknown): LegacyEvent | undefined {
-  const event = readMetadata(value).legacyEvent;
+/** Reads `_meta["sandboxagent.dev"].legacyEvent` of a message's parameters or result. */
+export function readLegacyEvent(message: unknown): LegacyEvent | undefined {
+  const event = readMessageMetadata(message).legacyEvent;
   if (!isObject(event)) return undefined;
   const source = SOURCES.find((known) => known === event.source);
   return compact({
