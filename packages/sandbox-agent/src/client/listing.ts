@@ -1,7 +1,7 @@
 /** The session index: the client's stored sessions, merged with those that the agent lists. */
 
 import { readMetadata } from "../convert/meta.ts";
-import { NotFoundError, SandboxAgentError } from "../errors.ts";
+import { AgentError, NotFoundError, SandboxAgentError, UnsupportedError } from "../errors.ts";
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 import { type SessionInfo, sessionInfo } from "../session.ts";
 import type { StoredEvent, StoredSession } from "../store/types.ts";
@@ -51,6 +51,20 @@ export async function listSessions(core: Core, link: Link | undefined): Promise<
     return { ...session, directory, ...(title !== undefined && { title }), knownTo };
   });
   return [...merged, ...[...fromAgent.values()].map((listed) => foreignSession(agent, listed))];
+}
+
+/**
+ * The directory of a session, if the agent lists it: the only source for a session that another client has opened.
+ */
+export async function listedDirectory(link: Link, agentSessionId: string): Promise<string | undefined> {
+  if (!link.info.abilities.list) return undefined;
+  try {
+    return textOf((await agentSessions(link)).get(agentSessionId)?.cwd) || undefined;
+  } catch (error) {
+    // An agent that cannot list its sessions now may still be able to open this one.
+    if (error instanceof AgentError || error instanceof UnsupportedError) return undefined;
+    throw error;
+  }
 }
 
 async function agentSessions(link: Link): Promise<Map<string, JsonObject>> {

@@ -17,6 +17,7 @@ import type { StoredSession } from "../store/types.ts";
 import type { Core } from "./core.ts";
 import { now, randomId } from "./ids.ts";
 import type { Link } from "./link.ts";
+import { listedDirectory } from "./listing.ts";
 import { type OpenSession, startedBody } from "./open-sessions.ts";
 import type { LoadSessionOptions, NewSessionRequest } from "./options.ts";
 import { replayText } from "./replay-text.ts";
@@ -157,6 +158,10 @@ export async function resumeSession(core: Core, link: Link, id: string, options:
   const active = link.sessions.find(id);
   if (active) {
     active.isDetached = false;
+    if (active.record.directory === "") {
+      const directory = options.directory ?? (await listedDirectory(link, active.record.agentSessionId));
+      if (directory !== undefined) link.sessions.update(active, { directory });
+    }
     const { eventCount = 0 } = (await storedSession(core, active.record.id)) ?? {};
     return openSession(active.record, active.settings, { openedBy: "attached", warnings: [], eventCount });
   }
@@ -276,13 +281,15 @@ async function recordFor(
     id,
     agent,
     agentSessionId: id,
-    directory: options.directory ?? (await workspace(core)),
+    directory: "",
     createdAt: now(),
     updatedAt: now(),
     metadata: { agent },
     eventCount: 0,
   };
-  const directory = options.directory ?? (record.directory === "" ? await workspace(core) : undefined);
+  const directory =
+    options.directory ??
+    (record.directory || (await listedDirectory(link, record.agentSessionId)) || (await workspace(core)));
   const given = compact({ directory, mcp: options.mcp, process: link.process });
   return { ...record, serverId, ...given };
 }

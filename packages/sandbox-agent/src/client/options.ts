@@ -55,7 +55,7 @@ export interface NewSessionRequest extends NewSessionOptions {
 
 /** Options for opening an existing session. */
 export interface LoadSessionOptions {
-  /** The agent's working directory. Default: the stored one. */
+  /** The agent's working directory. Default: the session's own, as stored or as listed by the agent. */
   readonly directory?: string;
   /** MCP servers by name. Default: the stored ones. */
   readonly mcp?: McpServers;
