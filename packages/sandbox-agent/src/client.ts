@@ -29,13 +29,13 @@ import type {
 } from "./client/options.ts";
 import type { EventFilter } from "./client/recorder.ts";
 import { type ModelList, setMode, setModel, setOption } from "./client/settings.ts";
-import { cancel, prompt } from "./client/turns.ts";
+import { cancel, prompt, runningTurn } from "./client/turns.ts";
 import type { PermissionRequest } from "./convert/permissions.ts";
 import type { Answers, Question } from "./convert/questions.ts";
 import { ConnectionLostError, HttpError, NotConnectedError, NotFoundError } from "./errors.ts";
 import type { SandboxEvent } from "./events.ts";
 import type { JsonObject } from "./json.ts";
-import type { Session, SessionInfo, TurnResult } from "./session.ts";
+import type { RunningTurn, Session, SessionInfo, SessionProperties, TurnResult } from "./session.ts";
 
 /** A client without a connection knows the stored sessions only. A client that was refused must learn why. */
 function unlessRefused(error: unknown): undefined {
@@ -141,7 +141,7 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /** Opens a new session. */
   async newSession(options: NewSessionRequest = {}): Promise<Session> {
-    return newSession(this.#core, await this.#core.ready(), options);
+    return this.#withMethods(await newSession(this.#core, await this.#core.ready(), options));
   }
 
   /** Opens a session that the agent has stored. Its history is replayed as events, unless the store has it already. */
@@ -162,7 +162,7 @@ export class SandboxAgentClient implements AsyncDisposable {
   /** Forks a session. */
   async forkSession(sessionId: string, options: { readonly title?: string } = {}): Promise<Session> {
     const { link, session } = await this.#session(sessionId);
-    return forkSession(this.#core, link, session, options.title);
+    return this.#withMethods(await forkSession(this.#core, link, session, options.title));
   }
 
   /**
@@ -212,10 +212,19 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   // ---- turns
 
-  /** Sends a prompt and waits until the turn ends. What the agent sends meanwhile arrives as events. */
-  async prompt(sessionId: string, message: string | PromptMessage, options?: PromptOptions): Promise<TurnResult> {
-    const { link, session } = await this.#session(sessionId);
-    return prompt(link, this.#core.agentRequests, session, message, options);
+  /**
+   * Sends a prompt. Await the returned value for the result of the turn, or iterate over it for the events of the
+   * session until the turn ends.
+   */
+  prompt(sessionId: string, message: string | PromptMessage, options?: PromptOptions): RunningTurn {
+    const run = async (): Promise<TurnResult> => {
+      const { link, session } = await this.#session(sessionId);
+      return prompt(link, this.#core.agentRequests, session, message, options);
+    };
+    return runningTurn(run(), (signal) => {
+      const { id = sessionId } = this.#core.link()?.sessions.find(sessionId)?.record ?? {};
+      return this.#core.recorder.stream({ sessionId: id, signal });
+    });
   }
 
   /** Cancels the running turn. The session stays open. */
@@ -349,12 +358,20 @@ export class SandboxAgentClient implements AsyncDisposable {
     await this.dispose();
   }
 
-  async #reopen(sessionId: string, open: () => Promise<Session>): Promise<Session> {
+  async #reopen(sessionId: string, open: () => Promise<SessionProperties>): Promise<Session> {
     const known = this.#reopening.get(sessionId);
     if (known) return known;
-    const opening = open().finally(() => this.#reopening.delete(sessionId));
+    const opening = open()
+      .then((session) => this.#withMethods(session))
+      .finally(() => this.#reopening.delete(sessionId));
     this.#reopening.set(sessionId, opening);
     return opening;
+  }
+
+  /** Adds the methods of a session. They are not enumerable, so that a session can be cloned and compared as data. */
+  #withMethods(session: SessionProperties): Session {
+    const prompt: Session["prompt"] = (message, options) => this.prompt(session.id, message, options);
+    return Object.defineProperty(session as Session, "prompt", { value: prompt });
   }
 
   async #session(sessionId: string): Promise<{ link: Link; session: OpenSession }> {

@@ -59,7 +59,7 @@ export * from "./errors.ts";
 export type * from "./events.ts";
 export type { RetryOptions, ServerOptions, TokenSource } from "./http.ts";
 export type { JsonObject } from "./json.ts";
-export type { Session, SessionInfo, TurnResult } from "./session.ts";
+export type { RunningTurn, Session, SessionInfo, SessionProperties, TurnResult } from "./session.ts";
 export { type MemoryStoreOptions, memoryStore } from "./store/memory.ts";
 export type {
   EventRange,

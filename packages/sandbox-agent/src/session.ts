@@ -1,6 +1,8 @@
 /** Sessions, as callers see them. */
 
+import type { PromptMessage, PromptOptions } from "./client/options.ts";
 import type { Choice, ConfigOption, SessionSettings } from "./convert/settings.ts";
+import type { SandboxEvent } from "./events.ts";
 import { compact, type JsonObject } from "./json.ts";
 import type { StoredSession } from "./store/types.ts";
 
@@ -34,8 +36,8 @@ export interface SessionInfo {
   readonly knownTo: readonly ("client" | "agent")[];
 }
 
-/** An open session. */
-export interface Session extends SessionInfo {
+/** The properties of an open session. */
+export interface SessionProperties extends SessionInfo {
   /** The available modes. */
   readonly modes: readonly Choice[];
   /** The available models. */
@@ -47,6 +49,19 @@ export interface Session extends SessionInfo {
   /** Requested settings that could not be applied, such as an MCP server that was left out. */
   readonly warnings: readonly string[];
 }
+
+/** An open session. Apart from its methods, it is plain data, and describes the session when it was opened. */
+export interface Session extends SessionProperties {
+  /** Sends a prompt; the same as the client's `prompt()` with this session's id. */
+  prompt(message: string | PromptMessage, options?: PromptOptions): RunningTurn;
+}
+
+/**
+ * A running turn. Await it for its result, or iterate over it for the events of its session until it ends: the last one
+ * is `turn.ended`. If the turn fails, the loop fails, too. Iterating starts with the next event, so start at once.
+ * Leaving the loop does not cancel the turn.
+ */
+export interface RunningTurn extends Promise<TurnResult>, AsyncIterable<SandboxEvent> {}
 
 /** The result of a turn. */
 export interface TurnResult {
@@ -70,7 +85,7 @@ export function openSession(
   record: StoredSession,
   settings: SessionSettings,
   more: Pick<Session, "openedBy" | "warnings" | "eventCount">,
-): Session {
+): SessionProperties {
   return {
     ...sessionInfo(record, more.eventCount),
     ...more,

@@ -12,7 +12,7 @@ import {
   UnsupportedError,
 } from "../errors.ts";
 import { compact, type JsonObject, objectOf, textOf } from "../json.ts";
-import { openSession, type Session } from "../session.ts";
+import { openSession, type SessionProperties } from "../session.ts";
 import type { StoredSession } from "../store/types.ts";
 import type { Core } from "./core.ts";
 import { now, randomId } from "./ids.ts";
@@ -24,7 +24,7 @@ import { replayText } from "./replay-text.ts";
 import { setMode, setModel, setPermissionMode } from "./settings.ts";
 
 /** Opens a new session. */
-export async function newSession(core: Core, link: Link, request: NewSessionRequest): Promise<Session> {
+export async function newSession(core: Core, link: Link, request: NewSessionRequest): Promise<SessionProperties> {
   const { sessionId } = request;
   if (sessionId === undefined) return createSession(core, link, request);
   const isOpening = link.sessions.reserved.has(sessionId);
@@ -40,7 +40,7 @@ export async function newSession(core: Core, link: Link, request: NewSessionRequ
   }
 }
 
-async function createSession(core: Core, link: Link, request: NewSessionRequest): Promise<Session> {
+async function createSession(core: Core, link: Link, request: NewSessionRequest): Promise<SessionProperties> {
   const directory = request.directory ?? (await workspace(core));
   const stored = request.useStoredMcp ? usable(await createMcpConfig(core.http).list(directory)) : {};
   const options = { ...request, mcp: { ...stored, ...request.mcp } };
@@ -135,7 +135,12 @@ async function applySettings(link: Link, session: OpenSession, request: NewSessi
 }
 
 /** Loads a session that the agent has stored; its history is replayed as events. */
-export async function loadSession(core: Core, link: Link, id: string, options: LoadSessionOptions): Promise<Session> {
+export async function loadSession(
+  core: Core,
+  link: Link,
+  id: string,
+  options: LoadSessionOptions,
+): Promise<SessionProperties> {
   if (!link.info.abilities.load) throw new UnsupportedError("loading sessions");
   const active = link.sessions.find(id);
   if (active?.turn) throw new SandboxAgentError("turn_in_progress", "the agent is still answering in this session");
@@ -154,7 +159,12 @@ export async function loadSession(core: Core, link: Link, id: string, options: L
 }
 
 /** Restores an interrupted session, in the best way that the agent offers. */
-export async function resumeSession(core: Core, link: Link, id: string, options: LoadSessionOptions): Promise<Session> {
+export async function resumeSession(
+  core: Core,
+  link: Link,
+  id: string,
+  options: LoadSessionOptions,
+): Promise<SessionProperties> {
   const active = link.sessions.find(id);
   if (active) {
     active.isDetached = false;
@@ -193,7 +203,7 @@ function unlessRefused(error: unknown): undefined {
   if (!isRefusal || error instanceof AuthenticationRequiredError) throw error;
 }
 
-async function replayed(core: Core, link: Link, session: OpenSession, eventCount: number): Promise<Session> {
+async function replayed(core: Core, link: Link, session: OpenSession, eventCount: number): Promise<SessionProperties> {
   link.sessions.completeItems(session);
   session.isReplaying = false;
   await core.recorder.flush();
@@ -224,7 +234,7 @@ export async function forkSession(
   link: Link,
   session: OpenSession,
   title: string | undefined,
-): Promise<Session> {
+): Promise<SessionProperties> {
   if (!link.info.abilities.fork) throw new UnsupportedError("forking sessions");
   const { directory, mcp, additionalDirectories, agent } = session.record;
   const metadata = compact({ ...session.record.metadata, title, requestedSessionId: undefined });
@@ -245,7 +255,7 @@ function opened(
   answer: unknown,
   how: "loaded" | "resumed" | "replayed",
   eventCount: number,
-): Session {
+): SessionProperties {
   link.sessions.completeItems(session);
   session.isReplaying = false;
   session.settings = readSettings(answer);

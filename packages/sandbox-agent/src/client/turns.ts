@@ -3,8 +3,9 @@
 import { contentBlocksOf, contentOf } from "../convert/content.ts";
 import { META_NAMESPACE } from "../convert/meta.ts";
 import { AgentError, AgentExitedError, ConnectionLostError, DetachedError, SandboxAgentError } from "../errors.ts";
+import type { SandboxEvent } from "../events.ts";
 import { objectOf, textOf } from "../json.ts";
-import type { TurnResult } from "../session.ts";
+import type { RunningTurn, TurnResult } from "../session.ts";
 import type { AgentRequests } from "./agent-requests.ts";
 import { randomId } from "./ids.ts";
 import type { Link } from "./link.ts";
@@ -53,6 +54,30 @@ export async function prompt(
     left.stop();
     signal?.removeEventListener("abort", stop);
   }
+}
+
+/**
+ * Makes the value that a caller can await or iterate over.
+ *
+ * @param events - Streams the events of the session until the signal is aborted.
+ */
+export function runningTurn(
+  result: Promise<TurnResult>,
+  events: (signal: AbortSignal) => AsyncGenerator<SandboxEvent, void, void>,
+): RunningTurn {
+  const over = new AbortController();
+  const turn = result.finally(() => over.abort());
+  async function* read(stream: AsyncGenerator<SandboxEvent, void, void>): AsyncGenerator<SandboxEvent, void, void> {
+    yield* stream;
+    await turn;
+  }
+  return Object.assign(turn, {
+    [Symbol.asyncIterator]() {
+      // A caller that only iterates receives a failure from the loop.
+      turn.catch(() => {});
+      return read(events(over.signal));
+    },
+  });
 }
 
 function failed(link: Link, session: OpenSession, turn: Turn, error: unknown): void {
