@@ -74,7 +74,10 @@ export type ResolvedBy =
   /** The agent withdrew it, or has exited. */
   | "withdrawn";
 
-/** Why a turn ended. `unknown` if this client was not connected at its end. */
+/**
+ * Why a turn ended. `error` if it failed; `unknown` if this client was not connected at its end, or if the agent gave
+ * another reason.
+ */
 export type StopReason =
   | "end_turn"
   | "max_tokens"
@@ -82,8 +85,45 @@ export type StopReason =
   | "refusal"
   | "cancelled"
   | "error"
-  | "unknown"
-  | (string & {});
+  | "unknown";
+
+/** A cost. */
+export interface Cost {
+  /** The amount. */
+  readonly amount: number;
+  /** Its unit: a currency code such as `USD`, or something like `credits`. */
+  readonly currency: string;
+}
+
+/** How much of its context a session uses, and what it has cost so far. */
+export interface ContextUsage {
+  /** The tokens in the context. */
+  readonly used: number;
+  /** The size of the context in tokens. */
+  readonly size: number;
+  /** The cost of the session so far. */
+  readonly cost?: Cost;
+}
+
+/** The usage that an agent reported for a turn. Agents report different parts of it; some count the whole session. */
+export interface TurnUsage {
+  /** The sum of all tokens. */
+  readonly totalTokens?: number;
+  /** The tokens of the input. */
+  readonly inputTokens?: number;
+  /** The tokens of the output. */
+  readonly outputTokens?: number;
+  /** The tokens of thoughts. */
+  readonly thoughtTokens?: number;
+  /** The tokens that were read from a cache. */
+  readonly cachedReadTokens?: number;
+  /** The tokens that were written to a cache. */
+  readonly cachedWriteTokens?: number;
+  /** The tokens in the context at the end of the turn. */
+  readonly used?: number;
+  /** The size of the context in tokens. */
+  readonly size?: number;
+}
 
 /** The fields that every event has. */
 export interface EventBase {
@@ -126,15 +166,21 @@ export type EventBody =
       readonly mode?: string;
       readonly options?: readonly ConfigOption[];
       readonly commands?: readonly Choice[];
-      readonly usage?: { readonly used: number; readonly size: number; readonly cost?: unknown };
+      readonly usage?: ContextUsage;
       readonly plan?: readonly PlanEntry[];
       /** An update of an unknown kind, as sent by the agent. */
       readonly unknown?: unknown;
     }
   /** A prompt was sent. */
   | { readonly type: "turn.started"; readonly turnId: string; readonly prompt: readonly Content[] }
-  /** A turn has ended. */
-  | { readonly type: "turn.ended"; readonly turnId: string; readonly stopReason: StopReason }
+  /** A turn has ended. `usage` and `cost` are present if the agent reported them; `cost` is that of the whole session. */
+  | {
+      readonly type: "turn.ended";
+      readonly turnId: string;
+      readonly stopReason: StopReason;
+      readonly usage?: TurnUsage;
+      readonly cost?: Cost;
+    }
   /** A message, thought or tool call has started. */
   | { readonly type: "item.started"; readonly turnId?: string; readonly item: Item }
   /** An item was extended by `content`; for a tool call, `item` is its new state. */

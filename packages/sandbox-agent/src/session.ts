@@ -2,7 +2,7 @@
 
 import type { PromptMessage, PromptOptions } from "./client/options.ts";
 import type { Choice, ConfigOption, SessionSettings } from "./convert/settings.ts";
-import type { SandboxEvent } from "./events.ts";
+import type { Cost, SandboxEvent, StopReason, TurnUsage } from "./events.ts";
 import { compact, type JsonObject } from "./json.ts";
 import type { StoredSession } from "./store/types.ts";
 
@@ -68,9 +68,13 @@ export interface TurnResult {
   /** Identifies the turn in events. */
   readonly turnId: string;
   /** Why it ended. */
-  readonly stopReason: string;
+  readonly stopReason: StopReason;
   /** The text of the agent's messages. */
   readonly text: string;
+  /** The tokens that were used, if the agent reported them. */
+  readonly usage?: TurnUsage;
+  /** What the session has cost so far, if the agent reported it during the turn. */
+  readonly cost?: Cost;
 }
 
 /** Converts a stored session. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { AgentError } from "./errors.ts";
 import type { SandboxEvent } from "./events.ts";
 import { collect, ofType } from "./testing/events.ts";
+import { script, scriptClient } from "./testing/script.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
 
 describe("a turn", () => {
@@ -86,4 +87,73 @@ it("a session is plain data besides its methods", async () => {
   }
   const fork = await client.forkSession(session.id);
   expect((await fork.prompt("echo fork")).text).toBe("fork");
+});
+
+describe("the result of a turn", () => {
+  it("has usage and cost where the agent reported them", async () => {
+    const client = await scriptClient();
+    const session = await client.newSession({ directory: "/tmp" });
+    const cost = { amount: 0.25, currency: "USD" };
+    const usage = { totalTokens: 10, inputTokens: 4, outputTokens: 6 };
+    const turn = session.prompt(
+      script(
+        { update: { sessionUpdate: "usage_update", used: 1, size: 100, cost: { amount: 0.1, currency: "USD" } } },
+        { update: { sessionUpdate: "usage_update", used: 2, size: 100, cost } },
+        { update: { sessionUpdate: "usage_update", used: 3, size: 100 } },
+        { result: { usage } },
+      ),
+    );
+    const events: SandboxEvent[] = [];
+    for await (const event of turn) events.push(event);
+    const expected = { usage: { ...usage, used: 3, size: 100 }, cost };
+    expect(await turn).toMatchObject(expected);
+    expect(ofType(events, "turn.ended")).toMatchObject([expected]);
+    expect(ofType(events, "session.updated").map((event) => event.usage?.cost?.amount)).toEqual([0.1, 0.25, undefined]);
+  });
+
+  it("has neither if the agent reported nothing in this turn", async () => {
+    const client = await scriptClient();
+    const session = await client.newSession({ directory: "/tmp" });
+    await session.prompt(script({ update: { sessionUpdate: "usage_update", used: 1, size: 100 } }));
+    expect(await session.prompt(script())).toEqual({ turnId: expect.any(String), stopReason: "end_turn", text: "" });
+  });
+
+  it("has a stop reason of a closed union", async () => {
+    const client = await scriptClient();
+    const session = await client.newSession({ directory: "/tmp" });
+    const { stopReason } = await session.prompt(script({ result: { stopReason: "brand_new" } }));
+    // Fails to compile if a reason is missing here, or if the type is open.
+    const texts: Record<typeof stopReason, string> = {
+      end_turn: "done",
+      max_tokens: "out of tokens",
+      max_turn_requests: "out of requests",
+      refusal: "refused",
+      cancelled: "cancelled",
+      error: "failed",
+      unknown: "not known",
+    };
+    expect(texts[stopReason]).toBe("not known");
+  });
+});
+
+it("a permission has the changes that it is about, also if they came with the tool call", async () => {
+  const client = await scriptClient();
+  const session = await client.newSession({ directory: "/tmp" });
+  const diffs: unknown[] = [];
+  client.onPermission((request) => {
+    diffs.push(request.diffs);
+    return "reject";
+  });
+  const content = [{ type: "diff", path: "/a", oldText: "x", newText: "y" }];
+  const options = [{ optionId: "no", name: "No", kind: "reject_once" }];
+  const request = "session/request_permission";
+  await session.prompt(
+    script(
+      { request, params: { toolCall: { toolCallId: "one", content }, options } },
+      { update: { sessionUpdate: "tool_call", toolCallId: "two", title: "Edit", content } },
+      { request, params: { toolCall: { toolCallId: "two" }, options } },
+    ),
+  );
+  const expected = [{ path: "/a", oldText: "x", newText: "y" }];
+  expect(diffs).toEqual([expected, expected]);
 });

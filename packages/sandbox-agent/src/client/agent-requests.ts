@@ -22,7 +22,7 @@ import {
   readQuestion,
 } from "../convert/questions.ts";
 import { NotFoundError, SandboxAgentError } from "../errors.ts";
-import type { EventBody } from "../events.ts";
+import type { EventBody, ToolDetails } from "../events.ts";
 import { compact, type JsonObject } from "../json.ts";
 
 /** A generic reply, or one of the request's own options. */
@@ -63,8 +63,16 @@ interface Pending {
 
 /** The open agent requests of one client. */
 export interface AgentRequests {
-  /** Registers a permission request; resolves with the response for the agent. */
-  permission(sessionId: string, params: unknown, context: RequestContext): Promise<JsonObject>;
+  /**
+   * Registers a permission request; resolves with the response for the agent. `known` is what the agent has sent about
+   * the tool call before.
+   */
+  permission(
+    sessionId: string,
+    params: unknown,
+    context: RequestContext,
+    known: ToolDetails | undefined,
+  ): Promise<JsonObject>;
   /** Registers a question of either kind; resolves with the response for the agent. */
   question(sessionId: string, params: unknown, context: RequestContext, kind: "question" | "form"): Promise<JsonObject>;
   /** Records that another client answered this request. */
@@ -189,9 +197,9 @@ export function createAgentRequests(report: Report): AgentRequests {
   };
 
   return {
-    permission(sessionId, params, context) {
+    permission(sessionId, params, context, known) {
       const permissionId = uniqueId(String(context.id));
-      const permission = readPermission(params, { permissionId, sessionId });
+      const permission = readPermission(params, { permissionId, sessionId }, known);
       report(sessionId, { type: "permission.requested", permission }, params);
       return waitForReply(permissionId, { sessionId, wireId: String(context.id), permission, isForm: false }, context);
     },

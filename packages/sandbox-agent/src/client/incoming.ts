@@ -2,6 +2,7 @@
 
 import type { AcpStreamEvent } from "acp-http-client";
 import { processEnded, unparsedLine } from "../convert/events.ts";
+import { openTool } from "../convert/items.ts";
 import { REQUEST_QUESTION } from "../convert/questions.ts";
 import { objectOf, textOf } from "../json.ts";
 import type { AgentRequests, RequestContext } from "./agent-requests.ts";
@@ -37,7 +38,10 @@ export async function onAgentRequest(
   const busy = sessions.all().find((session) => session.turn) ?? sessions.all().at(-1);
   const session = agentSessionId === undefined ? busy : await sessions.whenOpen(agentSessionId);
   const sessionId = session?.record.id ?? agentSessionId ?? "";
-  if (method === PERMISSION) return agentRequests.permission(sessionId, params, context);
+  if (method === PERMISSION) {
+    const known = session && openTool(session.items, objectOf(objectOf(params).toolCall).toolCallId);
+    return agentRequests.permission(sessionId, params, context, known);
+  }
   return agentRequests.question(sessionId, params, context, method === REQUEST_QUESTION ? "question" : "form");
 }
 

@@ -14,7 +14,8 @@ import {
 import { applyUpdate, endTurn, type ItemsState, NO_ITEMS, startTurn } from "../convert/items.ts";
 import { readMessageMetadata } from "../convert/meta.ts";
 import { NO_SETTINGS, type SessionSettings, withMode, withOptions } from "../convert/settings.ts";
-import type { EventBody, Item, StopReason } from "../events.ts";
+import { readTurnUsage } from "../convert/usage.ts";
+import type { ContextUsage, EventBody, Item, StopReason } from "../events.ts";
 import { compact, objectOf, textOf } from "../json.ts";
 import type { StoredSession } from "../store/types.ts";
 import { now, randomId } from "./ids.ts";
@@ -25,6 +26,8 @@ export interface Turn {
   readonly id: string;
   /** The items that were completed in it. */
   readonly items: Item[];
+  /** What the agent has reported in it so far. */
+  usage?: ContextUsage;
 }
 
 /** An open session. */
@@ -120,6 +123,9 @@ export function createOpenSessions(
     const base = { id: randomId("event"), sessionId: session.record.id, time: now() };
     const event = eventOf(body, base, origin);
     if (event.type === "item.completed") session.turn?.items.push(event.item);
+    if (event.type === "session.updated" && event.usage && session.turn) {
+      session.turn.usage = { ...session.turn.usage, ...event.usage };
+    }
     if (session.isDetached) recorder.store(event);
     else recorder.emit(event);
   };
@@ -255,7 +261,8 @@ export function createOpenSessions(
       const turn = session.turn;
       const turnId = turn?.id ?? session.record.turnId;
       completeItems(session);
-      if (turnId !== undefined) emit(session, { type: "turn.ended", turnId, stopReason }, origin);
+      const usage = readTurnUsage(origin?.message, turn?.usage);
+      if (turnId !== undefined) emit(session, { type: "turn.ended", turnId, stopReason, ...usage }, origin);
       delete session.turn;
       const { turnId: _, ...rest } = session.record;
       session.record = rest;

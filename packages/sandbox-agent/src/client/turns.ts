@@ -2,9 +2,9 @@
 
 import { contentBlocksOf, contentOf } from "../convert/content.ts";
 import { META_NAMESPACE } from "../convert/meta.ts";
+import { readStopReason, readTurnUsage } from "../convert/usage.ts";
 import { AgentError, AgentExitedError, ConnectionLostError, DetachedError, SandboxAgentError } from "../errors.ts";
 import type { SandboxEvent } from "../events.ts";
-import { objectOf, textOf } from "../json.ts";
 import type { RunningTurn, TurnResult } from "../session.ts";
 import type { AgentRequests } from "./agent-requests.ts";
 import { randomId } from "./ids.ts";
@@ -44,9 +44,9 @@ export async function prompt(
       _meta: { [META_NAMESPACE]: { turn: turn.id } },
     };
     const answer = await Promise.race([link.connection.request("session/prompt", params), left.promise]);
-    const stopReason = textOf(objectOf(answer).stopReason) ?? "unknown";
+    const stopReason = readStopReason(answer);
     link.sessions.endTurn(session, stopReason, { message: answer });
-    return { turnId: turn.id, stopReason, text: textOfTurn(turn) };
+    return { turnId: turn.id, stopReason, text: textOfTurn(turn), ...readTurnUsage(answer, turn.usage) };
   } catch (error) {
     if (!(error instanceof DetachedError)) failed(link, session, turn, error);
     throw error;

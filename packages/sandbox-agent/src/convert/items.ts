@@ -1,10 +1,12 @@
 /** Reduces `session/update` to items and session changes. */
 
-import type { EventBody, FileDiff, Item, PlanEntry, ToolDetails } from "../events.ts";
+import type { EventBody, Item, PlanEntry, ToolDetails } from "../events.ts";
 import { compact, isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
 import { type Content, contentOf } from "./content.ts";
+import { readDiffs } from "./diffs.ts";
 import { readMetadata, type SandboxMetadata } from "./meta.ts";
 import { readOptions } from "./settings.ts";
+import { readContextUsage } from "./usage.ts";
 
 /** The ids by which an update may name an item. */
 interface ItemIds {
@@ -136,6 +138,12 @@ function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetada
   return { state: { ...before.state, open, count: state.count + 1 }, events, main };
 }
 
+/** The details of an open tool call. */
+export function openTool({ open }: ItemsState, toolCallId: unknown): ToolDetails | undefined {
+  if (typeof toolCallId !== "string") return undefined;
+  return open.find(({ item, ids }) => item.kind === "tool_call" && ids.own === toolCallId)?.item.tool;
+}
+
 function withToolChange(item: Item, change: JsonObject): Item {
   const parts = listOf(change.content).map(objectOf);
   const status = change.status === "completed" || change.status === "failed" ? change.status : item.status;
@@ -148,7 +156,7 @@ function withToolChange(item: Item, change: JsonObject): Item {
     input: change.rawInput ?? item.tool?.input,
     output: change.rawOutput ?? item.tool?.output,
     locations: Array.isArray(change.locations) ? locations(change.locations) : item.tool?.locations,
-    diffs: Array.isArray(change.content) ? some(ofType("diff").map(readDiff)) : item.tool?.diffs,
+    diffs: Array.isArray(change.content) ? some(readDiffs(change.content)) : item.tool?.diffs,
     terminals: Array.isArray(change.content)
       ? some(ofType("terminal").map((part) => textOf(part.terminalId) ?? ""))
       : item.tool?.terminals,
@@ -158,14 +166,6 @@ function withToolChange(item: Item, change: JsonObject): Item {
     ? ofType("content").map((part) => contentOf(part.content))
     : item.content;
   return { ...item, status, content, tool };
-}
-
-function readDiff(part: JsonObject): FileDiff {
-  return compact({
-    path: textOf(part.path) ?? "",
-    oldText: textOf(part.oldText),
-    newText: textOf(part.newText) ?? "",
-  });
 }
 
 function locations(list: readonly unknown[]): { path: string; line?: number }[] {
@@ -250,14 +250,7 @@ function sessionChange(change: JsonObject): EventBody {
     case "available_commands_update":
       return { type, commands: listOf(change.availableCommands).filter(isObject).map(command) };
     case "usage_update":
-      return {
-        type,
-        usage: compact({
-          used: numberOf(change.used) ?? 0,
-          size: numberOf(change.size) ?? 0,
-          cost: change.cost ?? undefined,
-        }),
-      };
+      return { type, usage: readContextUsage(change) };
     case "plan":
       return { type, plan: listOf(change.entries).filter(isObject).map(planEntry) };
     default:

@@ -110,23 +110,57 @@ describe("replies to permission requests", () => {
   });
 });
 
-it("reads a permission request", () => {
-  const toolCall = { toolCallId: "t", title: "Edit", kind: "edit", rawInput: { path: "/a" } };
-  const options = [
-    { optionId: "y", name: "Yes", kind: "allow_once" },
-    { optionId: "z", name: "?", kind: "maybe" },
-  ];
-  expect(readPermission({ toolCall, options }, { permissionId: "7", sessionId: "s" })).toEqual({
-    permissionId: "7",
-    sessionId: "s",
-    title: "Edit",
-    toolCallId: "t",
-    toolKind: "edit",
-    input: { path: "/a" },
-    options: [
-      { id: "y", label: "Yes", kind: "allow_once" },
-      { id: "z", label: "?" },
-    ],
-    raw: toolCall,
+describe("a permission request", () => {
+  const ids = { permissionId: "7", sessionId: "s" };
+
+  it("is read with its options", () => {
+    const toolCall = { toolCallId: "t", title: "Edit", kind: "edit", rawInput: { path: "/a" } };
+    const options = [
+      { optionId: "y", name: "Yes", kind: "allow_once" },
+      { optionId: "z", name: "?", kind: "maybe" },
+      { optionId: "n" },
+      {},
+    ];
+    expect(readPermission({ toolCall, options }, ids)).toEqual({
+      ...ids,
+      title: "Edit",
+      toolCallId: "t",
+      toolKind: "edit",
+      input: { path: "/a" },
+      diffs: [],
+      options: [
+        { id: "y", label: "Yes", kind: "allow_once" },
+        { id: "z", label: "?" },
+        { id: "n", label: "n" },
+        { id: "", label: "" },
+      ],
+      raw: toolCall,
+    });
+    expect(readPermission(undefined, ids)).toEqual({ ...ids, title: "", diffs: [], options: [] });
+  });
+
+  it("has the changes to files that it is about", () => {
+    const content = [
+      { type: "diff", path: "/a", oldText: "x", newText: "y" },
+      { type: "content", content: { type: "text", text: "not a change" } },
+      { type: "diff", path: "/new", oldText: null, newText: "z" },
+    ];
+    expect(readPermission({ toolCall: { toolCallId: "t", content } }, ids).diffs).toEqual([
+      { path: "/a", oldText: "x", newText: "y" },
+      { path: "/new", newText: "z" },
+    ]);
+  });
+
+  it("takes what it does not repeat from the tool call that the agent has sent before", () => {
+    const tool = { title: "Edit", kind: "edit", input: { path: "/a" }, diffs: [{ path: "/a", newText: "y" }] };
+    const expected = { title: "Edit", toolKind: "edit", input: { path: "/a" }, diffs: tool.diffs };
+    expect(readPermission({ toolCall: { toolCallId: "t" } }, ids, tool)).toMatchObject(expected);
+    const toolCall = { toolCallId: "t", title: "T", kind: "read", rawInput: 1, content: [] };
+    expect(readPermission({ toolCall }, ids, tool)).toMatchObject({
+      title: "T",
+      toolKind: "read",
+      input: 1,
+      diffs: [],
+    });
   });
 });

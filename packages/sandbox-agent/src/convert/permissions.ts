@@ -1,6 +1,8 @@
 /** Permission requests and the generic replies to them. The agent's own options decide what a reply selects. */
 
+import type { FileDiff, ToolDetails } from "../events.ts";
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
+import { readDiffs } from "./diffs.ts";
 import { META_NAMESPACE } from "./meta.ts";
 
 /** A reply to a permission request. */
@@ -36,6 +38,8 @@ export interface PermissionRequest {
   readonly toolKind?: string;
   /** The tool's input. */
   readonly input?: unknown;
+  /** The changes to files that it asks for. */
+  readonly diffs: readonly FileDiff[];
   /** The options to reply with. */
   readonly options: readonly PermissionOption[];
   /** The tool call as sent by the agent. */
@@ -44,16 +48,25 @@ export interface PermissionRequest {
 
 const KINDS: readonly string[] = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
-/** Converts a permission request. */
-export function readPermission(params: unknown, ids: { permissionId: string; sessionId: string }): PermissionRequest {
+/**
+ * Converts a permission request.
+ *
+ * @param known - What the agent has sent about the tool call before, for what the request does not repeat.
+ */
+export function readPermission(
+  params: unknown,
+  ids: { permissionId: string; sessionId: string },
+  known: ToolDetails = {},
+): PermissionRequest {
   const { toolCall, options } = objectOf(params);
   const call = objectOf(toolCall);
   return compact({
     ...ids,
-    title: textOf(call.title) ?? "",
+    title: textOf(call.title) ?? known.title ?? "",
     toolCallId: textOf(call.toolCallId),
-    toolKind: textOf(call.kind),
-    input: call.rawInput,
+    toolKind: textOf(call.kind) ?? known.kind,
+    input: call.rawInput ?? known.input,
+    diffs: Array.isArray(call.content) ? readDiffs(call.content) : (known.diffs ?? []),
     options: listOf(options).map(readOption),
     raw: toolCall,
   });
