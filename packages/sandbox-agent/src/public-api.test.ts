@@ -6,6 +6,8 @@ import { expect, it } from "vitest";
 import * as surface from "./index.ts";
 
 const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, import.meta.url)), "utf8");
+/** The protocol's terms, including its extension point and its name for forms. */
+const TERMS = /\bacp|json-?rpc|session\/[a-z]|_meta|elicitation/i;
 const PROTOCOL_WORDS = /\bacp|json-?rpc|session\/[a-z]/i;
 
 /** The source files that the package's entry point exports from. */
@@ -32,6 +34,31 @@ it("no method of the client, and no comment on one, uses terms of the protocol",
   expect(
     Object.getOwnPropertyNames(surface.SandboxAgentClient.prototype).filter((name) => /acp|rpc/i.test(name)),
   ).toEqual([]);
+});
+
+it("no exported type, and no comment on one or its fields, uses terms of the protocol", () => {
+  const names = exportedNames();
+  const found: string[] = [];
+  for (const [path, text] of sources()) {
+    const declarations = text.matchAll(
+      /^(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\nexport (?:interface|type|class) (\w+)([\s\S]*?^\}|[^;]*;)/gm,
+    );
+    for (const [, comment = "", name = "", body = ""] of declarations) {
+      if (!names.includes(name) && !["./events.ts", "./errors.ts"].includes(path)) continue;
+      const comments = [comment, ...[...body.matchAll(/\/\*\*[\s\S]*?\*\//g)].map(([inner]) => inner)];
+      found.push(...comments.filter((words) => TERMS.test(words)).map((words) => `${path} ${name}: ${words}`));
+    }
+  }
+  expect(found).toEqual([]);
+});
+
+it("the conversions, which do use them, are marked as internal and are in no guide", () => {
+  const [header] = /\/\*\*[\s\S]*?\*\//.exec(read("./convert/index.ts")) ?? [];
+  expect(header).toContain("@internal");
+  expect(header).toContain("Not covered by semantic versioning");
+  for (const path of ["../README.md", "../../../docs/sdk.md", "../../../docs/migrating.md", "../../../README.md"]) {
+    expect(read(path), path).not.toContain("sandbox-agent/convert");
+  }
 });
 
 it("the README and the guide do not use terms of the protocol", () => {

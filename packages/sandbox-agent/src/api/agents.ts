@@ -21,7 +21,7 @@ export interface InstallOptions {
   readonly reinstall?: boolean;
   /** The version of the agent itself. */
   readonly agentVersion?: string;
-  /** The version of the agent's ACP adapter. */
+  /** The version of the program that makes the agent speak to the server. */
   readonly agentProcessVersion?: string;
   /** Stops waiting; the install itself continues. */
   readonly signal?: AbortSignal;

@@ -1,4 +1,11 @@
-/** Conversions between the SDK's types and the protocol's. Pure functions: nothing here sends, stores or waits. */
+/**
+ * Conversions between the SDK's types and the protocol's, shared by the packages of this repository. Pure functions:
+ * nothing here sends, stores or waits. Not covered by semantic versioning: the public API is the main entry point, which
+ * has no terms of the protocol.
+ *
+ * @internal
+ * @packageDocumentation
+ */
 
 export * from "./content.ts";
 export * from "./diffs.ts";

@@ -36,7 +36,7 @@ export interface RemoteMcpServer {
   readonly bearerTokenEnvVar?: string;
   /** Headers whose values are in environment variables: header name to variable name. */
   readonly envHeaders?: Readonly<Record<string, string>>;
-  /** OAuth settings, passed to the agent in the server's `_meta`. */
+  /** OAuth settings, passed to the agent as they are. */
   readonly oauth?: unknown;
   /** `false` leaves the server out. */
   readonly enabled?: boolean;
