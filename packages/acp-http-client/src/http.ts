@@ -16,6 +16,9 @@ export interface HttpOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
+/** The body of a request. Not the DOM library's `BodyInit`, which Node.js projects do not have. */
+export type HttpBody = NonNullable<RequestInit["body"]>;
+
 /** One request. */
 export interface HttpRequest {
   /** The request method. */
@@ -23,7 +26,7 @@ export interface HttpRequest {
   /** Headers of this request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The body. A stream can be sent once only, so such a request is not repeated after a 401. */
-  readonly body?: BodyInit | undefined;
+  readonly body?: HttpBody | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -9,6 +9,7 @@ export {
   createHttp,
   expectOk,
   type Http,
+  type HttpBody,
   type HttpOptions,
   type HttpRequest,
   httpErrorOf,

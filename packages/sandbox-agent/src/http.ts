@@ -28,7 +28,7 @@ export interface HttpCall {
   /** A body to send as JSON. */
   readonly json?: unknown;
   /** A body to send as it is. */
-  readonly body?: BodyInit;
+  readonly body?: transport.HttpBody;
   /** Headers of this call. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Aborts the call. */

@@ -10,8 +10,11 @@ export interface IndexedDbStoreOptions {
   /** The database's name. Default: `sandbox-agent`. */
   readonly name?: string;
   /** Used instead of the global `indexedDB`. */
-  readonly factory?: IDBFactory;
+  readonly factory?: IndexedDb;
 }
+
+/** The type of the global `indexedDB`. Without the DOM library there is none, and the declarations still compile. */
+export type IndexedDb = typeof globalThis extends { readonly indexedDB: infer Factory } ? Factory : never;
 
 const VERSION = 1;
 const SESSIONS = "sessions";

@@ -1,14 +1,39 @@
 /** Stores sessions in Postgres, through `pg`, which the caller installs. */
 
-import type { Pool, PoolClient } from "pg";
 import { NotFoundError } from "../errors.ts";
 import { pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
+/** The result of a query. */
+export interface PostgresResult {
+  /** The rows. */
+  readonly rows: readonly unknown[];
+  /** How many rows the query has changed. */
+  readonly rowCount: number | null;
+}
+
+/** Runs queries. */
+export interface PostgresQueries {
+  /** Runs a query with parameters. */
+  query(sql: string, values?: unknown[]): Promise<PostgresResult>;
+}
+
+/** A connection of a pool. */
+export interface PostgresConnection extends PostgresQueries {
+  /** Returns the connection to the pool. */
+  release(): void;
+}
+
+/** What the store uses of `pg`'s `Pool`. The types of `pg` are not needed to compile with this package. */
+export interface PostgresPool extends PostgresQueries {
+  /** Takes a connection from the pool. */
+  connect(): Promise<PostgresConnection>;
+}
+
 /** Options of {@link postgresStore}: a pool of the caller, or a connection string. */
 export interface PostgresStoreOptions {
   /** The caller's pool. It is not closed with the store. */
-  readonly pool?: Pool;
+  readonly pool?: PostgresPool;
   /** Such as `postgres://user@host/database`. */
   readonly connectionString?: string;
   /** The schema of the tables; created if it does not exist. Default: `sandbox_agent`. */
@@ -17,13 +42,13 @@ export interface PostgresStoreOptions {
 
 /** Opens a store in Postgres. Several processes may share it. Missing tables are created. */
 export async function postgresStore(options: PostgresStoreOptions): Promise<SessionStore> {
-  const pool = options.pool ?? (await ownPool(options.connectionString));
+  const { pool, close } = await openPool(options);
   const schema = quoted(options.schema ?? "sandbox_agent");
   const sessions = `${schema}.sessions`;
   const events = `${schema}.events`;
   await prepare(pool, schema);
 
-  const atomically = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
+  const atomically = async <T>(work: (client: PostgresQueries) => Promise<T>): Promise<T> => {
     const client = await pool.connect();
     try {
       await client.query("BEGIN");
@@ -40,19 +65,19 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Sess
 
   return {
     async getSession(id) {
-      const { rows } = await pool.query<Row>(`SELECT body, event_count FROM ${sessions} WHERE id = $1`, [id]);
-      return rows[0] && sessionOf(rows[0]);
+      const [row] = rowsOf(await pool.query(`SELECT body, event_count FROM ${sessions} WHERE id = $1`, [id]));
+      return row && sessionOf(row);
     },
     async listSessions({ limit, cursor } = {}) {
       const after = cursor === undefined ? undefined : parseCursor(cursor);
       const most = limit === undefined ? null : limit + 1;
-      const { rows } = await pool.query<Row>(
+      const found = await pool.query(
         `SELECT body, event_count FROM ${sessions}
          WHERE $1::text IS NULL OR updated_at < $1 OR (updated_at = $1 AND id > $2)
          ORDER BY updated_at DESC, id LIMIT $3`,
         [after?.updatedAt ?? null, after?.id ?? null, most],
       );
-      return pageOf(rows.map(sessionOf), limit);
+      return pageOf(rowsOf(found).map(sessionOf), limit);
     },
     async putSession(session) {
       await pool.query(
@@ -67,11 +92,10 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Sess
     appendEvents: (sessionId, added) =>
       atomically(async (client) => {
         // Locks the session's row, so that one writer at a time assigns sequence numbers.
-        const locked = await client.query<Row>(`SELECT event_count FROM ${sessions} WHERE id = $1 FOR UPDATE`, [
-          sessionId,
-        ]);
-        if (!locked.rows[0]) throw new NotFoundError("session", sessionId);
-        const count = Number(locked.rows[0].event_count);
+        const locked = await client.query(`SELECT event_count FROM ${sessions} WHERE id = $1 FOR UPDATE`, [sessionId]);
+        const [row] = rowsOf(locked);
+        if (!row) throw new NotFoundError("session", sessionId);
+        const count = Number(row.event_count);
         const { rowCount } = await client.query(
           `INSERT INTO ${events} (session_id, sequence, event_id, body)
            SELECT $1, $2 + row_number() OVER (ORDER BY place), event_id, body FROM (
@@ -87,29 +111,37 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Sess
         return total;
       }),
     async listEvents(sessionId, { after = 0, before = Number.MAX_SAFE_INTEGER, limit = null, newestFirst } = {}) {
-      const { rows } = await pool.query<Row>(
+      const found = await pool.query(
         `SELECT sequence, body FROM ${events} WHERE session_id = $1 AND sequence > $2 AND sequence < $3
          ORDER BY sequence ${newestFirst ? "DESC" : "ASC"} LIMIT $4`,
         [sessionId, after, before, limit],
       );
-      return rows.map(eventOf);
+      return rowsOf(found).map(eventOf);
     },
-    async close() {
-      if (!options.pool && !pool.ending) await pool.end();
-    },
+    close,
   };
 }
 
-async function ownPool(connectionString: string | undefined): Promise<Pool> {
+/** The caller's pool, or one that is closed with the store. */
+async function openPool(
+  options: PostgresStoreOptions,
+): Promise<{ readonly pool: PostgresPool; close(): Promise<void> }> {
+  const { pool: given, connectionString } = options;
+  if (given) return { pool: given, close: async () => {} };
   const { default: pg } = await import("pg");
   const pool = new pg.Pool(connectionString === undefined ? {} : { connectionString });
   // A broken idle connection is replaced at the next query; without a listener it would crash the process.
   pool.on("error", () => {});
-  return pool;
+  return {
+    pool,
+    async close() {
+      if (!pool.ending) await pool.end();
+    },
+  };
 }
 
 /** Creates the tables. An advisory lock serializes clients that start at the same time. */
-async function prepare(pool: Pool, schema: string): Promise<void> {
+async function prepare(pool: PostgresPool, schema: string): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("SELECT pg_advisory_lock(hashtext($1))", [schema]);
@@ -142,6 +174,10 @@ function quoted(name: string): string {
 }
 
 type Row = { body: string; event_count: string; sequence: string };
+
+function rowsOf({ rows }: PostgresResult): readonly Row[] {
+  return rows as readonly Row[];
+}
 
 function sessionOf(row: Row): IndexedSession {
   return { ...(JSON.parse(row.body) as StoredSession), eventCount: Number(row.event_count) };
