@@ -113,10 +113,28 @@ test("a crash during a turn is reported with the agent's stderr", async () => {
   await browser.untilShown("code 7");
   await browser.until("document.querySelector('textarea[aria-label=Message]').disabled");
   await browser.screenshot("crashed");
-  await browser.click("Restart");
-  await browser.click("New session");
+  await browser.click("Start again");
+  await browser.untilShown("so a new one was started");
   await browser.send("echo back to life");
   await browser.untilShown("back to life");
+});
+
+test("a restart of the server during a turn is reported, and the agent can be started again", async () => {
+  const session = await startSession(server, "restarted");
+  await attach("restarted");
+  const prompted = sendPrompt(server, "restarted", session, "forever").catch(() => undefined);
+  await browser.until("document.querySelector('.working')");
+  await server.restart();
+  await prompted;
+  await browser.until("document.querySelector('.ended')");
+  const seen = await browser.evaluate<string>("document.querySelector('.instance').innerText");
+  assert.equal(seen.match(/The server was restarted, and the agent ended with it\./g)?.length, 2, seen);
+  assert.doesNotMatch(seen, /Working/);
+  await browser.screenshot("restarted");
+  await browser.click("Start again");
+  await browser.send("echo and again");
+  await browser.untilShown("and again");
+  assert.match(await browser.evaluate("document.querySelector('.timeline').innerText"), /^forever\n/);
 });
 
 test("the output of a client's terminal is shown with its colours, as text", async () => {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { startProgram } from "../../../packages/testing/program.ts";
+import { type Program, startProgram } from "../../../packages/testing/program.ts";
 
 export { BINARY } from "../../../packages/testing/program.ts";
 
@@ -17,6 +17,8 @@ export interface Server {
   send(serverId: string, message: object): Promise<void>;
   /** The server's list of instances. */
   instances(): Promise<readonly ListedInstance[]>;
+  /** Kills the server and starts another one in the same folder, at the same address. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -48,14 +50,16 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   await writeFile(empty, JSON.stringify({ version: "1", agents: [] }));
   const folders = ["--data-dir", join(folder, "data"), "--workspace", workspace];
   const allowed = options.allowedOrigin === undefined ? [] : ["--cors-allow-origin", options.allowedOrigin];
-  const program = await startProgram({
-    args: ["server", "--port", "0", ...folders, ...allowed, ...(options.flags ?? [])],
-    env: {
-      ...clean,
-      ...(options.token && { SANDBOX_AGENT_TOKEN: options.token }),
-      SANDBOX_AGENT_ACP_REGISTRY_URL: options.registry ?? pathToFileURL(empty).href,
-    },
-  });
+  const start = (port: string): Promise<Program> =>
+    startProgram({
+      args: ["server", "--port", port, ...folders, ...allowed, ...(options.flags ?? [])],
+      env: {
+        ...clean,
+        ...(options.token && { SANDBOX_AGENT_TOKEN: options.token }),
+        SANDBOX_AGENT_ACP_REGISTRY_URL: options.registry ?? pathToFileURL(empty).href,
+      },
+    });
+  let program = await start("0");
   const base = program.url;
   const headers = {
     "Content-Type": "application/json",
@@ -84,6 +88,10 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     async instances() {
       const response = await fetch(`${base}/v1/acp`, { headers });
       return ((await response.json()) as { servers: ListedInstance[] }).servers;
+    },
+    async restart() {
+      await program.stop("SIGKILL");
+      program = await start(new URL(base).port);
     },
     async stop() {
       await program.stop();

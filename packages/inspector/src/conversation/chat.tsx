@@ -4,7 +4,7 @@ import { useState } from "react";
 import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { Alert } from "../view/alert.tsx";
-import { useWorkbench } from "../view/context.ts";
+import { useSnapshot, useWorkbench } from "../view/context.ts";
 import { go, type Route } from "../view/route.ts";
 import { useTask } from "../view/task.ts";
 import { Composer } from "./composer.tsx";
@@ -19,6 +19,7 @@ interface Props {
 
 export function Chat({ state, route }: Props): React.ReactNode {
   const { commands, workspace } = useWorkbench();
+  const { connection } = useSnapshot();
   const task = useTask();
   const [isListing, setIsListing] = useState(false);
   const sessions = [...state.sessions.values()];
@@ -58,7 +59,7 @@ export function Chat({ state, route }: Props): React.ReactNode {
           <Timeline key={session.id} session={session} terminals={state.terminals} />
           {session.turns.length > 0 && (
             <p className="working" role="status">
-              Working…
+              {connection.state === "live" ? "Working…" : "Not connected. The agent may still be working."}
             </p>
           )}
           <Composer key={`${session.id} composer`} state={state} session={session} isDisabled={!canAct} />

@@ -158,7 +158,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
         <textarea
           ref={area}
           aria-label="Message"
-          placeholder={isDisabled ? "The agent has exited" : "Message or /command"}
+          placeholder={isDisabled ? "The agent is not running" : "Message or /command"}
           value={text}
           rows={Math.min(8, text.split("\n").length)}
           disabled={isDisabled}

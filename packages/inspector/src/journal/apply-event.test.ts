@@ -1,6 +1,6 @@
 import type { WatchedEvent } from "acp-http-client";
 import { expect, test } from "vitest";
-import { applyEvent, type PendingAnswers, type WatchedInstance } from "./apply-event.ts";
+import { applyEvent, MISSING, type PendingAnswers, type WatchedInstance } from "./apply-event.ts";
 
 const watchedEvent = (type: string, data: unknown, serverId: string | undefined = "a"): WatchedEvent =>
   ({ type, id: undefined, serverId, event: undefined, atMs: 1, data }) as WatchedEvent;
@@ -53,6 +53,47 @@ test("a reused id starts with an empty journal", () => {
   expect(instances.get("a")).toMatchObject({ count: 0, state: { status: "starting" } });
 });
 
+const running = (): readonly WatchedEvent[] => [
+  list("a"),
+  watchedEvent("sent", { id: "q", method: "session/prompt", params: { sessionId: "s", prompt: [] } }),
+];
+const sessionIn = (instances: Map<string, WatchedInstance>) => instances.get("a")?.state.sessions.get("s");
+
+test("a running turn ends with a notice when the server's list lacks its instance after a reconnect", async () => {
+  const { instances, waiting, apply } = setUp();
+  const waiter = Promise.withResolvers<unknown>();
+  waiting.set('a "q"', waiter);
+  apply(...running());
+  expect(sessionIn(instances)?.turns).toHaveLength(1);
+  applyEvent(instances, list(), waiting, "restarted");
+  expect(sessionIn(instances)?.turns).toEqual([]);
+  expect(sessionIn(instances)?.items.at(-1)).toMatchObject({ type: "notice", text: MISSING.restarted });
+  expect(instances.get("a")?.state.closedBecause).toBe(MISSING.restarted);
+  await expect(waiter.promise).rejects.toThrow(MISSING.restarted);
+});
+
+test("a running turn ends with a notice when the instance is closed", () => {
+  const { instances, apply } = setUp();
+  apply(...running(), watchedEvent("closed", { serverId: "a" }));
+  expect(sessionIn(instances)).toMatchObject({ turns: [], items: [{}, { text: "The instance was closed." }] });
+});
+
+test("an instance that took over the id while the page was not connected is a new one", () => {
+  const { instances, apply } = setUp();
+  apply(...running(), list("a"), watchedEvent("opened", { serverId: "a", agent: "mock" }));
+  expect(instances.get("a")).toMatchObject({ count: 0, state: { status: "starting" } });
+});
+
+test("a kept instance has its conversations when it is started again", () => {
+  const { instances, apply } = setUp();
+  apply(...running(), watchedEvent("closed", { serverId: "a" }));
+  const watched = instances.get("a");
+  if (watched) instances.set("a", { ...watched, isKept: true });
+  apply(watchedEvent("opened", { serverId: "a", agent: "mock" }));
+  expect(instances.get("a")).toMatchObject({ count: 1, state: { status: "starting", closedBecause: undefined } });
+  expect(sessionIn(instances)?.items).toHaveLength(2);
+});
+
 test("a response of the agent settles the request, and a client's message does not", async () => {
   const { apply, waiting } = setUp();
   const waiter = Promise.withResolvers<unknown>();
@@ -74,7 +115,7 @@ test.each([
   ],
   ["a failure of the server", watchedEvent("failed", { id: "q", problem: { detail: "timed out" } }), "timed out"],
   ["the exit of the agent", watchedEvent("exit", { code: 1 }), "the agent exited"],
-  ["the close of the instance", watchedEvent("closed", { serverId: "a" }), "the instance was closed"],
+  ["the close of the instance", watchedEvent("closed", { serverId: "a" }), "The instance was closed."],
 ])("%s rejects the request", async (_, event, message) => {
   const { apply, waiting } = setUp();
   const waiter = Promise.withResolvers<unknown>();

@@ -3,7 +3,7 @@
 import type { WatchedEvent } from "acp-http-client";
 import { isObject, objectOf, textOf } from "acp-http-client/internal";
 import { envelopeOf, errorText, type JournalEvent, journalEventOf, keyOf, kindOf } from "./event.ts";
-import { exitText, newInstance, reduce } from "./instance.ts";
+import { closed, exitText, newInstance, reduce, startedAgain } from "./instance.ts";
 import { createPairs, type Pairs } from "./pairs.ts";
 import type { InstanceState, InstanceStatus } from "./types.ts";
 
@@ -13,32 +13,46 @@ export interface WatchedInstance {
   readonly events: readonly JournalEvent[];
   readonly count: number;
   readonly pairs: Pairs;
+  /** True if the page keeps its conversations when the instance is started again. */
+  readonly isKept: boolean;
 }
+
+/** Why the list of the server lacks an instance that the page knows. */
+export const MISSING = {
+  restarted: "The server was restarted, and the agent ended with it.",
+  closed: "The instance was closed while this page was not connected.",
+  unknown: "The server has no such instance any more: it was closed, or the server was restarted.",
+} as const;
 
 /** The requests of this page that await an answer, by instance and id. */
 export type PendingAnswers = Map<string, PromiseWithResolvers<unknown>>;
 
-/** Applies one event of the stream. Changes the two maps and nothing else. */
+/**
+ * Applies one event of the stream. Changes the two maps and nothing else. `missing` tells why instances are gone that
+ * the server's list lacks.
+ */
 export function applyEvent(
   instances: Map<string, WatchedInstance>,
   event: WatchedEvent,
   pending: PendingAnswers,
+  missing: keyof typeof MISSING = "unknown",
 ): void {
   if (event.type === "instances") {
-    reconcile(instances, event.data.servers);
+    reconcile(instances, event.data.servers, pending, MISSING[missing]);
     return;
   }
   const serverId = event.serverId ?? textOf(objectOf(event.data).serverId);
   if (serverId === undefined) return;
   const known = instances.get(serverId);
   if (event.type === "opened") {
-    if (known && known.state.status !== "closed") return;
-    instances.set(serverId, fresh(newInstance(serverId, event.data.agent)));
+    // The list and the first `opened` report the same instance. A later one means that the id was used again.
+    if (known && known.state.status !== "closed" && known.count === 0) return;
+    instances.set(serverId, reopened(known, serverId, event.data.agent));
     return;
   }
   if (event.type === "closed") {
-    if (known) instances.set(serverId, { ...known, state: { ...known.state, status: "closed", agentRequests: [] } });
-    settleAll(pending, serverId, "the instance was closed");
+    if (known) close(instances, known, pending, "The instance was closed.");
+    else settleAll(pending, serverId, "The instance was closed.");
     return;
   }
   const watched = known ?? fresh(newInstance(serverId, "?"));
@@ -51,7 +65,24 @@ export function applyEvent(
 }
 
 function fresh(state: InstanceState): WatchedInstance {
-  return { state, events: [], count: 0, pairs: createPairs() };
+  return { state, events: [], count: 0, pairs: createPairs(), isKept: false };
+}
+
+function reopened(known: WatchedInstance | undefined, serverId: string, agent: string): WatchedInstance {
+  if (!known?.isKept) return fresh(newInstance(serverId, agent));
+  return { ...known, state: startedAgain(known.state, agent), isKept: false };
+}
+
+function close(
+  instances: Map<string, WatchedInstance>,
+  watched: WatchedInstance,
+  pending: PendingAnswers,
+  because: string,
+): void {
+  const { serverId } = watched.state;
+  watched.pairs.endAll();
+  instances.set(serverId, { ...watched, state: closed(watched.state, because) });
+  settleAll(pending, serverId, because);
 }
 
 /**
@@ -60,12 +91,11 @@ function fresh(state: InstanceState): WatchedInstance {
 function reconcile(
   instances: Map<string, WatchedInstance>,
   servers: readonly Readonly<Record<string, unknown>>[],
+  pending: PendingAnswers,
+  because: string,
 ): void {
   const ids = new Set(servers.map(({ serverId }) => String(serverId)));
-  for (const [id, watched] of instances) {
-    if (!ids.has(id))
-      instances.set(id, { ...watched, state: { ...watched.state, status: "closed", agentRequests: [] } });
-  }
+  for (const [id, watched] of instances) if (!ids.has(id)) close(instances, watched, pending, because);
   for (const { serverId, agent, status, createdAtMs } of servers) {
     const id = String(serverId);
     const known = instances.get(id);

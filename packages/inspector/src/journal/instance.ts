@@ -20,6 +20,7 @@ export function newInstance(serverId: string, agent: string): InstanceState {
     createdAtMs: undefined,
     lastAtMs: undefined,
     exit: undefined,
+    closedBecause: undefined,
     initialized: undefined,
     sessions: new Map(),
     listed: undefined,
@@ -107,16 +108,33 @@ function withGap(instance: InstanceState, event: JournalEvent): InstanceState {
   return { ...instance, sessions };
 }
 
-/** The exit of the process settles everything that was open. */
 function ended(instance: InstanceState, exit: AcpExit, event: JournalEvent): InstanceState {
+  const text = `The agent exited (${exitText(exit)}) during this turn.`;
+  return { ...withAllSettled(instance, text, `n${event.index}`), status: "exited", exit };
+}
+
+/** Applies the close of an instance, whether the server reported it or no longer lists the instance. */
+export function closed(instance: InstanceState, because: string): InstanceState {
+  if (instance.status === "closed") return instance;
+  const settled = withAllSettled(instance, because, `closed ${instance.lastAtMs}`);
+  return { ...settled, status: "closed", closedBecause: because };
+}
+
+/** Applies a new process under the id of a closed instance whose conversations stay on the page. */
+export function startedAgain(instance: InstanceState, agent: string): InstanceState {
+  const { sessions, terminals } = instance;
+  return { ...newInstance(instance.serverId, agent), sessions, terminals };
+}
+
+/** Ends everything that waits for the process. Sessions with a running turn get a notice. */
+function withAllSettled(instance: InstanceState, text: string, key: string): InstanceState {
   const sessions = new Map(
     [...instance.sessions].map(([id, session]) => {
       if (session.turns.length === 0) return [id, session];
-      const text = `The agent exited (${exitText(exit)}) during this turn.`;
-      return [id, withItem({ ...session, turns: [] }, { type: "notice", key: `n${event.index}`, tone: "bad", text })];
+      return [id, withItem({ ...session, turns: [] }, { type: "notice", key, tone: "bad", text })];
     }),
   );
-  return { ...instance, status: "exited", exit, sessions, agentRequests: [], pending: new Map(), served: new Map() };
+  return { ...instance, sessions, agentRequests: [], pending: new Map(), served: new Map() };
 }
 
 /** A short description of how a process exited. */

@@ -15,6 +15,8 @@ export interface Peer {
 export interface Pairs {
   add(event: JournalEvent): void;
   peerOf(index: number): Peer | undefined;
+  /** Requests without a response get none: their process is gone. */
+  endAll(): void;
 }
 
 export function createPairs(): Pairs {
@@ -45,5 +47,6 @@ export function createPairs(): Pairs {
       if (kind === "response") settle(event.type === "sent" ? "message" : "sent", envelope.id, event);
     },
     peerOf: (index) => peers.get(index),
+    endAll: () => open.clear(),
   };
 }

@@ -4,10 +4,12 @@
  */
 
 import { AcpHttpError, type WatchedEvent, watchAcpServers } from "acp-http-client";
-import { errorMessage } from "../server/http.ts";
+import { numberOf, objectOf } from "acp-http-client/internal";
+import { createHttp, errorMessage } from "../server/http.ts";
 import type { Target } from "../server/target.ts";
-import { applyEvent, type PendingAnswers, type WatchedInstance } from "./apply-event.ts";
+import { applyEvent, type MISSING, type PendingAnswers, type WatchedInstance } from "./apply-event.ts";
 import { keyOf } from "./event.ts";
+import { isRestarted, type UptimeSample } from "./restart.ts";
 
 /** The state of the event stream. */
 export type ConnectionState =
@@ -26,6 +28,8 @@ export interface JournalStore {
   snapshot(): Snapshot;
   /** Resolves with the response to the request with this id. */
   answerTo(serverId: string, id: string): { readonly answer: Promise<unknown>; forget(): void };
+  /** Keeps the conversations of a closed instance on the page when it is started again. */
+  keep(serverId: string): void;
   /** Removes a closed instance. */
   dismiss(serverId: string): void;
   stop(): void;
@@ -37,13 +41,16 @@ const BUDGET_MS = 10;
 const HIDDEN_MS = 250;
 
 /** Starts to watch. */
-export function openJournal({ base, token }: Target): JournalStore {
+export function openJournal(target: Target): JournalStore {
+  const { base, token } = target;
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   const waiting: PendingAnswers = new Map();
   const queue: WatchedEvent[] = [];
   let taken = 0;
   let isScheduled = false;
+  let uptime: UptimeSample | undefined;
+  let missing: keyof typeof MISSING = "unknown";
   let current: Snapshot = { connection: { state: "connecting" }, instances: new Map() };
 
   const publish = (next: Partial<Snapshot>): void => {
@@ -74,7 +81,7 @@ export function openJournal({ base, token }: Target): JournalStore {
     while (taken < queue.length && (taken % 32 !== 0 || performance.now() < until)) {
       const event = queue[taken];
       taken += 1;
-      if (event) applyEvent(instances, event, waiting);
+      if (event) applyEvent(instances, event, waiting, missing);
     }
     if (taken === queue.length) {
       queue.length = 0;
@@ -83,12 +90,28 @@ export function openJournal({ base, token }: Target): JournalStore {
     publish({ instances });
   };
 
+  const http = createHttp(target);
+  /** Finds out whether the server that was just reached is the one of the last connection. */
+  const compareUptime = async (): Promise<void> => {
+    const askedAtMs = performance.now();
+    const health: unknown = await http("v1/health").then((response) => response.json());
+    const now = { uptimeMs: numberOf(objectOf(health).uptimeMs) ?? 0, askedAtMs, answeredAtMs: performance.now() };
+    if (uptime) missing = isRestarted(uptime, now) ? "restarted" : "closed";
+    uptime = now;
+  };
+
   const watching = async (): Promise<void> => {
     // The watch reconnects silently; its requests show the state of the connection.
     const observedFetch: typeof fetch = async (input, init) => {
       if (current.connection.state !== "connecting") setConnection({ state: "reconnecting" });
       const response = await fetch(input, init);
-      if (response.ok) setConnection({ state: "live" });
+      if (!response.ok) return response;
+      missing = "unknown";
+      const isReconnect = uptime !== undefined;
+      const compared = compareUptime().catch(() => undefined);
+      // The list of instances comes next and may lack some; the first list cannot.
+      if (isReconnect) await compared;
+      setConnection({ state: "live" });
       return response;
     };
     const events = watchAcpServers(new URL("v1/acp", base), {
@@ -121,6 +144,10 @@ export function openJournal({ base, token }: Target): JournalStore {
       promise.promise.catch(() => undefined);
       waiting.set(key, promise);
       return { answer: promise.promise, forget: () => void waiting.delete(key) };
+    },
+    keep(serverId) {
+      const watched = current.instances.get(serverId);
+      if (watched) publish({ instances: new Map(current.instances).set(serverId, { ...watched, isKept: true }) });
     },
     dismiss(serverId) {
       const instances = new Map(current.instances);

@@ -117,6 +117,8 @@ export interface InstanceState {
   readonly createdAtMs: number | undefined;
   readonly lastAtMs: number | undefined;
   readonly exit: AcpExit | undefined;
+  /** Why the instance is closed, as a sentence. */
+  readonly closedBecause: string | undefined;
   /** The response to `initialize`. */
   readonly initialized: JsonObject | undefined;
   readonly sessions: ReadonlyMap<string, SessionState>;

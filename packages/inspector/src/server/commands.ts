@@ -4,7 +4,7 @@
  */
 
 import { AcpHttpError } from "acp-http-client";
-import { isObject, objectOf, randomHex, textOf } from "acp-http-client/internal";
+import { isObject, type JsonObject, objectOf, randomHex, textOf } from "acp-http-client/internal";
 import type { JournalStore } from "../journal/store.ts";
 import type { Http } from "./http.ts";
 
@@ -22,8 +22,11 @@ export interface Commands {
   start(agent: string, session: NewSession): Promise<{ readonly serverId: string; readonly sessionId: string }>;
   /** Opens another session. */
   newSession(serverId: string, session: NewSession): Promise<string>;
-  /** Starts a new process of the same agent under the same id. */
-  startAgain(serverId: string, agent: string): Promise<void>;
+  /**
+   * Starts a new process of the same agent under the same id. Continues the session if the agent can, otherwise opens
+   * a new one.
+   */
+  startAgain(serverId: string, agent: string, session: EarlierSession): Promise<StartedAgain>;
   /** Closes an instance and its agent. */
   end(serverId: string): Promise<void>;
 }
@@ -32,6 +35,18 @@ export interface Commands {
 export interface NewSession {
   readonly cwd: string;
   readonly mcpServers: readonly object[];
+}
+
+/** A session of a process that has ended. */
+export interface EarlierSession extends NewSession {
+  readonly sessionId: string | undefined;
+}
+
+/** The session after a new start. */
+export interface StartedAgain {
+  readonly sessionId: string;
+  /** True if the agent does not have the earlier session any more. Its id may be that of the earlier one. */
+  readonly isNew: boolean;
 }
 
 /** The agent was started but opened no session. Its instance exists and can be inspected. */
@@ -54,6 +69,13 @@ const CAPABILITIES = {
   clientInfo: { name: "sandbox-agent-inspector", title: "Sandbox Agent Inspector", version: VERSION },
   clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {} } },
 };
+
+/** The method that continues a session of an earlier process, if the agent has one. */
+function continuingMethod({ agentCapabilities }: JsonObject): "session/load" | "session/resume" | undefined {
+  const { loadSession, sessionCapabilities } = objectOf(agentCapabilities);
+  if (loadSession === true) return "session/load";
+  return "resume" in objectOf(sessionCapabilities) ? "session/resume" : undefined;
+}
 
 /** Makes commands that send to the server and await responses in the journal. */
 export function createCommands(http: Http, journal: JournalStore): Commands {
@@ -86,6 +108,18 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
     return sessionId;
   };
 
+  /** Opens a session. Some agents require a login: the first method that they offer is tried once. */
+  const firstSession = async (serverId: string, initialized: JsonObject, session: NewSession): Promise<string> => {
+    try {
+      return await newSession(serverId, session);
+    } catch (error) {
+      const method = Array.isArray(initialized.authMethods) ? initialized.authMethods.find(isObject) : undefined;
+      if (!method || !/auth/i.test(error instanceof Error ? error.message : "")) throw error;
+      await request(serverId, "authenticate", { methodId: method.id });
+      return newSession(serverId, session);
+    }
+  };
+
   const answerWith = async (serverId: string, envelope: object): Promise<void> => {
     try {
       await post(serverId, envelope);
@@ -105,21 +139,25 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
       const serverId = `${agent.replace(/[^A-Za-z0-9._~-]/g, "-")}-${randomHex(4)}`;
       const initialized = objectOf(await request(serverId, "initialize", CAPABILITIES, agent));
       try {
-        return { serverId, sessionId: await newSession(serverId, session) };
+        return { serverId, sessionId: await firstSession(serverId, initialized, session) };
       } catch (error) {
-        // Some agents require a login. The first offered method is tried once.
-        const method = Array.isArray(initialized.authMethods) ? initialized.authMethods.find(isObject) : undefined;
-        if (!method || !/auth/i.test(error instanceof Error ? error.message : ""))
-          throw new StartError(serverId, error);
-        try {
-          await request(serverId, "authenticate", { methodId: method.id });
-          return { serverId, sessionId: await newSession(serverId, session) };
-        } catch (failure) {
-          throw new StartError(serverId, failure);
-        }
+        throw new StartError(serverId, error);
       }
     },
-    startAgain: async (serverId, agent) => void (await request(serverId, "initialize", CAPABILITIES, agent)),
+    async startAgain(serverId, agent, { sessionId, ...session }) {
+      journal.keep(serverId);
+      const initialized = objectOf(await request(serverId, "initialize", CAPABILITIES, agent));
+      const method = continuingMethod(initialized);
+      if (sessionId !== undefined && method) {
+        try {
+          await request(serverId, method, { sessionId, ...session });
+          return { sessionId, isNew: false };
+        } catch {
+          // The agent does not have the session any more. The conversation shows its answer.
+        }
+      }
+      return { sessionId: await firstSession(serverId, initialized, session), isNew: sessionId !== undefined };
+    },
     async end(serverId) {
       await http(`v1/acp/${encodeURIComponent(serverId)}`, { method: "DELETE" });
     },

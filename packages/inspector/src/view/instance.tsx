@@ -3,10 +3,10 @@
 import { lazy, useState } from "react";
 import { Chat } from "../conversation/chat.tsx";
 import type { WatchedInstance } from "../journal/apply-event.ts";
-import { exitText } from "../journal/instance.ts";
 import { Alert } from "./alert.tsx";
 import { ConfirmButton } from "./confirm-button.tsx";
 import { useWorkbench } from "./context.ts";
+import { Ended } from "./ended.tsx";
 import { formatRoute, INSTANCE_TABS, type InstanceTab, type Route } from "./route.ts";
 import { useTask } from "./task.ts";
 
@@ -48,15 +48,6 @@ export function InstanceView({ watched, route }: Props): React.ReactNode {
             Side by side
           </button>
         )}
-        {state.status === "exited" && (
-          <button
-            type="button"
-            disabled={task.isBusy}
-            onClick={() => task.run(() => commands.startAgain(state.serverId, state.agent))}
-          >
-            Restart
-          </button>
-        )}
         {state.status !== "closed" && (
           <ConfirmButton
             name="Shut down"
@@ -67,12 +58,7 @@ export function InstanceView({ watched, route }: Props): React.ReactNode {
         )}
       </div>
       <Alert text={task.error} />
-      {state.exit && (
-        <div className="alert" role="status">
-          The agent exited: {exitText(state.exit)}.
-          {state.exit.stderrTail && <pre className="small">{state.exit.stderrTail}</pre>}
-        </div>
-      )}
+      <Ended key={state.serverId} state={state} route={route} />
       <div className="instance-body" data-split={isSideBySide}>
         {route.tab === "chat" && <Chat key={state.serverId} state={state} route={route} />}
         {(route.tab === "raw" || isSideBySide) && <RawView key={state.serverId} watched={watched} />}
