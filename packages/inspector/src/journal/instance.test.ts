@@ -230,3 +230,10 @@ test("a session's name is its title, its first words, or its id", () => {
   expect(nameOfSession({ ...session, title: "Title" })).toBe("Title");
   expect(nameOfSession({ ...session, items: [] })).toBe(SESSION);
 });
+
+test("a reported cost is rounded, and stays when an update has none", () => {
+  const cost = { amount: 0.0023639999999999998, currency: "USD" };
+  const costly = update("usage_update", { used: 1, size: 10, cost });
+  expect(sessionIn(replay(costly)).usage?.cost).toBe("0.0024 USD");
+  expect(sessionIn(replay(costly, update("usage_update", { used: 2, size: 10 }))).usage?.cost).toBe("0.0024 USD");
+});

@@ -1,6 +1,7 @@
 /** Reduces the updates of a session. */
 
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "acp-http-client/internal";
+import { costText } from "../text/cost.ts";
 import { terminalIdOf } from "./terminals.ts";
 import type { ContentBlock, InstanceState, Item, SessionState, SpeechItem, ToolItem, ToolStatus } from "./types.ts";
 
@@ -184,6 +185,7 @@ export { withMode };
 
 function usageOf(update: JsonObject, session: SessionState): SessionState["usage"] {
   const { amount, currency } = objectOf(update.cost);
-  const cost = !numberOf(amount) ? undefined : `${amount} ${textOf(currency) ?? ""}`.trim();
+  const sum = numberOf(amount);
+  const cost = sum ? costText(sum, textOf(currency) ?? "") : undefined;
   return { used: numberOf(update.used), size: numberOf(update.size), cost: cost ?? session.usage?.cost };
 }

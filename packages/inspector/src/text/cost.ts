@@ -1,0 +1,10 @@
+/** Formats what a conversation has cost. Agents report sums of floating-point numbers, such as 0.0023639999999999998. */
+
+/** Smaller amounts are not told apart. */
+const SMALLEST = 0.0001;
+
+export function costText(amount: number, currency: string): string {
+  if (amount > 0 && amount < SMALLEST) return `less than ${SMALLEST} ${currency}`.trim();
+  const maximumFractionDigits = amount < 1 ? 4 : 2;
+  return `${amount.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits })} ${currency}`.trim();
+}
