@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Browser, openBrowser } from "./harness/browser.ts";
+import { giveImage } from "./harness/give-image.ts";
 import { type Server, startServer } from "./harness/server.ts";
 
 let server: Server;
@@ -197,6 +198,22 @@ test("a file is attached by dropping it", async () => {
     await browser.evaluate("document.querySelector('.timeline').innerText"),
     /uploads\/[0-9a-f]+\/dropped\.txt/,
   );
+});
+
+test("pasted and dropped images reach an agent that accepts them as images", async () => {
+  await giveImage(browser, "paste", "pasted.png");
+  await browser.until("document.querySelectorAll('.attached li').length === 1");
+  await giveImage(browser, "drop", "dropped.png");
+  await browser.until("document.querySelectorAll('.attached li img').length === 2");
+  await browser.screenshot("images-attached");
+  await browser.send("meta");
+  await browser.until(
+    "[...document.querySelectorAll('.bubble.user')].at(-1).querySelectorAll('img.shown').length === 2",
+  );
+  await browser.until(idle);
+  const report = await browser.evaluate<string>("[...document.querySelectorAll('.bubble.agent')].at(-1).innerText");
+  assert.equal(report.match(/"type": "image"/g)?.length, 2, report);
+  assert.match(report, /"mimeType": "image\/png"/);
 });
 
 test("an attached file can be removed", async () => {

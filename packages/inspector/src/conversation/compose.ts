@@ -1,6 +1,6 @@
 /** Helpers for composing a message. */
 
-import { type JsonObject, textOf } from "acp-http-client/internal";
+import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 
 /** How many commands are offered at once. */
 const OFFERED = 8;
@@ -16,6 +16,28 @@ export function matchingCommands(text: string, commands: readonly JsonObject[]):
 export function uploadPath(folder: string, id: string, name: string): string {
   const safe = name.replace(/[/\\\0]/g, "_").replace(/^\.+$/, "_") || "file";
   return `${folder.replace(/\/+$/, "")}/.sandbox-agent/uploads/${id}/${safe}`;
+}
+
+/** The formats that models read. Others are sent as files. */
+const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/** Larger images are sent as files: models refuse them, and a message has a size limit. */
+const IMAGE_BYTES = 5 * 1024 * 1024;
+const ALL_IMAGES_BYTES = 20 * 1024 * 1024;
+
+/** True if the agent accepts images in a prompt, by its response to `initialize`. */
+export function acceptsImages(initialized: JsonObject | undefined): boolean {
+  const { promptCapabilities } = objectOf(initialized?.agentCapabilities);
+  return objectOf(promptCapabilities).image === true;
+}
+
+/** True if a file can be sent as an image. `others` is the size of the message's other images. */
+export function isImageToSend({ type, size }: { readonly type: string; readonly size: number }, others = 0): boolean {
+  return IMAGES.includes(type) && size > 0 && size <= IMAGE_BYTES && others + size <= ALL_IMAGES_BYTES;
+}
+
+/** The content block for an image. */
+export function imageBlock(dataUrl: string, mimeType: string): JsonObject {
+  return { type: "image", mimeType, data: dataUrl.slice(dataUrl.indexOf(",") + 1) };
 }
 
 /** The content block for a file in the sandbox. */

@@ -1,16 +1,24 @@
 /** The message input: text, slash commands, attached or dropped files, and the button that cancels a turn. */
 
 import { AcpTransportError } from "acp-http-client";
-import { type JsonObject, randomHex } from "acp-http-client/internal";
-import { type DragEvent, type FormEvent, type KeyboardEvent, useId, useRef, useState } from "react";
+import type { JsonObject } from "acp-http-client/internal";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type FormEvent,
+  type KeyboardEvent,
+  useId,
+  useRef,
+  useState,
+} from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { Alert } from "../view/alert.tsx";
-
 import { useWorkbench } from "../view/context.ts";
-import { ClipIcon, FileIcon } from "../view/icons.tsx";
+import { ClipIcon } from "../view/icons.tsx";
 import { useTask } from "../view/task.ts";
+import { AttachedList, useAttachments } from "./attachments.tsx";
 import { CommandList, optionId } from "./command-list.tsx";
-import { matchingCommands, resourceLink, uploadPath } from "./compose.ts";
+import { matchingCommands } from "./compose.ts";
 
 interface Props {
   readonly state: InstanceState;
@@ -18,17 +26,9 @@ interface Props {
   readonly isDisabled: boolean;
 }
 
-interface Attached {
-  readonly path: string;
-  readonly name: string;
-  readonly type: string;
-  readonly size: number;
-}
-
 export function Composer({ state, session, isDisabled }: Props): React.ReactNode {
-  const { commands, api, workspace } = useWorkbench();
+  const { commands } = useWorkbench();
   const [text, setText] = useState("");
-  const [attached, setAttached] = useState<readonly Attached[]>([]);
   const [isDragOver, setIsDragOver] = useState(false);
   const [activeIndex, setActiveIndex] = useState(0);
   const [isDismissed, setIsDismissed] = useState(false);
@@ -36,28 +36,19 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   const task = useTask();
-  const upload = useTask();
+  const attachments = useAttachments(state, session);
   const isWorking = session.turns.length > 0;
   const slashCommands = isDismissed ? [] : matchingCommands(text, session.commands);
   const active = Math.min(activeIndex, slashCommands.length - 1);
 
-  const attach = (files: Iterable<File>): void =>
-    upload.run(async () => {
-      for (const file of files) {
-        const path = uploadPath(session.cwd ?? workspace, randomHex(4), file.name);
-        await api.write(path, file);
-        const { name, type, size } = file;
-        setAttached((before) => [...before, { path, name, type, size }]);
-      }
-    });
-
   const send = (event?: FormEvent): void => {
     event?.preventDefault();
     const content = text.trim();
-    if ((content === "" && attached.length === 0) || isDisabled || upload.isBusy) return;
-    const prompt = [...(content === "" ? [] : [{ type: "text", text: content }]), ...attached.map(resourceLink)];
+    const blocks = attachments.attached.map(({ block }) => block);
+    if ((content === "" && blocks.length === 0) || isDisabled || attachments.isBusy) return;
+    const prompt = [...(content === "" ? [] : [{ type: "text", text: content }]), ...blocks];
     write("");
-    setAttached([]);
+    attachments.clear();
     // The journal shows the turn and how it ends; only failures before that are shown here.
     task.run(() =>
       commands
@@ -98,7 +89,14 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   const onDrop = (event: DragEvent): void => {
     event.preventDefault();
     setIsDragOver(false);
-    attach([...event.dataTransfer.files]);
+    if (!isDisabled) attachments.add([...event.dataTransfer.files]);
+  };
+  const onPaste = (event: ClipboardEvent): void => {
+    const { files, types } = event.clipboardData;
+    // Spreadsheets and word processors add a picture of the text that they copy.
+    if (files.length === 0 || types.includes("text/plain")) return;
+    event.preventDefault();
+    attachments.add([...files]);
   };
 
   return (
@@ -116,24 +114,8 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
       {slashCommands.length > 0 && (
         <CommandList id={list} commands={slashCommands} active={active} onChoose={complete} />
       )}
-      <Alert text={task.error ?? upload.error} isSmall />
-      {attached.length > 0 && (
-        <ul className="attached" aria-label="Attached files">
-          {attached.map(({ path, name }) => (
-            <li key={path} className="file-chip" title={path}>
-              <FileIcon /> {name}
-              <button
-                type="button"
-                className="icon"
-                aria-label={`Remove ${name}`}
-                onClick={() => setAttached(attached.filter((file) => file.path !== path))}
-              >
-                ×
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Alert text={task.error ?? attachments.error} isSmall />
+      <AttachedList {...attachments} />
       <div className="composer-row">
         <input
           ref={picker}
@@ -141,7 +123,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
           multiple
           hidden
           onChange={({ target }) => {
-            attach([...(target.files ?? [])]);
+            attachments.add([...(target.files ?? [])]);
             target.value = "";
           }}
         />
@@ -150,7 +132,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
           className="icon"
           aria-label="Attach files"
           title="Attach files"
-          disabled={isDisabled || upload.isBusy}
+          disabled={isDisabled || attachments.isBusy}
           onClick={() => picker.current?.click()}
         >
           <ClipIcon />
@@ -168,14 +150,15 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
           aria-activedescendant={slashCommands.length > 0 ? optionId(list, active) : undefined}
           onChange={(event) => write(event.target.value)}
           onKeyDown={onKey}
+          onPaste={onPaste}
         />
         {isWorking && (
           <button type="button" className="danger" onClick={cancel} disabled={isDisabled}>
             Cancel
           </button>
         )}
-        <button type="submit" className="primary" disabled={isDisabled || upload.isBusy}>
-          {upload.isBusy ? "Uploading…" : "Send"}
+        <button type="submit" className="primary" disabled={isDisabled || attachments.isBusy}>
+          {attachments.isBusy ? "Uploading…" : "Send"}
         </button>
       </div>
     </form>

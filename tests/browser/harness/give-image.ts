@@ -1,0 +1,20 @@
+/** Pastes and drops images into the message input, which agent-browser cannot do. */
+
+import type { Browser } from "./browser.ts";
+
+/** A PNG of one pixel. */
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** Gives the message input an image, as a paste or a drop does. */
+export async function giveImage(browser: Browser, how: "paste" | "drop", name: string): Promise<void> {
+  await browser.evaluate(`{
+    const bytes = Uint8Array.from(atob("${PIXEL}"), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], "${name}", { type: "image/png" }));
+    const options = { bubbles: true, cancelable: true };
+    const event = "${how}" === "paste"
+      ? new ClipboardEvent("paste", { ...options, clipboardData: transfer })
+      : new DragEvent("drop", { ...options, dataTransfer: transfer });
+    document.querySelector("textarea[aria-label=Message]").dispatchEvent(event);
+  }`);
+}
