@@ -125,12 +125,40 @@ test("a form is validated and submitted", async () => {
   await browser.click("Send answers");
   assert.equal(await browser.evaluate("document.querySelectorAll('.agent-request').length"), 1);
   await browser.run("find", "label", "Count *", "fill", "3");
-  await browser.run("select", ".agent-request select", "green");
+  await browser.click("green");
   await browser.screenshot("form");
   await browser.click("Send answers");
   await browser.untilShown("Please fill in the form. Submitted.");
   await browser.until(idle);
-  assert.match(await browser.evaluate("document.querySelector('.timeline').innerText"), /Ada/);
+  assert.match(
+    await browser.evaluate("document.querySelector('.timeline').innerText"),
+    /"colour":"green","count":3,"name":"Ada"/,
+  );
+});
+
+test("a form is filled in, sent and declined with the keyboard", async () => {
+  await browser.send("elicit");
+  await browser.untilShown("Please fill in the form.");
+  await browser.run("press", "Alt+a");
+  await browser.until("document.activeElement.innerText.trim() === 'red'");
+  await browser.run("press", "Enter");
+  for (let step = 0; step < 3; step += 1) await browser.run("press", "Tab");
+  await browser.until("document.activeElement.closest('label')?.innerText.startsWith('Count')");
+  await browser.run("keyboard", "inserttext", "5");
+  await browser.run("press", "Alt+1");
+  // The browser asks for the required field that is empty.
+  await browser.until("document.activeElement.closest('label')?.innerText.startsWith('Name')");
+  await browser.run("keyboard", "inserttext", "Grace");
+  await browser.run("press", "Alt+1");
+  await browser.until(
+    `document.querySelector(".timeline").innerText.includes('{"colour":"red","count":5,"name":"Grace"')`,
+  );
+  await browser.until(idle);
+  await browser.send("elicit");
+  await browser.until("document.querySelector('.agent-request')");
+  await browser.run("press", "Alt+2");
+  await browser.untilShown("Please fill in the form. Declined.");
+  await browser.until(idle);
 });
 
 test("a turn is cancelled", async () => {

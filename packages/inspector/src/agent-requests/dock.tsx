@@ -1,6 +1,7 @@
 /** The open agent requests, above every view. Alt and a digit answers the first one from anywhere. */
 
 import { useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { formatRoute } from "../view/route.ts";
 import { ElicitationForm } from "./elicitation.tsx";
 import type { OpenRequest } from "./open.ts";
@@ -22,16 +23,14 @@ export function AgentRequestDock({
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (!event.altKey || event.ctrlKey || event.metaKey) return;
-      const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
-      const target = digit
-        ? dock.current?.querySelector<HTMLElement>(`[data-choice="${digit}"]`)
-        : event.code === "KeyA"
-          ? dock.current?.querySelector<HTMLElement>("button, input, select")
-          : undefined;
-      if (!target) return;
+      const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
+      if (!dock.current || (!digit && event.code !== "KeyA")) return;
       event.preventDefault();
-      if (digit) target.click();
-      else target.focus();
+      if (digit) inFirstRequest(dock.current, `[data-choice="${digit}"]`)?.click();
+      else {
+        flushSync(() => setIsFolded(false));
+        inFirstRequest(dock.current, CONTROLS)?.focus();
+      }
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
@@ -39,7 +38,7 @@ export function AgentRequestDock({
 
   if (agentRequests.length === 0) return <div role="status" className="visually-hidden" />;
   return (
-    <section className="agent-requests" aria-label="PendingAnswers for you" ref={dock}>
+    <section className="agent-requests" aria-label="Requests for you" ref={dock}>
       <div className="agent-requests-head">
         <strong role="status">
           {agentRequests.length === 1
@@ -60,6 +59,14 @@ export function AgentRequestDock({
       {!isFolded && agentRequests.length > SHOWN && <p className="muted">and {agentRequests.length - SHOWN} more</p>}
     </section>
   );
+}
+
+/** The controls of a request that take an answer. */
+const CONTROLS = "input:not(:disabled), select:not(:disabled), .choices button:not(:disabled)";
+
+/** Later requests must not get an answer that the first one does not offer. */
+function inFirstRequest(dock: HTMLElement, selector: string): HTMLElement | null | undefined {
+  return dock.querySelector(".agent-request")?.querySelector<HTMLElement>(selector);
 }
 
 function AgentRequestCard({ open }: { readonly open: OpenRequest }): React.ReactNode {

@@ -1,11 +1,13 @@
 /** An elicitation (a form or a page to visit), and agent requests of unknown methods. */
 
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { elicitationAccepted, elicitationDeclined, type Question, type QuestionField } from "sandbox-agent/convert";
 import { Json } from "../text/json.tsx";
 import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
+import { ChoiceButton } from "./choice-button.tsx";
+import { Field } from "./field.tsx";
 import type { OpenRequest } from "./open.ts";
 
 interface Props {
@@ -29,6 +31,12 @@ function initialValues(fields: readonly QuestionField[]): Values {
   );
 }
 
+/** The field of a form that asks for one choice and nothing else. Its options answer the form at once. */
+function onlyChoice({ fields }: Question): QuestionField | undefined {
+  const [first, second] = fields;
+  return first?.type === "choice" && second === undefined ? first : undefined;
+}
+
 function Elicitation({
   open: { serverId, request },
   question,
@@ -39,18 +47,22 @@ function Elicitation({
   const { commands } = useWorkbench();
   const task = useTask();
   const [values, setValues] = useState<Values>(() => initialValues(question.fields));
+  const only = onlyChoice(question);
 
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const accept = (given: Values): void =>
     task.run(async () => {
-      const answers = question.fields.map(({ name }) => (values[name] ?? []).filter((value) => value !== ""));
+      const answers = question.fields.map(({ name }) => (given[name] ?? []).filter((value) => value !== ""));
       await commands.answer(serverId, request.id, elicitationAccepted(question, answers));
     });
+  const decline = (): void => task.run(() => commands.answer(serverId, request.id, elicitationDeclined()));
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    accept(values);
   };
 
   return (
     <form onSubmit={submit}>
-      <h2>{question.prompt || "The agent requests input"}</h2>
+      <h2>{question.prompt || only?.label || "The agent requests input"}</h2>
       {question.url && (
         <p>
           <a href={/^https?:/i.test(question.url) ? question.url : undefined} target="_blank" rel="noreferrer">
@@ -58,96 +70,44 @@ function Elicitation({
           </a>
         </p>
       )}
-      <div className="fields">
-        {question.fields.map((field) => (
-          <Field
-            key={field.name}
-            field={field}
-            value={values[field.name] ?? []}
-            onChange={(value) => setValues({ ...values, [field.name]: value })}
-          />
-        ))}
-      </div>
+      {only?.description && <p className="muted">{only.description}</p>}
+      {!only && question.fields.length > 0 && (
+        <div className="fields">
+          {question.fields.map((field) => (
+            <Field
+              key={field.name}
+              field={field}
+              value={values[field.name] ?? []}
+              isBusy={task.isBusy}
+              onChange={(value) => setValues({ ...values, [field.name]: value })}
+            />
+          ))}
+        </div>
+      )}
       <Alert text={task.error} isSmall />
       <div className="choices">
-        <button type="submit" className="primary" disabled={task.isBusy}>
-          {question.kind === "url" ? "Done" : "Send answers"}
-        </button>
-        <button
-          type="button"
-          disabled={task.isBusy}
-          onClick={() => task.run(() => commands.answer(serverId, request.id, elicitationDeclined()))}
-        >
+        {only ? (
+          only.options.map(({ id, label }, index) => (
+            <ChoiceButton
+              key={id}
+              digit={index + 1}
+              className={only.default === id ? "primary" : undefined}
+              isBusy={task.isBusy}
+              onPress={() => accept({ [only.name]: [id] })}
+            >
+              {label}
+            </ChoiceButton>
+          ))
+        ) : (
+          <ChoiceButton type="submit" className="primary" digit={1} isBusy={task.isBusy}>
+            {question.kind === "url" ? "Done" : "Send answers"}
+          </ChoiceButton>
+        )}
+        <ChoiceButton digit={(only?.options.length ?? 1) + 1} isBusy={task.isBusy} onPress={decline}>
           Decline
-        </button>
+        </ChoiceButton>
       </div>
     </form>
-  );
-}
-
-interface FieldProps {
-  readonly field: QuestionField;
-  readonly value: readonly string[];
-  onChange(value: readonly string[]): void;
-}
-
-function Field({ field, value, onChange }: FieldProps): React.ReactNode {
-  const { label, description, type, options, isRequired } = field;
-  const name = isRequired ? `${label} *` : label;
-  const control = useId();
-  if (type === "boolean") {
-    return (
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={value[0] === "true"}
-          onChange={(event) => onChange([String(event.target.checked)])}
-        />
-        {name} {description && <small>{description}</small>}
-      </label>
-    );
-  }
-  if (type === "choices") {
-    return (
-      <fieldset>
-        <legend>{name}</legend>
-        {options.map(({ id, label: text }) => (
-          <label key={id} className="check">
-            <input
-              type="checkbox"
-              checked={value.includes(id)}
-              onChange={(event) => onChange(event.target.checked ? [...value, id] : value.filter((one) => one !== id))}
-            />
-            {text}
-          </label>
-        ))}
-      </fieldset>
-    );
-  }
-  return (
-    <label htmlFor={control}>
-      {name}
-      {type === "choice" ? (
-        <select id={control} value={value[0] ?? ""} onChange={(event) => onChange([event.target.value])}>
-          <option value="">—</option>
-          {options.map(({ id, label: text }) => (
-            <option key={id} value={id}>
-              {text}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <input
-          id={control}
-          type={type === "text" ? "text" : "number"}
-          step={type === "integer" ? 1 : "any"}
-          required={isRequired}
-          value={value[0] ?? ""}
-          onChange={(event) => onChange([event.target.value])}
-        />
-      )}
-      {description && <small>{description}</small>}
-    </label>
   );
 }
 
@@ -160,13 +120,15 @@ function Unknown({ open: { serverId, request } }: { readonly open: OpenRequest }
       <p className="muted">This page can only decline this request; another client may be able to answer it.</p>
       <Json value={request.params} />
       <Alert text={task.error} isSmall />
-      <button
-        type="button"
-        disabled={task.isBusy}
-        onClick={() => task.run(() => commands.decline(serverId, request.id))}
-      >
-        Decline
-      </button>
+      <div className="choices">
+        <ChoiceButton
+          digit={1}
+          isBusy={task.isBusy}
+          onPress={() => task.run(() => commands.decline(serverId, request.id))}
+        >
+          Decline
+        </ChoiceButton>
+      </div>
     </>
   );
 }

@@ -7,8 +7,8 @@ import { newSession, withTool } from "../journal/session.ts";
 import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
+import { ChoiceButton } from "./choice-button.tsx";
 import type { OpenRequest } from "./open.ts";
-import { ShortcutDigit } from "./shortcut-digit.tsx";
 
 export function PermissionCard({ open: { serverId, request } }: { readonly open: OpenRequest }): React.ReactNode {
   const { commands } = useWorkbench();
@@ -35,21 +35,20 @@ export function PermissionCard({ open: { serverId, request } }: { readonly open:
       <Alert text={task.error} isSmall />
       <div className="choices">
         {permission.options.map((option, index) => (
-          <button
+          <ChoiceButton
             key={option.id}
-            type="button"
-            data-choice={index + 1}
-            className={option.kind?.startsWith("reject") ? "danger" : index === 0 ? "primary" : ""}
-            disabled={task.isBusy}
-            onClick={() => choose(option.id)}
+            digit={index + 1}
+            className={option.kind?.startsWith("reject") ? "danger" : index === 0 ? "primary" : undefined}
+            isBusy={task.isBusy}
+            onPress={() => choose(option.id)}
           >
-            <ShortcutDigit value={index + 1} /> {option.label}
-          </button>
+            {option.label}
+          </ChoiceButton>
         ))}
         {permission.options.length === 0 && (
-          <button type="button" disabled={task.isBusy} onClick={cancel}>
+          <ChoiceButton digit={1} isBusy={task.isBusy} onPress={cancel}>
             Cancel
-          </button>
+          </ChoiceButton>
         )}
       </div>
     </>

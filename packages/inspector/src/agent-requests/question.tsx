@@ -5,8 +5,8 @@ import { type Question, questionAnswered, questionRejected } from "sandbox-agent
 import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
+import { ChoiceButton } from "./choice-button.tsx";
 import type { OpenRequest } from "./open.ts";
-import { ShortcutDigit } from "./shortcut-digit.tsx";
 
 interface Props {
   readonly open: OpenRequest;
@@ -19,67 +19,49 @@ export function QuestionCard({ open: { serverId, request }, question }: Props): 
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const type = question.fields[0]?.type;
+  const { options } = question;
 
   const reply = (answers: readonly string[]): void =>
     task.run(() => commands.answer(serverId, request.id, questionAnswered([answers])));
+  const reject = (): void => task.run(() => commands.answer(serverId, request.id, questionRejected()));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     reply(type === "choices" ? chosen : [text]);
   };
-  const reject = (
-    <button
-      type="button"
-      className="quiet"
-      disabled={task.isBusy}
-      onClick={() => task.run(() => commands.answer(serverId, request.id, questionRejected()))}
-    >
-      Do not answer
-    </button>
-  );
+  const toggle = (id: string): void =>
+    setChosen(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
 
   return (
-    <>
+    <form onSubmit={submit}>
       <h2>{question.prompt || "A question"}</h2>
       <Alert text={task.error} isSmall />
-      {type === "choice" ? (
-        <div className="choices">
-          {question.options.map((option, index) => (
-            <button
-              key={option.id}
-              type="button"
-              data-choice={index + 1}
-              disabled={task.isBusy}
-              onClick={() => reply([option.id])}
-            >
-              <ShortcutDigit value={index + 1} /> {option.label}
-            </button>
-          ))}
-          {reject}
-        </div>
-      ) : (
-        <form className="choices" onSubmit={submit}>
-          {type === "choices" ? (
-            question.options.map((option) => (
-              <label key={option.id} className="check">
-                <input
-                  type="checkbox"
-                  checked={chosen.includes(option.id)}
-                  onChange={({ target }) =>
-                    setChosen(target.checked ? [...chosen, option.id] : chosen.filter((id) => id !== option.id))
-                  }
-                />
-                {option.label}
-              </label>
-            ))
-          ) : (
-            <input aria-label="Answer" value={text} onChange={(event) => setText(event.target.value)} />
-          )}
-          <button type="submit" className="primary" disabled={task.isBusy}>
+      {type === "text" && <input aria-label="Answer" value={text} onChange={(event) => setText(event.target.value)} />}
+      <div className="choices">
+        {options.map(({ id, label }, index) => (
+          <ChoiceButton
+            key={id}
+            digit={index + 1}
+            isBusy={task.isBusy}
+            onPress={() => (type === "choices" ? toggle(id) : reply([id]))}
+            {...(type === "choices" && { isPressed: chosen.includes(id) })}
+          >
+            {label}
+          </ChoiceButton>
+        ))}
+        {type !== "choice" && (
+          <ChoiceButton type="submit" className="primary" digit={options.length + 1} isBusy={task.isBusy}>
             Answer
-          </button>
-          {reject}
-        </form>
-      )}
-    </>
+          </ChoiceButton>
+        )}
+        <ChoiceButton
+          className="quiet"
+          digit={options.length + (type === "choice" ? 1 : 2)}
+          isBusy={task.isBusy}
+          onPress={reject}
+        >
+          Do not answer
+        </ChoiceButton>
+      </div>
+    </form>
   );
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["Alt+A", "focus the first open agent request"],
-  ["Alt+1 … Alt+9", "answer it"],
+  ["Alt+1 … Alt+9", "press its numbered buttons"],
   ["Enter", "send the message"],
   ["Shift+Enter", "insert a line break"],
   ["/", "at the start of a message: list the agent's commands; the arrow keys select, Tab completes"],
