@@ -83,6 +83,37 @@ test("the agents view shows their state, searches by name, and reports a failed 
   await browser.untilShown("No matching agent.");
 });
 
+test("missing credentials name the variable to set", async () => {
+  await browser.run("fill", "input[aria-label='Search agents']", "amp");
+  await browser.until("document.querySelectorAll('.agent-row').length === 1");
+  await browser.evaluate("document.querySelector('.agent-row summary').click()");
+  const shown = await browser.evaluate<string>("document.querySelector('.agent-row').innerText");
+  assert.match(shown, /no credentials found\s+Set AMP_API_KEY where the server runs/);
+  assert.match(shown, /any one of: AMP_API_KEY, ~\/\.local\/share\/amp\/secrets\.json/);
+  assert.match(shown, /Can\s+run commands/);
+  await browser.screenshot("agent-details");
+  // This agent is only in the registry: where it looks for credentials is not known.
+  await browser.run("fill", "input[aria-label='Search agents']", "nowhere");
+  await browser.untilShown("Nowhere agent");
+  assert.doesNotMatch(await browser.evaluate("document.querySelector('.agent-row').innerText"), /credentials/);
+});
+
+test("an ability that the server does not report is not known yet", async () => {
+  const list = (await (await fetch(`${server.base}/v1/agents`)).json()) as { agents: { id: string }[] };
+  const amp = list.agents.find(({ id }) => id === "amp");
+  const body = { agents: [{ ...amp, capabilities: { permissions: true, planMode: false, images: null } }] };
+  await browser.run("network", "route", "**/v1/agents", "--body", JSON.stringify(body));
+  await browser.run("fill", "input[aria-label='Search agents']", "amp");
+  await browser.click("Refresh");
+  await browser.until("document.querySelector('.agent-row strong')?.innerText === 'Amp'");
+  await browser.evaluate("document.querySelector('.agent-row summary').click()");
+  await browser.untilShown("Not known yet");
+  const shown = await browser.evaluate<string>("document.querySelector('.agent-row dl').innerText");
+  assert.match(shown, /^Can\s+ask for permission\s+Cannot\s+plan before it acts\s+Not known yet\s+.*read images/s);
+  await browser.run("network", "unroute");
+  await browser.click("Refresh");
+});
+
 test("an installed agent can be reinstalled", async () => {
   await browser.run("fill", "input[aria-label='Search agents']", "tiny");
   await browser.until("document.querySelectorAll('.agent-row').length === 1");

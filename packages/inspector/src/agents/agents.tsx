@@ -5,6 +5,8 @@ import type { AgentInfo } from "../server/api.ts";
 import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { useTask } from "../view/task.ts";
+import { type Abilities, abilitiesOf } from "./abilities.ts";
+import { credentialNames } from "./credentials.ts";
 import { InstallState } from "./install.tsx";
 import { useAgents } from "./use-agents.ts";
 
@@ -42,6 +44,27 @@ export default function AgentsView(): React.ReactNode {
   );
 }
 
+function AbilityList({ has, lacks, unknown }: Abilities): React.ReactNode {
+  const groups = [
+    ["Can", has],
+    ["Cannot", lacks],
+    ["Not known yet", unknown],
+  ] as const;
+  return (
+    <dl className="facts small">
+      {groups.map(
+        ([name, labels]) =>
+          labels.length > 0 && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{labels.join(", ")}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
 function Agent({ agent, onChange }: { readonly agent: AgentInfo; onChange(): void }): React.ReactNode {
   const { api } = useWorkbench();
   const task = useTask();
@@ -52,15 +75,20 @@ function Agent({ agent, onChange }: { readonly agent: AgentInfo; onChange(): voi
     agent.nonRegistry && "not in the registry",
     agent.serverStatus?.status === "running" && "running",
   ].filter(Boolean);
-  const abilities = Object.entries(agent.capabilities).filter(([, has]) => has);
+  const credentials = credentialNames(agent.id);
   return (
     <>
       <div className="row-text">
         <strong>{agent.name}</strong>
         <small className="muted">{facts.join(" · ")}</small>
         <details>
-          <summary className="small muted">Abilities ({abilities.length}) and details</summary>
-          <p className="small">{abilities.map(([name]) => name).join(", ")}</p>
+          <summary className="small muted">Abilities and details</summary>
+          <AbilityList {...abilitiesOf({ ...agent.capabilities })} />
+          {credentials.length > 0 && (
+            <p className="small">
+              <span className="muted">Credentials, any one of:</span> {credentials.join(", ")}
+            </p>
+          )}
           {agent.path && <p className="small muted">{agent.path}</p>}
           <p className="small">
             <code>{agent.install.command}</code>

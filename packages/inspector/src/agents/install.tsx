@@ -5,12 +5,14 @@ import type { AgentInfo } from "../server/api.ts";
 import { errorMessage } from "../server/http.ts";
 import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
+import { credentialNames, credentialVariable } from "./credentials.ts";
 import { isInProgress } from "./use-agents.ts";
 
 export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; onChange(): void }): React.ReactNode {
   const { api } = useWorkbench();
   const [error, setError] = useState<string>();
   const { install, installed, credentialsAvailable } = agent;
+  const variable = credentialsAvailable ? undefined : credentialVariable(agent.id);
   const isBusy = isInProgress(install.state);
 
   const begin = (): void => {
@@ -29,11 +31,16 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
         <span className="chip" data-tone={installed ? "good" : undefined}>
           {installed ? "installed" : isBusy ? "installing" : "not installed"}
         </span>
-        {!credentialsAvailable && <span className="chip">no credentials found</span>}
+        {variable !== undefined && <span className="chip">no credentials found</span>}
         {agent.verified && agent.verified !== "ok" && (
           <span className="chip">{agent.verified.replaceAll("_", " ")}</span>
         )}
       </span>
+      {variable !== undefined && (
+        <small className="muted" title={`Any one of: ${credentialNames(agent.id).join(", ")}`}>
+          Set <code>{variable}</code> where the server runs
+        </small>
+      )}
       {isBusy && (
         <span role="status" className="progress">
           <progress aria-label={`Installing ${agent.name}`} />{" "}
