@@ -110,9 +110,9 @@ async fn an_install_killed_while_its_tool_runs_is_retried_beside_the_orphan() {
 async fn an_agent_that_is_being_verified_does_not_survive_kill_9_of_the_installer() {
     let server = Server::start().await;
     let url = server.url("/registry.json");
-    let world = World::new(&url);
+    let fixture = Fixture::new(&url);
     // It never answers, and leaves a daemon with an empty environment in a session of its own.
-    let file = world.folder.path().join("pids");
+    let file = fixture.folder.path().join("pids");
     let script = format!(
         "#!/bin/sh\nsetsid env -i sh -c 'echo $$ >>{0}; exec sleep 600' &\necho $$ >>{0}\nexec sleep 600\n",
         file.display()
@@ -120,7 +120,7 @@ async fn an_agent_that_is_being_verified_does_not_survive_kill_9_of_the_installe
     server.set("/fake.tar.gz", Answer::body(tar_gz(&[("fake", 0o755, script.as_bytes())])));
     let target = json!({ "archive": server.url("/fake.tar.gz"), "cmd": "fake" });
     server.set("/registry.json", Answer::body(registry_of("fake", "1.0.0", &target)));
-    let mut killed = installer(&world.data(), &url);
+    let mut killed = installer(&fixture.data(), &url);
     let pids = || -> Vec<u32> {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()

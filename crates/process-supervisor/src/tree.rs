@@ -5,24 +5,33 @@
 //! `/proc`, only the children and their process groups are found at first; the others are found when their parents
 //! have ended.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpgid, getpgrp, getpid, kill_process, kill_process_group};
 
 use crate::children::own_children;
 
-/// All descendants of this process; without `/proc`, its children.
+/// How long one search for descendants may take. Processes that fork without end would otherwise keep the search going
+/// for as long as they run.
+const SEARCH_LIMIT: Duration = Duration::from_millis(100);
+/// How many times one call of [`kill_all`] looks for children that were not there the time before.
+const KILL_PASSES: usize = 16;
+
+/// The descendants of this process that can be found in [`SEARCH_LIMIT`]; without `/proc`, its children.
 pub(crate) fn descendants() -> Vec<Pid> {
     if fs::metadata("/proc/self").is_ok() { read_descendants(getpid()) } else { own_children() }
 }
 
 fn read_descendants(root: Pid) -> Vec<Pid> {
+    let deadline = Instant::now() + SEARCH_LIMIT;
     let mut found = Vec::new();
     let mut seen = HashSet::from([root]);
-    let mut open = vec![root];
+    let mut open = VecDeque::from([root]);
     let table = if has_children_files(root) { None } else { Some(parent_table()) };
-    while let Some(parent) = open.pop() {
+    // From the top down: if time runs out, the children of this process are among those found.
+    while let Some(parent) = open.pop_front() {
         let children = match &table {
             None => children_of(parent),
             Some(table) => table.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid).collect(),
@@ -30,8 +39,11 @@ fn read_descendants(root: Pid) -> Vec<Pid> {
         for child in children {
             if seen.insert(child) {
                 found.push(child);
-                open.push(child);
+                open.push_back(child);
             }
+        }
+        if Instant::now() > deadline {
+            break;
         }
     }
     found
@@ -39,54 +51,47 @@ fn read_descendants(root: Pid) -> Vec<Pid> {
 
 /// Sends `signal` to every current descendant.
 pub(crate) fn signal_all(signal: Signal) {
-    if fs::metadata("/proc/self").is_err() {
-        return signal_groups(&own_children(), signal);
-    }
-    for pid in descendants() {
-        // Fails if the process has ended in the meantime or belongs to another user; nothing can be done about either.
-        let _ = kill_process(pid, signal);
-    }
+    signal_groups(&descendants(), signal);
 }
 
 /// Sends `signal` to these processes and to all members of their process groups. The supervisor leads its own
 /// session, so every group in it except the supervisor's own contains only descendants.
-fn signal_groups(children: &[Pid], signal: Signal) {
+///
+/// A signal to a group also reaches a child that is just being forked, which a list of processes misses.
+fn signal_groups(processes: &[Pid], signal: Signal) {
     let own = getpgrp();
-    let group_of = |child: &Pid| getpgid(Some(*child)).ok().filter(|group| *group != own);
-    let groups: HashSet<Pid> = children.iter().filter_map(group_of).collect();
-    for group in groups {
-        let _ = kill_process_group(group, signal);
-    }
-    for child in children.iter().filter(|child| group_of(child).is_none()) {
-        let _ = kill_process(*child, signal);
+    let mut groups = HashSet::new();
+    for process in processes {
+        // Each call fails if the process has ended in the meantime or belongs to another user; nothing can be done
+        // about either.
+        let _ = match getpgid(Some(*process)) {
+            Ok(group) if group == own => kill_process(*process, signal),
+            Ok(group) if groups.insert(group) => kill_process_group(group, signal),
+            Ok(_) | Err(_) => Ok(()),
+        };
     }
 }
 
-/// Kills every descendant. Stops them all first, so that none can fork while the tree is scanned.
+/// Kills the children of this process with their process groups, and then those that became its children by that, level
+/// by level. What is left, because it was just forked, is found by the next call.
 pub(crate) fn kill_all() {
     if fs::metadata("/proc/self").is_err() {
-        // Finding children without `/proc` is slow, so there is no pass to stop them. A process that was missed is
-        // found by the next call.
+        // Finding children without `/proc` takes too long to do it several times.
         return signal_groups(&own_children(), Signal::KILL);
     }
-    let mut stopped = HashSet::new();
-    // Each pass finds processes that were forked before their parents were stopped. A process that was missed is a
-    // child of the supervisor by the next call.
-    for _ in 0..16 {
-        let fresh: Vec<Pid> = descendants().into_iter().filter(|pid| stopped.insert(*pid)).collect();
-        if fresh.is_empty() {
-            break;
+    let own = getpid();
+    let mut killed = HashSet::new();
+    for _ in 0..KILL_PASSES {
+        let children = if has_children_files(own) {
+            children_of(own)
+        } else {
+            parent_table().into_iter().filter(|(_, parent)| *parent == own).map(|(pid, _)| pid).collect()
+        };
+        let new: Vec<Pid> = children.into_iter().filter(|child| killed.insert(*child)).collect();
+        if new.is_empty() {
+            return;
         }
-        for pid in fresh {
-            let _ = kill_process(pid, Signal::STOP);
-        }
-    }
-    // By group first: a signal to a group reaches also a child that is being forked, which a list of processes misses.
-    // Without that, processes that fork and exit at once would outrun the scan.
-    let found = descendants();
-    signal_groups(&found, Signal::KILL);
-    for pid in found {
-        let _ = kill_process(pid, Signal::KILL);
+        signal_groups(&new, Signal::KILL);
     }
 }
 
