@@ -1,7 +1,7 @@
-//! The door as the API document describes it: its operations, and what its events carry.
+//! How the API document describes this door: its operations, and the data of its events.
 //!
-//! Nothing in here runs in a server; see `http_server::document`. Messages and events are written as text, never built
-//! from these types, so a test compares them with what the server really sends.
+//! Nothing in here runs in a server; see `http_server::document`. The server writes messages and events as text and
+//! does not use these types, so a test compares them with what the server sends.
 
 #![allow(dead_code, reason = "shapes to be described, never values")]
 
@@ -62,7 +62,7 @@ impl PartialSchema for JsonRpcId {
 
 impl ToSchema for JsonRpcId {}
 
-/// One JSON-RPC 2.0 message, in either direction. The server reads the envelope alone and passes the bytes on.
+/// One JSON-RPC 2.0 message, in either direction. The server reads only the envelope and forwards the bytes unchanged.
 #[derive(Debug)]
 pub(crate) struct JsonRpcMessage;
 
@@ -100,7 +100,7 @@ impl PartialSchema for StreamEvent {
 
 impl ToSchema for StreamEvent {}
 
-/// One event of the stream of many instances.
+/// One event of the stream of several instances.
 #[derive(Debug)]
 pub(crate) struct ManyStreamEvent;
 
@@ -123,24 +123,24 @@ impl PartialSchema for ManyStreamEvent {
 
 impl ToSchema for ManyStreamEvent {}
 
-/// The only version there is.
+/// The version of JSON-RPC.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) enum JsonRpcVersion {
-    /// The only version.
+    /// The only supported version.
     #[serde(rename = "2.0")]
     Two,
 }
 
-/// A request when it has an `id`, else a notification.
+/// A request if it has an `id`, otherwise a notification.
 #[derive(Debug, ToSchema)]
 pub(crate) struct JsonRpcCall {
     pub(crate) jsonrpc: JsonRpcVersion,
-    /// Somebody must answer a message that has one.
+    /// A message with an id must be answered.
     #[schema(required = false)]
     pub(crate) id: JsonRpcId,
-    /// What is asked for.
+    /// The method to call.
     pub(crate) method: String,
-    /// With what.
+    /// The parameters of the method.
     #[schema(required = false)]
     pub(crate) params: Value,
 }
@@ -167,7 +167,7 @@ pub(crate) struct JsonRpcSuccess {
     pub(crate) jsonrpc: JsonRpcVersion,
     /// The id of the request.
     pub(crate) id: JsonRpcId,
-    /// What came of it.
+    /// The result of the request.
     pub(crate) result: Value,
 }
 
@@ -175,89 +175,89 @@ pub(crate) struct JsonRpcSuccess {
 #[derive(Debug, ToSchema)]
 pub(crate) struct JsonRpcFailure {
     pub(crate) jsonrpc: JsonRpcVersion,
-    /// The id of the request; null when it could not be read.
+    /// The id of the request; null if it could not be parsed.
     pub(crate) id: JsonRpcId,
-    /// Why nothing came of it.
+    /// The error.
     pub(crate) error: JsonRpcError,
 }
 
 /// Why a request failed, as reported by the agent or the server.
 #[derive(Debug, ToSchema)]
 pub(crate) struct JsonRpcError {
-    /// The kind of error.
+    /// The error code.
     pub(crate) code: i64,
-    /// One sentence.
+    /// A short description.
     pub(crate) message: String,
-    /// Anything more.
+    /// Additional information.
     #[schema(required = false)]
     pub(crate) data: Value,
 }
 
-/// `event: gap`: messages that this reader was owed are gone.
+/// `event: gap`: messages that this reader should have received are no longer stored.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GapEvent {
-    /// The instance, on the stream of many.
+    /// The instance; only on the stream of several instances.
     #[schema(required = false, nullable = false)]
     pub(crate) server_id: Option<String>,
-    /// The last number that the reader has.
+    /// The number of the last event before the gap.
     pub(crate) after: u64,
-    /// The next number that there is; 0 when there is none yet.
+    /// The number of the first event after the gap; 0 if there is none yet.
     pub(crate) next: u64,
 }
 
-/// `event: unparsed`: a line of the agent that is no JSON-RPC message.
+/// `event: unparsed`: a line of the agent that is not a JSON-RPC message.
 #[derive(Debug, ToSchema)]
 pub(crate) struct UnparsedEvent {
-    /// Its first 200 characters.
+    /// The first 200 characters of the line.
     pub(crate) line: String,
-    /// What is wrong with it.
+    /// Why the line is not a message.
     pub(crate) error: String,
-    /// How long it was.
+    /// The length of the line in bytes.
     pub(crate) bytes: u64,
 }
 
-/// `event: answered`: somebody answered a request of the agent.
+/// `event: answered`: a client answered a request of the agent.
 #[derive(Debug, ToSchema)]
 pub(crate) struct AnsweredEvent {
     /// The id of the agent's request.
     pub(crate) id: JsonRpcId,
-    /// The event that the request was.
+    /// The number of the event with the request.
     pub(crate) event: u64,
 }
 
-/// `event: failed`: a request that was not waited for will get no answer.
+/// `event: failed`: a request whose client does not wait for the answer will get none.
 #[derive(Debug, ToSchema)]
 pub(crate) struct FailedEvent {
     /// The id of the request.
     pub(crate) id: JsonRpcId,
-    /// Why.
+    /// The reason.
     #[schema(value_type = http_server::Problem)]
     pub(crate) problem: http_server::Problem,
 }
 
-/// An event of one instance, on the stream of many.
+/// An event of one instance, on the stream of several instances.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InstanceEvent {
     /// The instance.
     pub(crate) server_id: String,
-    /// The number of the event on the instance's own stream, where it has one.
+    /// The number of the event on the instance's own stream, if it has one.
     #[schema(required = false, nullable = false)]
     pub(crate) event: Option<u64>,
-    /// When it happened, in milliseconds since 1970. Missing for a request that was kept aside.
+    /// When the event happened, in milliseconds since 1970. Missing for a retained request.
     #[schema(required = false, nullable = false)]
     pub(crate) at_ms: Option<u64>,
-    /// What the instance's own stream says.
+    /// The data of the event on the instance's own stream.
     pub(crate) data: Value,
 }
 
-/// `event: opened` and `event: closed`, on the stream of many.
+/// `event: opened` and `event: closed`, on the stream of several instances.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InstanceChange {
     /// The instance.
     pub(crate) server_id: String,
-    /// Its agent.
+    /// The agent of the instance.
     pub(crate) agent: String,
 }

@@ -1,4 +1,4 @@
-//! The door as the rest of the server sees it.
+//! The public API of the door.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(crate) struct DoorState {
 pub struct DoorSettings {
     /// The longest message that a client may send.
     pub max_message_bytes: usize,
-    /// How often a stream without news sends a comment.
+    /// How often a stream without events sends a comment.
     pub heartbeat: Duration,
 }
 
@@ -51,8 +51,8 @@ impl AcpDoor {
         crate::http::routes(Arc::clone(&self.0))
     }
 
-    /// Serves a router that has these routes. Messages take a direct route past the router. This is here rather than
-    /// where it is called because this crate is built for speed.
+    /// Serves a router that has these routes. Messages bypass the router on a direct route. This function is in this
+    /// crate because this crate is built for speed.
     pub async fn serve(
         &self,
         listener: TcpListener,
@@ -64,7 +64,7 @@ impl AcpDoor {
         http_server::serve::serve(listener, server.with_direct_route(route), stop, drain).await;
     }
 
-    /// Writes down what the door counts.
+    /// Writes the metrics of the door.
     pub fn expose(&self, text: &mut Exposition) {
         self.0.metrics.expose(text);
     }

@@ -12,16 +12,16 @@ use event_log::{Form, Gap, MemoryAccount, Run};
 
 use crate::wire::{ExitReport, failed_to_json};
 
-/// What a frame takes beside its payload, about.
+/// The approximate size of a frame without its payload.
 const OVERHEAD: usize = 64;
-/// Events from this size on are sent as the memory that the log holds them in.
+/// Events of at least this size are sent from the log's memory without copying.
 const SHARED: usize = 16 << 10;
-/// Runs with at least so many small events are framed once for all readers.
+/// Runs with at least this many small events are framed once for all readers.
 const KEPT: usize = 8;
 /// The form in which a chunk keeps its frames for other readers.
 const FRAMES: Form = Form("acp-http-adapter/messages");
 
-/// Frames on their way to one reader.
+/// Frames for one reader.
 #[derive(Debug)]
 pub(crate) struct Frames {
     pieces: Vec<Bytes>,
@@ -84,7 +84,7 @@ impl Frames {
         }
     }
 
-    /// Events as the stream of many instances sends them: each payload is wrapped with the instance's id.
+    /// Events as the stream of several instances sends them: each payload is wrapped with the instance's id.
     pub(crate) fn wrapped(&mut self, server_id: &ServerId, run: &Run) {
         for (index, event) in events(run).enumerate() {
             head(&mut self.buffer, name(event.kind()), Some(Id::Journal(event.position())));
@@ -122,14 +122,14 @@ impl Frames {
         self.pieces.push(run.share(index));
     }
 
-    /// A retained request, on the stream of one instance. Its number is no cursor of a journal.
+    /// A retained request, on the stream of one instance. Its number is not a cursor of a journal.
     pub(crate) fn retained(&mut self, sequence: Option<u64>, request: &Bytes) {
         head(&mut self.buffer, "message", sequence.map(Id::Sequence));
         self.shared(request);
         text(&mut self.buffer, "\n\n");
     }
 
-    /// A retained request, on the stream of many instances.
+    /// A retained request, on the stream of several instances.
     pub(crate) fn wrapped_retained(&mut self, server_id: &ServerId, sequence: u64, request: &Bytes) {
         head(&mut self.buffer, "message", None);
         self.wrapper(server_id, Some(sequence));
@@ -164,7 +164,7 @@ impl Frames {
         }
     }
 
-    /// An instance came or went.
+    /// An instance was created or closed.
     pub(crate) fn change(&mut self, change: &InstanceChange) {
         let name = match change.kind {
             ChangeKind::Opened => "opened",
@@ -176,7 +176,7 @@ impl Frames {
         text(&mut self.buffer, "\n\n");
     }
 
-    /// An event that belongs to no log.
+    /// An event that is not in a log.
     pub(crate) fn plain(&mut self, name: &str, data: impl Display) {
         head(&mut self.buffer, name, None);
         text(&mut self.buffer, &data.to_string());
@@ -207,7 +207,7 @@ const fn is_verbatim(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Failed | EventKind::Exit)
 }
 
-/// Many small events, in as few steps as possible: numbers that follow one another are counted up in place.
+/// Many small events in as few steps as possible: consecutive numbers are incremented in place.
 fn frame_flood(buffer: &mut BytesMut, run: &Run) {
     let mut head = CountingHead::default();
     for event in events(run) {
@@ -231,7 +231,7 @@ fn frame_flood(buffer: &mut BytesMut, run: &Run) {
 struct CountingHead {
     head: Vec<u8>,
     sequence: u64,
-    /// Where the last digit of the number stands.
+    /// The position of the last digit of the number.
     last_digit: usize,
 }
 
@@ -248,7 +248,7 @@ impl CountingHead {
         &self.head
     }
 
-    /// Adds one to the number. False when there is none, or when it gets another digit.
+    /// Increments the number. False if there is no number, or if it would need another digit.
     fn count_up(&mut self) -> bool {
         for digit in self.head.iter_mut().take(self.last_digit + 1).rev() {
             match digit {
@@ -266,7 +266,7 @@ impl CountingHead {
 
 fn message_head(buffer: &mut BytesMut, event: &Event<'_>) {
     match (event.kind(), event.sequence()) {
-        // What nearly every event is, in as few steps as possible.
+        // The most common kind of event, in as few steps as possible.
         (EventKind::Message(_), Some(sequence)) => {
             text(buffer, "event: message\nid: ");
             number(buffer, sequence);

@@ -1,7 +1,7 @@
 //! `acp-http-adapter`: the door alone, for one agent.
 //!
-//! Every server id runs the command given after `--`. It listens on loopback only. For tokens, more agents or files, use
-//! `sandbox-agent`.
+//! Every server id runs the command given after `--`. It listens only on loopback. For tokens, several agents or
+//! files, use `sandbox-agent`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 #[derive(Debug, Parser)]
 #[command(name = "acp-http-adapter", version)]
 struct Arguments {
-    /// Port to listen on; 0 takes any free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 2468)]
     port: u16,
     /// The agent's command with its arguments
@@ -35,7 +35,7 @@ struct Arguments {
     command: Vec<std::ffi::OsString>,
 }
 
-/// The one agent there is.
+/// The only agent.
 struct OneAgent(LaunchSpec);
 
 impl Launcher for OneAgent {
@@ -58,7 +58,7 @@ impl Launcher for OneAgent {
     }
 }
 
-/// The allocator of musl takes one lock for all threads, and that of glibc is slower on what a request needs; see
+/// musl's allocator has one lock for all threads, and glibc's is slower for the allocations of a request; see
 /// `bench/RESULTS.md`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,15 +1,15 @@
-//! What the door counts: streams, by what they show. Counted by the pull, never event by event.
+//! The metrics of the door: streams, by kind. Counted per pull, never per event.
 
 use metrics::{Counter, Exposition, Gauge};
 
 /// The counters of one door.
 #[derive(Debug, Default)]
 pub(crate) struct DoorMetrics {
-    /// Streams of one instance: what its agent says.
+    /// Streams of one instance: the messages of its agent.
     pub(crate) messages: StreamMetrics,
     /// Streams of one instance: both directions.
     pub(crate) journal: StreamMetrics,
-    /// Streams of many instances.
+    /// Streams of several instances.
     pub(crate) many: StreamMetrics,
 }
 
@@ -19,13 +19,13 @@ pub(crate) struct StreamMetrics {
     pub(crate) open: Gauge,
     pub(crate) bytes: Counter,
     pub(crate) events: Counter,
-    /// Those of the events that happened before the reader came.
+    /// Events that happened before the reader connected.
     pub(crate) replayed: Counter,
     pub(crate) gaps: Counter,
 }
 
 impl StreamMetrics {
-    /// Counts events on their way to a reader.
+    /// Counts events that are sent to a reader.
     pub(crate) fn sent(&self, events: u64, are_replayed: bool) {
         self.events.add(events);
         if are_replayed {
@@ -35,7 +35,7 @@ impl StreamMetrics {
 }
 
 impl DoorMetrics {
-    /// Writes down everything that the door counts.
+    /// Writes all metrics of the door.
     pub(crate) fn expose(&self, text: &mut Exposition) {
         let Self { messages, journal, many } = self;
         expose_streams(&[("messages", messages), ("journal", journal), ("many", many)], text);
@@ -45,21 +45,21 @@ impl DoorMetrics {
 fn expose_streams(views: &[(&str, &StreamMetrics); 3], text: &mut Exposition) {
     let mut family = text.gauge(
         "sandbox_agent_streams",
-        "Open streams: messages and journal of one instance, and many (GET /v1/acp).",
+        "Open streams: messages or journal of one instance, or many for several instances (GET /v1/acp).",
     );
     for (view, streams) in views {
         family.value(&[("view", view)], streams.open.get());
     }
     type Read = fn(&StreamMetrics) -> &Counter;
     let counters: [(&str, &str, Read); 4] = [
-        ("sandbox_agent_events_sent_total", "Events given to readers of streams.", |streams| &streams.events),
+        ("sandbox_agent_events_sent_total", "Events sent to readers of streams.", |streams| &streams.events),
         (
             "sandbox_agent_events_replayed_total",
-            "Those of them that were there before their reader came.",
+            "Events sent to readers that happened before the reader connected.",
             |streams| &streams.replayed,
         ),
         ("sandbox_agent_gaps_total", "Gaps reported to readers.", |streams| &streams.gaps),
-        ("sandbox_agent_stream_bytes_total", "Bytes of events given to readers.", |streams| &streams.bytes),
+        ("sandbox_agent_stream_bytes_total", "Bytes of events sent to readers.", |streams| &streams.bytes),
     ];
     for (name, help, read) in counters {
         let mut family = text.counter(name, help);

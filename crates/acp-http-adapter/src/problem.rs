@@ -1,5 +1,5 @@
-//! The one place where an error of the engine becomes a problem document: with a code, a status, and what an HTTP client
-//! can do about it.
+//! The one place where an error of the engine becomes a problem document: with a code, a status, and what an HTTP
+//! client can do about it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub fn to_problem(error: &Error) -> Problem {
     match error {
         Error::UnknownInstance { server_id } => Problem::new(
             Code::UnknownServer,
-            format!("no instance has the id {server_id}; the first POST with ?agent= makes one"),
+            format!("no instance has the id {server_id}; the first POST with ?agent= creates one"),
         ),
         Error::AgentRequired { server_id } => Problem::new(
             Code::AgentRequired,
@@ -28,19 +28,19 @@ pub fn to_problem(error: &Error) -> Problem {
         .with("agent", bound.as_str()),
         Error::TooManyInstances { existing } => Problem::new(
             Code::TooManyInstances,
-            format!("{existing} instances run already; DELETE one that is no longer used"),
+            format!("{existing} instances are already running; DELETE one that is no longer used"),
         )
         .retry_after(5),
         Error::TooManyClientRequests { open } => Problem::new(
             Code::TooManyPending,
-            format!("{open} requests wait for this agent already; try again when some are answered"),
+            format!("{open} requests are already waiting for this agent; try again when some are answered"),
         )
         .retry_after(1),
         Error::DuplicateRequestId { .. } => {
             Problem::new(Code::DuplicateRequestId, format!("{error}; use a new id"))
         }
         Error::AlreadyAnswered { .. } => {
-            Problem::new(Code::AlreadyAnswered, format!("{error}; the first answer stands"))
+            Problem::new(Code::AlreadyAnswered, format!("{error}; the first answer counts"))
         }
         Error::KeyReused => Problem::new(
             Code::IdempotencyKeyReused,
@@ -53,7 +53,7 @@ pub fn to_problem(error: &Error) -> Problem {
         ),
         Error::InstanceClosed => Problem::new(
             Code::InstanceClosed,
-            "the instance was closed while this request waited; POST with ?agent= to start a new one",
+            "the instance was closed while this request was waiting; POST with ?agent= to start a new one",
         ),
         Error::AgentExited { exit, stderr_tail } => agent_exited(*exit, stderr_tail),
         Error::NotStarted(failure) => start_failure_to_problem(failure),
@@ -66,12 +66,12 @@ pub fn to_problem(error: &Error) -> Problem {
         Error::Timeout { .. } => Problem::new(
             Code::RequestTimeout,
             format!(
-                "{error}; the answer, if it still comes, is on the stream. `Prefer: respond-async` does not wait at all"
+                "{error}; a late answer is sent on the stream. With `Prefer: respond-async` the server does not wait"
             ),
         ),
         Error::OutOfMemory => Problem::new(
             Code::MemoryBudgetExhausted,
-            "messages on their way take all of --memory-budget; try again when agents have read theirs",
+            "queued messages use all of --memory-budget; try again when agents have read them",
         )
         .retry_after(5),
         Error::ShuttingDown => {
@@ -89,7 +89,7 @@ fn agent_exited(exit: Exit, stderr_tail: &str) -> Problem {
     let problem = Problem::new(
         Code::AgentExited,
         format!(
-            "the agent ended by {exit} without answering; its last words are in stderrTail. \
+            "the agent ended by {exit} without answering; stderrTail has the end of its standard error. \
              POST a request with ?agent= to start it again"
         ),
     );
@@ -117,7 +117,7 @@ pub fn start_failure_to_problem(failure: &StartFailure) -> Problem {
     failure.facts.iter().fold(problem, |problem, (name, value)| problem.with(name.clone(), value.as_str()))
 }
 
-/// Whole seconds, at least one: 0 would tell a client to try again at once.
+/// Whole seconds, at least one: with 0 a client would try again at once.
 fn seconds(time: Duration) -> u32 {
     u32::try_from(time.as_secs()).unwrap_or(u32::MAX).max(1)
 }

@@ -1,6 +1,7 @@
 //! A subscription as a response of server-sent events.
 //!
-//! The connection pulls: it asks for news when it has room, so a slow reader holds little and slows nothing down.
+//! The connection pulls: it requests events only when it can send them, so a slow reader needs little memory and
+//! slows down nothing else.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -23,11 +24,11 @@ use crate::wire::InstanceList;
 /// What a stream shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// What one agent says.
+    /// The messages of one agent.
     Messages,
     /// Both directions of one instance.
     Journal,
-    /// Many instances.
+    /// Several instances.
     Many,
 }
 
@@ -56,7 +57,7 @@ struct Streaming {
     door: Arc<DoorState>,
     subscription: Box<dyn Subscription>,
     shown: Shown,
-    /// Frames that the connection has not taken yet.
+    /// Frames that the connection has not sent yet.
     pieces: VecDeque<Bytes>,
     _open: GaugeGuard,
 }
@@ -71,7 +72,7 @@ impl Streaming {
             match news.await {
                 Ok(Some(Ok(updates))) => self.frame(&updates),
                 Ok(Some(Err(error))) => {
-                    // The client comes back with its cursor and learns more then.
+                    // The client reconnects with its cursor and then receives the error.
                     tracing::debug!(%error, "a subscription failed");
                     return None;
                 }

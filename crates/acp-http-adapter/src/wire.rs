@@ -1,4 +1,4 @@
-//! Instances and exits as clients read them.
+//! Instances and exits in the format that clients receive.
 
 use acp_instances::{ExitCause, ExitRecord, FailedRequest, InstanceStatus, RequestId, StartStep, Summary};
 use http_server::Problem;
@@ -13,7 +13,7 @@ use crate::problem::{start_failure_to_problem, to_problem};
 /// All instances.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct InstanceList {
-    /// One for each server id.
+    /// One entry per server id.
     pub(crate) servers: Vec<WireInstance>,
 }
 
@@ -23,23 +23,23 @@ impl InstanceList {
     }
 
     pub(crate) fn to_json(&self) -> String {
-        // Text, numbers and lists of them: nothing here can fail to serialise.
+        // Strings, numbers and lists of them always serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// How far an instance is.
+/// The state of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = InstanceStatus)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WireStatus {
-    /// Its agent is being installed or started.
+    /// The agent is being installed or started.
     Starting,
-    /// Its agent runs.
+    /// The agent is running.
     Running,
-    /// Its agent is being ended.
+    /// The agent is being ended.
     Closing,
-    /// Its agent has ended; the agent's messages can still be read.
+    /// The agent has ended; its messages can still be read.
     Exited,
 }
 
@@ -48,27 +48,27 @@ pub(crate) enum WireStatus {
 #[schema(as = Instance)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireInstance {
-    /// The id the client chose.
+    /// The id that the client chose.
     pub(crate) server_id: String,
-    /// The agent it is bound to.
+    /// The agent that the instance is bound to.
     pub(crate) agent: String,
-    /// How far it is.
+    /// The state of the instance.
     #[schema(value_type = WireStatus)]
     pub(crate) status: WireStatus,
     /// The agent's process id while it runs.
     #[schema(required = true)]
     pub(crate) pid: Option<u32>,
-    /// When the instance was made, in milliseconds since 1970.
+    /// When the instance was created, in milliseconds since 1970.
     pub(crate) created_at_ms: u64,
-    /// When a message last passed, in milliseconds since 1970.
+    /// When a message was last sent or received, in milliseconds since 1970.
     pub(crate) last_activity_ms: u64,
-    /// The number of the newest event; 0 when there is none.
+    /// The number of the newest event; 0 if there is none.
     pub(crate) last_event_id: u64,
-    /// How many requests wait for the agent.
+    /// The number of client requests that wait for the agent.
     pub(crate) pending_requests: usize,
-    /// The agent's own unanswered requests.
+    /// The unanswered requests of the agent.
     pub(crate) awaiting: Vec<WireAgentRequest>,
-    /// How many streams are open.
+    /// The number of open streams.
     pub(crate) readers: usize,
     /// How the process ended.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,10 +107,10 @@ impl WireInstance {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AwaitedRequest)]
 pub(crate) struct WireAgentRequest {
-    /// Its JSON-RPC id.
+    /// The JSON-RPC id of the request.
     #[schema(value_type = JsonRpcId)]
     pub(crate) id: Box<RawValue>,
-    /// The event that it was.
+    /// The number of the event with the request.
     pub(crate) event: u64,
 }
 
@@ -119,27 +119,27 @@ fn raw(id: &RequestId) -> Box<RawValue> {
     RawValue::from_string(id.as_json().to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// How an agent's process ended: `code`, `signal` or `error` says it.
+/// How an agent's process ended. It has one of `code`, `signal` and `error`.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExitReport {
-    /// Its exit code, when it ended by itself.
+    /// The exit code, if the process exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) code: Option<i32>,
-    /// The name of the signal that ended it.
+    /// The name of the signal that ended the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) signal: Option<String>,
-    /// Why there was no process, or that the server ended it.
+    /// Why there was no process, or that the server ended the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) error: Option<ExitReason>,
-    /// What went wrong when it could not be installed or started.
+    /// Why the agent could not be installed or started.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Problem>)]
     pub(crate) problem: Option<Problem>,
-    /// The end of what it wrote to its standard error.
+    /// The end of the agent's standard error output.
     pub(crate) stderr_tail: String,
 }
 
@@ -151,7 +151,7 @@ pub(crate) enum ExitReason {
     InstallFailed,
     /// The agent could not be started.
     SpawnFailed,
-    /// The instance was closed, or the server stops.
+    /// The instance was closed, or the server was stopped.
     Closed,
 }
 
@@ -175,12 +175,12 @@ impl ExitReport {
     }
 
     pub(crate) fn to_json(&self) -> String {
-        // Text and numbers: nothing here can fail to serialise.
+        // Strings and numbers always serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// What a `failed` event carries.
+/// The data of a `failed` event.
 pub(crate) fn failed_to_json(failed: &FailedRequest) -> String {
     format!(r#"{{"id":{},"problem":{}}}"#, failed.id.as_json(), to_problem(&failed.error).to_json())
 }

@@ -14,10 +14,10 @@ use http_server::{Code, Problem};
 use crate::door::DoorState;
 use crate::problem::to_problem;
 
-/// Memory is reserved for at most so many times what has arrived of a body, whatever its header announces.
+/// At most this many times the bytes that have arrived are reserved, whatever size the header announces.
 const AHEAD: usize = 4;
 
-/// How much of a body that is too large is read all the same, and for how long.
+/// How much of a body that is too large is still read, and for how long.
 const DISCARDED_BYTES: usize = 256 << 20;
 const DISCARDING_TIME: Duration = Duration::from_secs(10);
 
@@ -41,7 +41,7 @@ where
         && let Some(frame) = body.frame().await
     {
         let frame = frame.map_err(|error| {
-            Problem::new(Code::InvalidJson, format!("the body could not be read to its end: {error}"))
+            Problem::new(Code::InvalidJson, format!("the body could not be read completely: {error}"))
         })?;
         let Ok(data) = frame.into_data() else { continue };
         if held.len() + data.len() > limit {
@@ -62,8 +62,8 @@ where
     Message::parse(held, memory).map_err(|error| not_a_message(&error))
 }
 
-/// Reads on for a while and drops what it reads. A client that is still sending when the connection closes would lose the
-/// answer.
+/// Reads and discards the rest of a body, up to a limit. A client that is still sending when the connection closes
+/// may lose the response.
 async fn discard(body: &mut (impl Body<Data = Bytes> + Unpin)) {
     let discarding = async {
         let mut discarded = 0;
@@ -80,7 +80,9 @@ async fn discard(body: &mut (impl Body<Data = Bytes> + Unpin)) {
 fn too_large(limit: usize) -> Problem {
     Problem::new(
         Code::PayloadTooLarge,
-        format!("a message may have {limit} bytes (--max-message-bytes); send large data through /v1/fs"),
+        format!(
+            "a message may have at most {limit} bytes (--max-message-bytes); send large data through /v1/fs"
+        ),
     )
     .with("limit", limit)
 }

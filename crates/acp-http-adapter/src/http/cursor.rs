@@ -7,24 +7,24 @@ use utoipa::ToSchema;
 
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// How much of the past a reader without a cursor wants.
+/// Where a reader without a cursor starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "lowercase")]
 pub(crate) enum Replay {
-    /// All that is held.
+    /// At the oldest stored event.
     All,
-    /// Nothing: start at the newest.
+    /// At the newest event.
     #[schema(rename = "none")]
     Nothing,
 }
 
-/// Which events are meant.
+/// Which messages are streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "lowercase")]
 pub(crate) enum View {
-    /// What agents say.
+    /// Messages of agents.
     Messages,
-    /// Both directions.
+    /// Messages in both directions.
     Journal,
 }
 
@@ -33,7 +33,9 @@ impl Replay {
         match query.one("replay")? {
             None | Some("all") => Ok(Self::All),
             Some("none") => Ok(Self::Nothing),
-            Some(other) => Err(query::invalid("replay", format!("`replay` is all or none, not `{other}`"))),
+            Some(other) => {
+                Err(query::invalid("replay", format!("`replay` must be all or none, not `{other}`")))
+            }
         }
     }
 }
@@ -44,7 +46,7 @@ impl View {
             None | Some("messages") => Ok(Self::Messages),
             Some("journal") => Ok(Self::Journal),
             Some(other) => {
-                Err(query::invalid("view", format!("`view` is messages or journal, not `{other}`")))
+                Err(query::invalid("view", format!("`view` must be messages or journal, not `{other}`")))
             }
         }
     }
@@ -78,7 +80,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<&str, Problem> {
 fn foreign(text: &str, expected: &str) -> Problem {
     Problem::new(
         Code::InvalidCursor,
-        format!("`Last-Event-ID: {text}` is not a cursor of this stream; send {expected}, or leave it out"),
+        format!("`Last-Event-ID: {text}` is not a cursor of this stream; send {expected}, or omit it"),
     )
 }
 

@@ -1,4 +1,4 @@
-//! `DELETE /v1/acp/{server_id}`: the end of an instance.
+//! `DELETE /v1/acp/{server_id}`: closes an instance.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use crate::problem::to_problem;
 
 problems!(pub(crate) DeleteProblems: InvalidServerId, Internal, Unavailable);
 
-/// Ends an instance
+/// Closes an instance
 ///
-/// Closes the agent's standard input, then ends its whole process tree. Answers when the tree is gone; 204 also when
-/// there was none. Requests that wait are failed with 502 `instance_closed`.
+/// Closes the agent's standard input, then ends its whole process tree. Answers when the tree has ended, or at once
+/// with 204 if there is no such instance. Pending requests fail with 502 `instance_closed`.
 #[utoipa::path(
     delete,
     path = "/v1/acp/{server_id}",
     operation_id = "closeInstance",
     tag = "instances",
     params(("server_id" = PathId, Path, example = "demo", description = "The client's own name for the instance.")),
-    responses((status = 204, description = "The instance and all its processes are gone."), DeleteProblems)
+    responses((status = 204, description = "The instance is closed and all its processes have ended."), DeleteProblems)
 )]
 pub(crate) async fn delete(
     State(door): State<Arc<DoorState>>,

@@ -18,12 +18,12 @@ use crate::stream::{Shown, respond};
 problems!(pub(crate) StreamProblems:
     InvalidServerId, InvalidParameter, InvalidCursor, UnknownServer, NotAcceptable, InstanceClosing, Unavailable);
 
-/// Streams what the agent says
+/// Streams the events of one instance
 ///
-/// Server-sent events. `message` carries a JSON-RPC message of the agent and has its number as `id`; `gap`, `unparsed`,
-/// The events `answered`, `failed` and `exit` are sent too, but are not messages. `exit` ends the stream. With
-/// `view=journal` the messages of clients are there as well, as `sent`, and every `id` is a journal number, `j` first.
-/// A comment comes every 15 seconds. Any number of readers each get everything.
+/// Server-sent events. `message` contains a JSON-RPC message of the agent, with its sequence number as `id`. The
+/// events `gap`, `unparsed`, `answered`, `failed` and `exit` are not messages. `exit` ends the stream. With
+/// `view=journal` the messages of clients are included as `sent`, and every `id` is a journal number that starts with
+/// `j`. A comment is sent every 15 seconds. Every reader receives all events.
 #[utoipa::path(
     get,
     path = "/v1/acp/{server_id}",
@@ -31,13 +31,13 @@ problems!(pub(crate) StreamProblems:
     tag = "instances",
     params(
         ("server_id" = PathId, Path, example = "demo", description = "The client's own name for the instance."),
-        ("view" = inline(Option<View>), Query, description = "What to stream: the agent's messages, or both directions."),
-        ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
-        ("Last-Event-ID" = Option<String>, Header, pattern = "^(j?[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event seen: a number, or `j` and a number with `view=journal`."),
+        ("view" = inline(Option<View>), Query, description = "What to stream: the agent's messages, or messages in both directions."),
+        ("replay" = inline(Option<Replay>), Query, description = "Where to start without a cursor: at the oldest stored event, or at the newest."),
+        ("Last-Event-ID" = Option<String>, Header, pattern = "^(j?[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event received: a number, or with `view=journal` a `j` and a number."),
     ),
     responses(
         (status = 200, description = "The events, until the agent ends.", content_type = "text/event-stream", body = StreamEvent),
-        (status = 204, description = "The agent has ended and the reader has seen all of it."),
+        (status = 204, description = "The agent has ended and the reader has received all events."),
         StreamProblems
     )
 )]
@@ -66,7 +66,7 @@ pub(crate) async fn stream(
     let shown = if view == View::Messages { Shown::Messages } else { Shown::Journal };
     Ok(match subscribed.map_err(|error| to_problem(&error))? {
         Some(subscription) => respond(door, subscription, shown),
-        // This stops an `EventSource` from coming back for ever.
+        // This stops an `EventSource` from reconnecting forever.
         None => StatusCode::NO_CONTENT.into_response(),
     })
 }

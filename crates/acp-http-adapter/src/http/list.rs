@@ -19,21 +19,21 @@ use crate::wire::InstanceList;
 
 problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCursor, NotAcceptable, Internal, Unavailable);
 
-/// Lists the instances, or streams many of them
+/// Lists the instances, or streams their events
 ///
-/// With `Accept: text/event-stream` it streams the events of many instances on one connection: first `instances`, the
-/// list as it is now, then every event of each with the instance's id, and `opened` and `closed` as instances come and
-/// go. Every `id` is a journal number, one cursor for all.
+/// With `Accept: text/event-stream` this streams the events of several instances on one connection: first `instances`
+/// with the current list, then every event with the id of its instance, and `opened` and `closed` when an instance is
+/// created or closed. Every `id` is a journal number, which is a cursor for all instances.
 #[utoipa::path(
     get,
     path = "/v1/acp",
     operation_id = "listInstances",
     tag = "instances",
     params(
-        ("server" = Option<Vec<PathId>>, Query, style = Form, explode, description = "Only these instances; may be repeated."),
-        ("view" = inline(Option<View>), Query, description = "What to stream: the agents' messages, or both directions."),
-        ("replay" = inline(Option<Replay>), Query, description = "Without a cursor: start at the oldest event held, or at the newest."),
-        ("Last-Event-ID" = Option<String>, Header, pattern = "^(0|j[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event seen on this stream: `j` and a number."),
+        ("server" = Option<Vec<PathId>>, Query, style = Form, explode, description = "Only these instances; repeatable."),
+        ("view" = inline(Option<View>), Query, description = "What to stream: the agents' messages, or messages in both directions."),
+        ("replay" = inline(Option<Replay>), Query, description = "Where to start without a cursor: at the oldest stored event, or at the newest."),
+        ("Last-Event-ID" = Option<String>, Header, pattern = "^(0|j[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event received on this stream: `j` and a number."),
     ),
     responses(
         (status = 200, description = "The list, or the stream.", content(
@@ -77,7 +77,7 @@ async fn all_pages(door: &DoorState, only: Option<Vec<ServerId>>) -> Result<Vec<
     }
 }
 
-/// True when the client names the media type of streams. `*/*` is a person with curl, who gets the list.
+/// True when the client names the media type of streams explicitly. A client with `*/*`, such as curl, gets the list.
 fn wants_stream(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::ACCEPT)

@@ -39,7 +39,9 @@ impl PartialSchema for PathId {
         let text = ObjectBuilder::new()
             .schema_type(Type::String)
             .pattern(Some("^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$"))
-            .description(Some("1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit."));
+            .description(Some(
+                "1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.",
+            ));
         RefOr::T(Schema::Object(text.build()))
     }
 }

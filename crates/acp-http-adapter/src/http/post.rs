@@ -35,9 +35,9 @@ problems!(pub(crate) PostProblems:
 
 /// Sends one message to the agent
 ///
-/// The first message to a server id names the agent, which is installed when it is missing, and started. A request is
-/// answered with the agent's answer, as the agent wrote it; what needs no answer is 202 once it stands in line. The
-/// answer also comes on the stream.
+/// The first message to a server id names the agent, which is installed if it is missing, and started. A request is
+/// answered with the agent's unchanged answer. Other messages are answered with 202 when they are queued. Every
+/// answer is also sent on the stream.
 #[utoipa::path(
     post,
     path = "/v1/acp/{server_id}",
@@ -46,14 +46,14 @@ problems!(pub(crate) PostProblems:
     params(
         ("server_id" = PathId, Path, example = "demo", description = "The client's own name for the instance."),
         ("agent" = Option<String>, Query, example = "mock", min_length = 1, description = "The agent to start. Required for the first message; must be the bound agent later."),
-        ("Prefer" = Option<String>, Header, nullable = false, description = "RFC 7240: `respond-async` answers at once, the answer comes on the stream; `wait=N` waits at most N seconds."),
+        ("Prefer" = Option<String>, Header, nullable = false, description = "RFC 7240: with `respond-async` the server answers 202 at once and sends the agent's answer on the stream; `wait=N` waits at most N seconds."),
         ("Idempotency-Key" = Option<String>, Header, pattern = "^[\\x20-\\x7e]+$", nullable = false, min_length = 1, max_length = 255, description = "A repeat with the same key is not sent to the agent again and gets the first one's outcome."),
     ),
     request_body(content = JsonRpcMessage, content_type = "application/json", description = "One JSON-RPC 2.0 message, no batch.", example = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}})),
     responses(
-        (status = 200, description = "The agent's answer; a JSON-RPC error is one as well.", content_type = "application/json", body = JsonRpcResponse),
-        (status = 202, description = "Taken. Nothing is waited for.", headers(
-            ("Preference-Applied" = String, description = "Which preferences decided."),
+        (status = 200, description = "The agent's answer, which may be a JSON-RPC error.", content_type = "application/json", body = JsonRpcResponse),
+        (status = 202, description = "The message is queued.", headers(
+            ("Preference-Applied" = String, description = "The preferences that were applied."),
         )),
         PostProblems
     )
@@ -76,7 +76,7 @@ pub(crate) struct PostRoute(pub(crate) Arc<DoorState>);
 
 impl DirectRoute for PostRoute {
     fn serves(&self, head: &Parts) -> bool {
-        // An id with a percent sign is decoded by the router.
+        // An id with a percent sign is left to the router, which decodes it.
         let id = head.uri.path().strip_prefix(PATH).filter(|id| !id.contains(['/', '%']));
         head.method == Method::POST && id.is_some_and(|id| !id.is_empty())
     }
@@ -132,7 +132,7 @@ fn key_in(headers: &HeaderMap) -> Result<Option<Box<str>>, Problem> {
     Ok(Some(text.into()))
 }
 
-/// Sends a message to its agent and waits for the answer, as far as the client wants that.
+/// Sends a message to its agent and waits for the answer, if the client wants to wait.
 async fn forward(
     door: &DoorState,
     server_id: ServerId,
@@ -155,7 +155,7 @@ async fn forward(
     let settled = match limited {
         // The engine watches the server's own limit.
         None => receipt.outcome.await,
-        // In a box, since few clients bring a limit of their own and all would carry the room for its timer.
+        // Boxed, because few clients set their own limit, and otherwise every request would need space for the timer.
         Some(limit) => Box::pin(wait_at_most(limit, receipt.outcome)).await,
     };
     match settled {

@@ -1,4 +1,4 @@
-//! The `Prefer` header (RFC 7240). What is not understood is ignored, as the RFC says.
+//! The `Prefer` header (RFC 7240). Unknown preferences are ignored, as the RFC requires.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("prefe
 /// How a client wants its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Preferences {
-    /// The answer may come on the stream.
+    /// The answer may be sent on the stream.
     pub(super) respond_async: bool,
     /// How long the client wants to wait.
     pub(super) wait: Option<Duration>,

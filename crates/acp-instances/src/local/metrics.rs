@@ -105,7 +105,7 @@ pub(super) fn expose(registry: &Registry, text: &mut Exposition) {
     expose_agents(agents, text);
     expose_pipes(pipes, text);
     let account = &registry.shared.account;
-    text.gauge("sandbox_agent_memory_used_bytes", "Bytes of --memory-budget that messages take now.")
+    text.gauge("sandbox_agent_memory_used_bytes", "Bytes of --memory-budget that messages use now.")
         .value(&[], account.used() as u64);
     text.gauge("sandbox_agent_memory_limit_bytes", "Bytes of --memory-budget.")
         .value(&[], account.limit() as u64);
@@ -117,27 +117,27 @@ fn expose_instances(census: &Census, text: &mut Exposition) {
         .value(&[("status", "running")], census.running)
         .value(&[("status", "closing")], census.closing)
         .value(&[("status", "exited")], census.exited);
-    text.gauge("sandbox_agent_pending_requests", "Requests of clients that wait for an agent's answer.")
+    text.gauge("sandbox_agent_pending_requests", "Client requests that wait for an agent's answer.")
         .value(&[], census.pending);
-    text.gauge("sandbox_agent_awaited_answers", "Requests of agents that no client has answered.")
+    text.gauge("sandbox_agent_awaited_answers", "Agent requests that no client has answered.")
         .value(&[], census.awaiting);
-    text.gauge("sandbox_agent_stdin_queue_bytes", "Bytes that wait for agents to read them.")
+    text.gauge("sandbox_agent_stdin_queue_bytes", "Bytes in the input queues of agents.")
         .value(&[], census.queued_bytes);
-    text.gauge("sandbox_agent_replay_bytes", "Bytes that are held for readers that come back.")
+    text.gauge("sandbox_agent_replay_bytes", "Bytes of events stored for readers that reconnect.")
         .value(&[], census.replay_bytes);
 }
 
 fn expose_agents(agents: &AgentMetrics, text: &mut Exposition) {
-    text.counter("sandbox_agent_agent_starts_total", "Agent processes that were started.")
+    text.counter("sandbox_agent_agent_starts_total", "Started agent processes.")
         .value(&[], agents.starts.get());
     text.counter(
         "sandbox_agent_agent_restarts_total",
-        "Ended agents that a request started again under the same server id.",
+        "Agents that a request restarted under the same server id after they had ended.",
     )
     .value(&[], agents.restarts.get());
     text.counter(
         "sandbox_agent_agent_start_failures_total",
-        "Agents that did not start: prepare (not installed or not known), launch (could not be executed).",
+        "Agents that did not start: prepare (not installed or unknown), launch (could not be executed).",
     )
     .value(&[("step", "prepare")], agents.not_prepared.get())
     .value(&[("step", "launch")], agents.not_launched.get());
@@ -154,12 +154,12 @@ fn expose_agents(agents: &AgentMetrics, text: &mut Exposition) {
 }
 
 fn expose_pipes(pipes: &PipeMetrics, text: &mut Exposition) {
-    text.counter("sandbox_agent_events_heard_total", "Lines that agents said: message, or unparsed.")
+    text.counter("sandbox_agent_events_heard_total", "Lines that agents wrote: message or unparsed.")
         .value(&[("kind", "message")], pipes.messages_read.get())
         .value(&[("kind", "unparsed")], pipes.lines_unparsed.get());
-    text.counter("sandbox_agent_messages_written_total", "Messages of clients that were written to agents.")
+    text.counter("sandbox_agent_messages_written_total", "Messages of clients written to agents.")
         .value(&[], pipes.messages_written.get());
-    text.counter("sandbox_agent_pipe_bytes_total", "Bytes through the agents' pipes.")
+    text.counter("sandbox_agent_pipe_bytes_total", "Bytes sent through the agents' pipes.")
         .value(&[("pipe", "stdin")], pipes.stdin_bytes.get())
         .value(&[("pipe", "stdout")], pipes.stdout_bytes.get())
         .value(&[("pipe", "stderr")], pipes.stderr_bytes.get());
