@@ -1,7 +1,7 @@
-//! Lays out the files of the inspector and the API document for embedding, each compressed.
+//! Compresses the files of the inspector and the API document for embedding.
 //!
-//! The inspector is built by npm, and `cargo build` must work without it: then a page that says how to build it takes
-//! its place. This never runs npm.
+//! The inspector is built by npm, and `cargo build` must work without it. If it was not built, a page that says how to
+//! build it is embedded instead. This script never runs npm.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,8 +14,8 @@ fn main() -> io::Result<()> {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let built = here.join("../../packages/inspector/dist");
     let fallback = here.join("ui-fallback");
-    // Cargo can only watch for the inspector's arrival in a folder that exists. Where it cannot be made (a read-only
-    // source tree), nothing will arrive in it either.
+    // Cargo can only watch a directory that exists. If it cannot be created (a read-only source tree), the inspector
+    // cannot be built there later either.
     let _ = fs::create_dir(&built);
     let chosen = if built.join("index.html").is_file() { &built } else { &fallback };
 
@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => compress_all(chosen, &embedded)?,
     }
-    // What the linker of the static binary reads, of which Cargo knows nothing.
+    // Input files of the linker script of the static binary, which Cargo does not track.
     let linker = ["start-order.txt", "link.sh", "plain-names.sh"];
     let linker = linker.map(|name| here.join("../../packaging").join(name));
     println!("cargo:rerun-if-env-changed=SANDBOX_AGENT_LINK");
@@ -41,7 +41,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a folder, every file compressed under its own name.
+/// Copies a directory. Every file is compressed and keeps its name.
 fn compress_all(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

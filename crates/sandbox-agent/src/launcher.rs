@@ -1,4 +1,4 @@
-//! The catalog as the engine's source of agents.
+//! Starts agents of the catalog for the engine.
 
 use std::ffi::{OsStr, OsString};
 
@@ -6,22 +6,24 @@ use acp_instances::{BoxFuture, Caller, Launcher, Prepared, StartFailure, StartSt
 use agent_catalog::{Catalog, CatalogError, LaunchCommand, VersionLease};
 use process_supervisor::LaunchSpec;
 
-/// Variables of the server that agents must not see.
-const OWN_VARIABLES: [&str; 2] = ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE"];
+/// Environment variables of the server that agents must not see.
+const TOKEN_VARIABLES: [&str; 2] = ["SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_TOKEN_FILE"];
 
-fn is_own(name: &OsStr) -> bool {
-    OWN_VARIABLES.iter().chain(&crate::notify::VARIABLES).any(|own| name == *own)
+fn is_hidden(name: &OsStr) -> bool {
+    TOKEN_VARIABLES.iter().chain(&crate::notify::VARIABLES).any(|hidden| name == *hidden)
 }
 
 /// Starts agents of the catalog.
 #[derive(Debug)]
 pub(crate) struct CatalogLauncher {
     catalog: Catalog,
+    /// How to list the agents, for the error about an unknown one. It differs between the server and local commands.
+    list_hint: &'static str,
 }
 
 impl CatalogLauncher {
-    pub(crate) fn new(catalog: Catalog) -> Self {
-        Self { catalog }
+    pub(crate) fn new(catalog: Catalog, list_hint: &'static str) -> Self {
+        Self { catalog, list_hint }
     }
 }
 
@@ -32,9 +34,9 @@ impl Launcher for CatalogLauncher {
                 let id = self.catalog.canonical(agent).map_err(|error| to_start_failure(&error))?;
                 return Ok(id.to_string());
             }
-            let mut detail = format!("there is no agent `{agent}`; GET /v1/agents lists those there are");
+            let mut detail = format!("there is no agent `{agent}`; {}", self.list_hint);
             if let Some(reason) = self.catalog.registry().cached().problem {
-                detail += &format!(". The ACP registry could not be asked: {reason}");
+                detail += &format!(". The ACP registry could not be reached: {reason}");
             }
             Err(StartFailure::new(StartStep::UnknownAgent, detail).with("agent", agent))
         })
@@ -55,24 +57,24 @@ impl Launcher for CatalogLauncher {
 impl CatalogLauncher {
     fn to_prepared(&self, command: LaunchCommand) -> Prepared {
         let LaunchCommand { program, args, env, cwd, lease, .. } = command;
-        let inherited = std::env::vars_os().filter(|(name, _)| !is_own(name) && !env.contains_key(name));
+        let inherited = std::env::vars_os().filter(|(name, _)| !is_hidden(name) && !env.contains_key(name));
         let environment: Vec<(OsString, OsString)> = inherited.chain(env.clone()).collect();
         let spec = LaunchSpec { program: program.into(), arguments: args, environment, directory: cwd };
-        let lease = HeldVersion { lease: Some(lease), catalog: self.catalog.clone() };
+        let lease = VersionGuard { lease: Some(lease), catalog: self.catalog.clone() };
         Prepared { spec, lease: Box::new(lease) }
     }
 }
 
-/// Keeps a version on disk for as long as its process lives, and clears away old ones afterwards.
-struct HeldVersion {
+/// Keeps a version on disk as long as its process lives, and removes unused versions afterwards.
+struct VersionGuard {
     lease: Option<VersionLease>,
     catalog: Catalog,
 }
 
-impl Drop for HeldVersion {
+impl Drop for VersionGuard {
     fn drop(&mut self) {
         let held = self.lease.take().is_some_and(|lease| lease.is_held());
-        // Without a runtime the process is ending; the next install clears away as well.
+        // Without a runtime the process is exiting; the next install removes unused versions too.
         if held && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let catalog = self.catalog.clone();
             runtime.spawn(async move { catalog.remove_unused_versions().await });
@@ -80,18 +82,18 @@ impl Drop for HeldVersion {
     }
 }
 
-/// The one place where a failure of the catalog becomes the reason why an agent did not start.
+/// The one place where an error of the catalog becomes the reason why an agent did not start.
 pub(crate) fn to_start_failure(error: &CatalogError) -> StartFailure {
     let detail = error.to_string();
     let failure = |step| StartFailure::new(step, detail.clone());
     match error {
         CatalogError::UnknownAgent { agent } => {
-            let detail = format!("{detail}; GET /v1/agents lists those there are");
-            StartFailure::new(StartStep::UnknownAgent, detail).with("agent", agent.as_str())
+            failure(StartStep::UnknownAgent).with("agent", agent.as_str())
         }
         CatalogError::InvalidAgentId { .. } => failure(StartStep::UnknownAgent),
         CatalogError::AgentNotInstalled { agent, .. } => {
-            let detail = format!("{detail} (--require-preinstall is set, so using it does not install it)");
+            let detail =
+                format!("{detail} (--require-preinstall is set, so agents are not installed on first use)");
             StartFailure::new(StartStep::NotInstalled, detail).with("agent", agent.as_str())
         }
         CatalogError::RuntimeMissing { runtime, .. } => {

@@ -1,8 +1,8 @@
 //! Sandbox Agent: one program that is the server, the command line, the mock agent, and the supervisor of every agent
 //! that it starts.
 //!
-//! It composes the other crates and is not meant to be built upon: the engine's API is in `acp-instances`. The one thing
-//! here is [`main_with`], the whole program with an engine of the caller's choice.
+//! This crate composes the others and is not meant as a library: the engine's API is in `acp-instances`. The only
+//! public item is [`main_with`], the whole program with an engine of the caller's choice.
 
 mod cli;
 mod engine;
@@ -20,19 +20,19 @@ use std::sync::Arc;
 
 use acp_instances::Instances;
 
-/// Runs the program: does what the command line asks for and returns the exit code. To be called first thing in `main`,
-/// before there are threads.
+/// Runs the program: executes the command line and returns the exit code. Call it at the start of `main`, before any
+/// thread is started.
 ///
-/// `wrap` receives the engine that runs agents on this machine and returns the one to use, once per engine: for `server`
-/// and for a `prompt` without `--url`. The binary returns the engine as it is. Tests and embedders put their own
-/// implementation in front of it, or in its place. Every door, the routes about agents and the shutdown use what `wrap`
-/// returned; only `/metrics` reads what the engine of this machine counts.
+/// `wrap` receives the engine that runs agents on this machine and returns the engine to use. It is called once per
+/// engine: for `server` and for a `prompt` without `--url`. The binary returns the engine unchanged. Tests and
+/// embedders wrap or replace it with their own implementation. Every door, the routes about agents and the shutdown
+/// use the engine that `wrap` returned; only `/metrics` reads the counters of the local engine.
 #[must_use]
 pub fn main_with(wrap: fn(Arc<dyn Instances>) -> Arc<dyn Instances>) -> ExitCode {
-    // Before anything else: these roles need a process without threads.
+    // First of all, because these roles need a process without threads.
     process_supervisor::become_supervisor_if_asked();
-    // In every other role the token may be in the environment, and agents may run as the same user. The first process of
-    // a container keeps the environment of the server that it starts.
+    // In every other role the token may be in the environment, and agents may run as the same user. Process 1 of a
+    // container has the same environment as the server that it starts.
     server::hide_from_agents();
     process_supervisor::become_init_if_first_process();
     cli::run(wrap)

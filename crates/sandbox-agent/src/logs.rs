@@ -1,6 +1,7 @@
-//! The log: on standard error, so that standard output stays for what was asked for.
+//! The log. It goes to standard error, so that standard output contains only results.
 //!
-//! As text for people, or one flat JSON object a line for machines. No header, query, body or token goes in.
+//! The format is text for people, or one flat JSON object per line for programs. Headers, query strings, bodies and
+//! tokens are never logged.
 
 use std::io::IsTerminal;
 
@@ -11,9 +12,9 @@ use tracing_subscriber::{fmt, registry};
 
 use crate::settings::LogFormat;
 
-/// Starts logging. A filter that cannot be read logs as `info` does, and says so.
+/// Starts logging. An invalid filter is replaced by `info`, with a warning.
 pub(crate) fn start(filter: &str, format: LogFormat) {
-    let (targets, complaint) = match filter.parse::<Targets>() {
+    let (targets, filter_error) = match filter.parse::<Targets>() {
         Ok(targets) => (targets, None),
         Err(error) => (Targets::new().with_default(tracing::Level::INFO), Some(error)),
     };
@@ -23,7 +24,7 @@ pub(crate) fn start(filter: &str, format: LogFormat) {
         LogFormat::Text => filtered.with(layer).init(),
         LogFormat::Json => filtered.with(layer.json().flatten_event(true)).init(),
     }
-    if let Some(error) = complaint {
-        tracing::warn!(filter, %error, "cannot read the log filter; logging at info");
+    if let Some(error) = filter_error {
+        tracing::warn!(filter, %error, "invalid log filter; using info");
     }
 }

@@ -1,8 +1,8 @@
-//! The `sandbox-agent` binary. Everything is in the library; see there.
+//! The `sandbox-agent` binary. All code is in the library of this crate.
 
 use std::process::ExitCode;
 
-/// The allocator of musl takes one lock for all threads, and that of glibc is slower on what a request needs; see
+/// musl's allocator has one lock for all threads, and glibc's is slower for the allocations of a request; see
 /// `bench/RESULTS.md`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

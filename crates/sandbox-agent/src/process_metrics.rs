@@ -1,38 +1,39 @@
-//! What the system knows of this process, under the names that every Prometheus client uses.
+//! Metrics of this process, under the names that all Prometheus clients use.
 //!
-//! Read when it is asked for. Where a system has no `/proc`, these families are there without a value.
+//! They are read on every scrape. On a system without `/proc` these families have no values.
 
 use metrics::Exposition;
 
-/// Writes everything down that can be found out.
+/// Writes all values that are available.
 pub(crate) fn expose(text: &mut Exposition) {
-    let found = Process::look();
+    let found = Process::read();
     let mut family =
         text.counter("process_cpu_seconds_total", "Processor time of this process, without its agents.");
     if let Some(process) = &found {
         family.fraction(&[], process.cpu_seconds);
     }
-    let mut family = text.gauge("process_start_time_seconds", "When it started, in seconds since 1970.");
+    let mut family =
+        text.gauge("process_start_time_seconds", "Start time of this process, in seconds since 1970.");
     if let Some(start) = found.as_ref().and_then(|process| process.start_seconds) {
         family.fraction(&[], start);
     }
-    let mut family = text.gauge("process_resident_memory_bytes", "Memory that it has in use.");
+    let mut family = text.gauge("process_resident_memory_bytes", "Resident memory of this process.");
     if let Some(process) = &found {
         family.value(&[], process.resident_bytes);
     }
-    let mut family = text.gauge("process_virtual_memory_bytes", "Memory that it has addresses for.");
+    let mut family = text.gauge("process_virtual_memory_bytes", "Virtual memory of this process.");
     if let Some(process) = &found {
         family.value(&[], process.virtual_bytes);
     }
-    let mut family = text.gauge("process_threads", "Its threads.");
+    let mut family = text.gauge("process_threads", "Threads of this process.");
     if let Some(process) = &found {
         family.value(&[], process.threads);
     }
-    let mut family = text.gauge("process_open_fds", "File descriptors that it has open.");
+    let mut family = text.gauge("process_open_fds", "Open file descriptors of this process.");
     if let Some(count) = open_descriptors() {
         family.value(&[], count);
     }
-    let mut family = text.gauge("process_max_fds", "File descriptors that it may have open.");
+    let mut family = text.gauge("process_max_fds", "Maximum number of open file descriptors.");
     if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
         family.value(&[], limit);
     }
@@ -47,13 +48,13 @@ struct Process {
 }
 
 impl Process {
-    fn look() -> Option<Self> {
+    fn read() -> Option<Self> {
         let stat = Stat::parse(&std::fs::read_to_string("/proc/self/stat").ok()?)?;
-        let ticks_a_second = rustix::param::clock_ticks_per_second() as f64;
+        let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
         let boot = std::fs::read_to_string("/proc/stat").ok().and_then(|text| boot_time(&text));
         Some(Self {
-            cpu_seconds: stat.cpu_ticks as f64 / ticks_a_second,
-            start_seconds: boot.map(|boot| boot as f64 + stat.start_ticks as f64 / ticks_a_second),
+            cpu_seconds: stat.cpu_ticks as f64 / ticks_per_second,
+            start_seconds: boot.map(|boot| boot as f64 + stat.start_ticks as f64 / ticks_per_second),
             resident_bytes: stat.resident_pages * rustix::param::page_size() as u64,
             virtual_bytes: stat.virtual_bytes,
             threads: stat.threads,
@@ -61,7 +62,7 @@ impl Process {
     }
 }
 
-/// As much of `/proc/self/stat` as is told; the numbers of the fields are those of proc_pid_stat(5).
+/// The fields of `/proc/self/stat` that are exposed. Their numbers are those of proc_pid_stat(5).
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     cpu_ticks: u64,
@@ -73,7 +74,7 @@ struct Stat {
 
 impl Stat {
     fn parse(text: &str) -> Option<Self> {
-        // The name before this may hold spaces and parentheses. What follows it is field 3.
+        // Field 2, the name, may contain spaces and parentheses. Field 3 follows its last parenthesis.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         Some(Self {
@@ -92,7 +93,7 @@ fn boot_time(text: &str) -> Option<u64> {
 
 fn open_descriptors() -> Option<u64> {
     let count = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64;
-    // One of them is the directory that is being read.
+    // One of them belongs to the directory that is being read.
     Some(count.saturating_sub(1))
 }
 
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn this_process_has_memory_threads_and_descriptors() {
-        let process = Process::look().unwrap();
+        let process = Process::read().unwrap();
         assert!(process.resident_bytes > 0 && process.virtual_bytes >= process.resident_bytes);
         assert!(process.threads > 0 && process.start_seconds.is_some_and(|start| start > 1e9));
         assert!(open_descriptors().is_some_and(|count| count >= 3));

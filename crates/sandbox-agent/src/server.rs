@@ -1,4 +1,4 @@
-//! Starting the server and ending it.
+//! Starting and stopping the server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,15 +15,18 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{Engine, Wrap};
+use crate::engine::{Engine, WrapEngine};
 use crate::notify::Notifier;
 use crate::routes::{Configuration, Files, Services};
 use crate::settings::{EffectiveLimits, EngineSettings, ServerArguments, Settings, SettingsError};
 
-/// How long ending all agents may take; within the ten seconds that most orchestrators give.
+/// How long the shutdown of all agents may take; less than the ten seconds that most orchestrators allow.
 pub(crate) const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
-/// How long connections may take to finish after that.
+/// How long connections may take to finish after the agents have ended.
 const DRAIN: Duration = Duration::from_secs(1);
+
+/// How clients of the server list the agents.
+const LIST_HINT: &str = "GET /v1/agents lists the available agents";
 
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +37,7 @@ pub(crate) enum ServerError {
     Catalog(#[from] CatalogError),
     #[error("cannot serve files: {0}; see --workspace and --fs-root")]
     Files(#[from] sandbox_fs::Error),
-    #[error("cannot keep configuration: {0}; see --data-dir")]
+    #[error("cannot open the configuration store: {0}; see --data-dir")]
     Configuration(#[from] sandbox_config::Error),
     #[error("cannot listen on {address}: {reason}; is another server running? choose another --port")]
     Listen { address: String, reason: io::Error },
@@ -42,31 +45,31 @@ pub(crate) enum ServerError {
     Runtime(#[from] io::Error),
 }
 
-/// Runs the server until a signal, or the end of standard input, stops it.
-pub(crate) fn run(arguments: &ServerArguments, wrap: Wrap) -> Result<(), ServerError> {
-    let settings = Settings::settle(arguments)?;
+/// Runs the server until it is stopped by a signal or by the end of standard input.
+pub(crate) fn run(arguments: &ServerArguments, wrap: WrapEngine) -> Result<(), ServerError> {
+    let settings = Settings::resolve(arguments)?;
     crate::logs::start(&settings.log_filter, settings.engine.log_format);
     hide_from_agents();
     if settings.token_in_command_line {
         tracing::warn!(
-            "the token is in the command line, where every process here can read it; use --token-file"
+            "the token is on the command line, where every process on this machine can read it; use --token-file"
         );
     }
     let runtime = runtime()?;
     let result = runtime.block_on(run_until_stopped(settings, wrap));
-    // Whatever still blocks a thread (a slow disk) must not keep the process.
+    // A thread that is still blocked (on a slow disk) must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(200));
     result
 }
 
-/// Half of the processors are for the server, at least one: the agents need theirs, and a second thread that is woken for
-/// every message costs more than it does. What could hold a thread up (files, installs) has threads of its own.
+/// The server uses half of the processors, at least one: the agents need the others, and waking a second thread for
+/// every message costs more than it gains. Blocking work (files, installs) has its own threads.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     tokio::runtime::Builder::new_multi_thread().worker_threads((processors / 2).max(1)).enable_all().build()
 }
 
-/// An agent runs as the same user. Not being dumpable keeps it from reading this process's environment and memory.
+/// Makes this process not dumpable, so that agents, which run as the same user, cannot read its environment and memory.
 pub(crate) fn hide_from_agents() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
@@ -75,12 +78,12 @@ pub(crate) fn hide_from_agents() {
     }
 }
 
-async fn run_until_stopped(settings: Settings, wrap: Wrap) -> Result<(), ServerError> {
-    // Before the server is ready: from then on a signal must stop it in good order.
+async fn run_until_stopped(settings: Settings, wrap: WrapEngine) -> Result<(), ServerError> {
+    // Registered before the server is ready, because from then on a signal must shut it down gracefully.
     let signals = Signals::register()?;
     let stop_with_stdin = settings.stop_with_stdin;
-    let running = Running::start(settings, wrap).await?;
-    // On standard output, so that the program that started this can read the port.
+    let running = RunningServer::start(settings, wrap).await?;
+    // On standard output, so that the parent process can read the port.
     announce(&mut io::stdout().lock(), running.address());
     tracing::info!(address = %running.address(), version = crate::routes::VERSION, "ready");
     let notifier = Notifier::from_environment();
@@ -98,9 +101,9 @@ async fn run_until_stopped(settings: Settings, wrap: Wrap) -> Result<(), ServerE
     Ok(())
 }
 
-/// A server that serves.
+/// A server that is accepting requests.
 #[derive(Debug)]
-struct Running {
+struct RunningServer {
     address: SocketAddr,
     instances: Arc<dyn Instances>,
     stop: CancellationToken,
@@ -108,9 +111,9 @@ struct Running {
     exporting: crate::otlp::Exporting,
 }
 
-impl Running {
-    /// Listens and serves, in the background.
-    async fn start(settings: Settings, wrap: Wrap) -> Result<Self, ServerError> {
+impl RunningServer {
+    /// Starts to listen and serves in the background.
+    async fn start(settings: Settings, wrap: WrapEngine) -> Result<Self, ServerError> {
         let listener = listen(&settings.addresses).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
@@ -120,11 +123,11 @@ impl Running {
         let effective = EffectiveLimits::of(&limits, &settings.files);
         let files = Files::open(&settings.files, stop.clone())?;
         let configuration = Configuration::open(&catalog.data_dir, files.workspace())?;
-        let engine = Engine::new(limits, catalog, wrap)?;
+        let engine = Engine::new(limits, catalog, LIST_HINT, wrap)?;
         let instances = Arc::clone(&engine.instances);
         let door = AcpDoor::new(Arc::clone(&instances), door_settings);
         let services = Services { engine, door: door.clone(), files, configuration, limits: effective };
-        let (router, metrics) = crate::routes::all(services);
+        let (router, metrics) = crate::routes::build_router(services);
         let server = HttpServer::new(router, settings.exposure).with_metrics(metrics);
         let (server, exporting) = crate::otlp::attach(server);
         let stopped = stop.clone();
@@ -134,20 +137,20 @@ impl Running {
         Ok(Self { address, instances, stop, serving, exporting })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends every agent, then the connections.
+    /// Shuts down all agents, then the connections.
     async fn stop(self) {
         self.stop.cancel();
         let ending = self.instances.shutdown(Shutdown::End);
         match tokio::time::timeout(SHUTDOWN_LIMIT, ending).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "not every agent could be ended"),
+            Ok(Err(error)) => tracing::error!(%error, "not all agents could be shut down"),
             Err(_) => {
-                tracing::error!("some agents did not end in time; their supervisors finish the work");
+                tracing::error!("some agents did not end in time; their supervisors will end them");
             }
         }
         let _ = tokio::time::timeout(DRAIN, self.serving).await;
@@ -155,8 +158,8 @@ impl Running {
     }
 }
 
-/// Prints where the server is, in one write. A reader that closes the pipe after the first line, or a missing pipe, must
-/// not end the server, as a failing `println!` would.
+/// Prints the server's address in one write. A closed standard output, or a reader that closes the pipe after the first
+/// line, must not end the server, as a failing `println!` would.
 fn announce(out: &mut impl io::Write, address: SocketAddr) {
     let text = format!("listening on http://{address}\ninspector at http://{address}/ui/\n");
     if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -190,10 +193,10 @@ impl Signals {
     }
 }
 
-/// Waits until the program that started the server closes its end of standard input, or ends.
+/// Waits until the parent process closes its end of standard input or exits.
 async fn standard_input_ends() {
     let (ended, end) = oneshot::channel();
-    // A thread outside the runtime: a blocked read would keep the runtime from ending.
+    // A thread outside the runtime, because a blocked read would prevent the runtime from shutting down.
     std::thread::spawn(move || {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = ended.send(());
@@ -205,7 +208,7 @@ async fn standard_input_ends() {
 mod tests {
     use super::*;
 
-    /// A pipe whose reader left after so many writes.
+    /// A pipe whose reader closes it after this many writes.
     struct Pipe(usize, Vec<String>);
 
     impl io::Write for Pipe {
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_is_said_in_one_write_and_a_closed_pipe_ends_nothing() {
+    fn the_address_is_printed_in_one_write_and_a_closed_pipe_is_ignored() {
         let address = "127.0.0.1:2468".parse().unwrap();
         let mut open = Pipe(2, Vec::new());
         announce(&mut open, address);

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::client::{Event, Feed, Scope, Server, ServerAddress, encode};
+use super::client::{Event, EventStream, Scope, Server, ServerAddress, encode};
 use super::error::CliError;
 use super::input;
 use super::output::{Format, print_bytes, print_json, print_line};
@@ -24,29 +24,29 @@ pub(super) struct AcpArguments {
 
 #[derive(Debug, Subcommand)]
 enum AcpCommand {
-    /// All instances
+    /// List all instances
     List,
-    /// Send one JSON-RPC message; prints the answer, if there is one
+    /// Send one JSON-RPC message and print the answer, if there is one
     Post {
-        /// The instance; the first message with --agent makes it
+        /// The instance; the first message with --agent creates it
         server_id: String,
         /// The message, or @FILE, or - for standard input
         message: String,
-        /// The agent to start, where there is no instance yet
+        /// The agent to start if the instance does not exist yet
         #[arg(long, id = "started_agent", value_name = "AGENT")]
         agent: Option<String>,
-        /// Do not wait: the answer comes on the stream
+        /// Do not wait for the answer; it arrives on the stream
         #[arg(long = "async")]
         respond_async: bool,
-        /// Wait at most so many seconds
+        /// Wait at most this many seconds
         #[arg(long, value_name = "SECONDS")]
         wait: Option<u32>,
     },
-    /// Print what agents say, as it comes, also over cut connections
+    /// Print the messages of agents as they arrive; reconnects when the connection breaks
     Stream(StreamArguments),
-    /// End instances and their agents
+    /// Close instances and end their agents
     Close {
-        /// The instances
+        /// The instances to close
         #[arg(required = true)]
         server_ids: Vec<String>,
     },
@@ -54,15 +54,15 @@ enum AcpCommand {
 
 #[derive(Debug, Args)]
 struct StreamArguments {
-    /// The instances; all of them if none is named. One alone ends with its agent
+    /// The instances [default: all]. The stream of a single instance ends with its agent
     server_ids: Vec<String>,
-    /// Both directions, for inspectors and recorders
+    /// Print both directions: messages from agents and from clients
     #[arg(long)]
     journal: bool,
-    /// Start behind the event with this id
+    /// Start after the event with this id
     #[arg(long, value_name = "ID", conflicts_with = "new")]
     from: Option<String>,
-    /// Start at the newest event instead of the oldest one held
+    /// Start at the newest event instead of the oldest stored one
     #[arg(long)]
     new: bool,
 }
@@ -91,7 +91,7 @@ pub(super) async fn run(arguments: AcpArguments) -> Result<(), CliError> {
             let answer = request.body("application/json", input::read(&message)?).bytes().await?;
             print_bytes(&answer)
         }
-        AcpCommand::Stream(wanted) => stream(&server, &wanted, format).await,
+        AcpCommand::Stream(arguments) => stream(&server, &arguments, format).await,
         AcpCommand::Close { server_ids } => {
             for id in server_ids {
                 server.request(Method::DELETE, path(&id)).send().await?;
@@ -110,50 +110,50 @@ async fn list(server: &Server, format: Format) -> Result<(), CliError> {
     if format == Format::Json {
         return print_json(&list);
     }
-    for one in list["servers"].as_array().into_iter().flatten() {
-        let word = |name: &str| one_line(one[name].as_str().unwrap_or_default(), 128);
-        let number = |name: &str| one[name].as_u64().unwrap_or_default();
+    for instance in list["servers"].as_array().into_iter().flatten() {
+        let text = |name: &str| one_line(instance[name].as_str().unwrap_or_default(), 128);
+        let number = |name: &str| instance[name].as_u64().unwrap_or_default();
         print_line(format!(
             "{}  {}  {}  pid {}  {} waiting  {} to answer  {} readers",
-            word("serverId"),
-            word("agent"),
-            word("status"),
-            one["pid"].as_u64().map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
+            text("serverId"),
+            text("agent"),
+            text("status"),
+            instance["pid"].as_u64().map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
             number("pendingRequests"),
-            one["awaiting"].as_array().map_or(0, Vec::len),
+            instance["awaiting"].as_array().map_or(0, Vec::len),
             number("readers"),
         ))?;
     }
     Ok(())
 }
 
-async fn stream(server: &Server, wanted: &StreamArguments, format: Format) -> Result<(), CliError> {
+async fn stream(server: &Server, arguments: &StreamArguments, format: Format) -> Result<(), CliError> {
     let mut query = Vec::new();
-    let (path, scope) = match wanted.server_ids.as_slice() {
+    let (path, scope) = match arguments.server_ids.as_slice() {
         [one] => (path(one), Scope::Instance),
         many => {
             query.extend(many.iter().map(|id| format!("server={}", encode(id))));
             ("/v1/acp".to_owned(), Scope::Endless)
         }
     };
-    query.extend(wanted.journal.then(|| "view=journal".to_owned()));
-    query.extend(wanted.new.then(|| "replay=none".to_owned()));
-    let mark = if query.is_empty() { "" } else { "?" };
-    let target = format!("{path}{mark}{}", query.join("&"));
-    let mut feed = Feed::open(server, target, scope, wanted.from.clone()).await?;
-    while let Some(event) = feed.next().await? {
+    query.extend(arguments.journal.then(|| "view=journal".to_owned()));
+    query.extend(arguments.new.then(|| "replay=none".to_owned()));
+    let separator = if query.is_empty() { "" } else { "?" };
+    let target = format!("{path}{separator}{}", query.join("&"));
+    let mut events = EventStream::open(server, target, scope, arguments.from.clone()).await?;
+    while let Some(event) = events.next().await? {
         show(&event, format)?;
     }
     Ok(())
 }
 
-/// An event for programs. Its data is the agent's own bytes.
+/// An event for programs. Its data is unchanged.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     event: &'a str,
-    /// When it happened, where the stream tells it.
+    /// When the event happened; only in a journal.
     #[serde(rename = "atMs", skip_serializing_if = "Option::is_none")]
     at: Option<u64>,
     data: &'a RawValue,

@@ -1,4 +1,4 @@
-//! `sandbox-agent agents`: the agents of this machine.
+//! `sandbox-agent agents`: the agents on this machine.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::error::CliError;
-use super::output::{Format, ask_registry, print_json, print_line};
+use super::output::{Format, print_json, print_line, refresh_registry};
 use crate::settings::{CatalogArguments, catalog_options};
 
 #[derive(Debug, Args)]
@@ -24,23 +24,23 @@ pub(super) struct AgentsArguments {
 
 #[derive(Debug, Subcommand)]
 enum AgentsCommand {
-    /// All agents and how they are
+    /// List all agents and their state
     List,
-    /// One agent in full
+    /// Show one agent in detail
     Show {
         /// The agent's id
         id: String,
-        /// Start it once to see its models, modes and options
+        /// Start the agent once to find out its models, modes and options
         #[arg(long)]
         probe: bool,
     },
-    /// Write down what is installed: versions, sources, checksums
+    /// Write a lock file of the installed agents: versions, sources, checksums
     Lock {
         /// The file to write
         #[arg(short, long, default_value = "agents.lock")]
         output: PathBuf,
     },
-    /// Pack installed agents with their runtimes, for machines without a network
+    /// Pack installed agents and their runtimes for machines without network access
     Bundle {
         /// The agents' ids
         #[arg(required = true)]
@@ -49,9 +49,9 @@ enum AgentsCommand {
         #[arg(short, long)]
         output: PathBuf,
     },
-    /// Restore agents from a bundle; every checksum is verified
+    /// Install agents from a bundle; every checksum is verified
     Unbundle {
-        /// The bundle
+        /// The bundle to read
         file: PathBuf,
     },
 }
@@ -100,7 +100,7 @@ pub(super) async fn run(arguments: AgentsArguments) -> Result<(), CliError> {
 }
 
 async fn list(catalog: &Catalog, format: Format) -> Result<(), CliError> {
-    ask_registry(catalog).await;
+    refresh_registry(catalog).await;
     let agents = catalog.agents().await;
     if format == Format::Json {
         return print_json(&json!({ "agents": agents }));
@@ -117,9 +117,9 @@ fn describe(info: &AgentInfo) -> String {
         return format!("not installed; {}", info.install.command);
     }
     let version = info.version.as_deref().unwrap_or("");
-    let source = info.source.as_ref().map(word).unwrap_or_default();
+    let source = info.source.as_ref().map(json_name).unwrap_or_default();
     let verified =
-        info.verified.as_ref().map(word).map(|state| format!(", verified: {state}")).unwrap_or_default();
+        info.verified.as_ref().map(json_name).map(|state| format!(", verified: {state}")).unwrap_or_default();
     format!("{version} from {source}{verified}").trim().to_owned()
 }
 
@@ -127,7 +127,7 @@ fn names(summary: &BundleSummary) -> String {
     summary.agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// An enum's name as it stands in JSON.
-pub(super) fn word(value: &impl Serialize) -> String {
+/// The name of an enum value in JSON.
+pub(super) fn json_name(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! `sandbox-agent mcp` and `sandbox-agent skills`: the configuration that a server keeps for a directory.
+//! `sandbox-agent mcp` and `sandbox-agent skills`: the configuration that a server stores for a directory.
 //!
-//! The same commands over two kinds of entry; only what `set` can be told differs.
+//! Both have the same commands, for two kinds of entries. Only the arguments of `set` differ.
 
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
@@ -12,12 +12,12 @@ use super::input;
 use super::output::{Format, print_json, print_line};
 use super::style;
 
-/// What both have.
+/// The arguments that both share.
 #[derive(Debug, Args)]
 pub(super) struct ConfigArguments<S: Args> {
     #[command(subcommand)]
     command: ConfigCommand<S>,
-    /// The directory it belongs to, on the server; relative ones start at its workspace
+    /// The directory on the server that the entry belongs to; relative paths start at the workspace
     #[arg(short, long, default_value = ".", global = true, value_name = "DIR")]
     directory: String,
     /// Print JSON
@@ -29,60 +29,60 @@ pub(super) struct ConfigArguments<S: Args> {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand<S: Args> {
-    /// All entries of the directory
+    /// List all entries of the directory
     List,
-    /// One entry
+    /// Show one entry
     Get {
-        /// Its name
+        /// The name of the entry
         name: String,
     },
-    /// Store an entry, in place of one of the same name
+    /// Store an entry; replaces an entry with the same name
     Set(S),
     /// Remove entries
     Rm {
-        /// Their names
+        /// The names of the entries
         #[arg(required = true)]
         names: Vec<String>,
     },
 }
 
-/// What an entry is made of.
+/// The arguments of an entry.
 pub(super) trait Entry: Args {
-    /// Where entries of this kind are.
+    /// The path of this kind of entry.
     const PATH: &'static str;
-    /// The parameter that names one.
+    /// The query parameter with the name of an entry.
     const NAME: &'static str;
 
     fn name(&self) -> &str;
 
-    /// The entry as the server wants it.
+    /// The entry as JSON for the server.
     fn entry(&self) -> Result<Value, CliError>;
 
-    /// An entry in a few words.
+    /// A short description of an entry.
     fn describe(entry: &Value) -> String;
 }
 
 /// An MCP server
 #[derive(Debug, Args)]
 pub(super) struct McpServer {
-    /// Its name
+    /// The name of the MCP server
     name: String,
     /// The whole entry as JSON, or @FILE, or - for standard input
     #[arg(long, value_name = "JSON", conflicts_with_all = ["mcp_url", "command"], required_unless_present_any = ["mcp_url", "command"])]
     entry: Option<String>,
-    /// A server elsewhere, by its address
+    /// The URL of a remote MCP server
     #[arg(long = "at", id = "mcp_url", value_name = "URL", conflicts_with = "command")]
     at: Option<String>,
-    /// How it is talked to
+    /// The transport of the remote MCP server
     #[arg(long, requires = "mcp_url")]
     transport: Option<Transport>,
-    /// A header for it; repeatable
+    /// A header for the remote MCP server; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "mcp_url")]
     header: Vec<(String, String)>,
-    /// A variable for a server that is started; repeatable
+    /// An environment variable for the local MCP server; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "command")]
     env: Vec<(String, String)>,
-    /// A server that is started: its command, after --
+    /// The command of a local MCP server, after --
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -135,30 +135,30 @@ impl Entry for McpServer {
     }
 }
 
-/// Skills, from one source
+/// A set of skills from one source
 #[derive(Debug, Args)]
 pub(super) struct Skills {
-    /// Their name
+    /// The name of the set of skills
     name: String,
     /// The whole entry as JSON, or @FILE, or - for standard input
     #[arg(long, value_name = "JSON", conflicts_with_all = ["github", "git", "local"], required_unless_present_any = ["github", "git", "local"])]
     entry: Option<String>,
-    /// From a repository of GitHub
+    /// From a GitHub repository
     #[arg(long, value_name = "OWNER/NAME", conflicts_with_all = ["git", "local"])]
     github: Option<String>,
     /// From a git repository
     #[arg(long, value_name = "URL", conflicts_with = "local")]
     git: Option<String>,
-    /// From a directory of the server
+    /// From a directory on the server
     #[arg(long, value_name = "DIR")]
     local: Option<String>,
-    /// The branch, tag or commit
+    /// The branch, tag or commit of the repository
     #[arg(long = "ref", value_name = "REF", conflicts_with_all = ["entry", "local"])]
     reference: Option<String>,
     /// The directory within the source
     #[arg(long, value_name = "DIR", conflicts_with = "entry")]
     subpath: Option<String>,
-    /// Only this one of its skills; repeatable
+    /// Only this skill of the source; repeatable
     #[arg(long = "skill", value_name = "NAME", conflicts_with = "entry")]
     skills: Vec<String>,
 }
@@ -179,25 +179,25 @@ impl Entry for Skills {
         let (kind, source) = kinds
             .into_iter()
             .find_map(|(kind, source)| Some((kind, source.as_ref()?)))
-            .ok_or_else(|| CliError::Usage("say where the skills come from".to_owned()))?;
-        let mut described = json!({"type": kind, "source": source});
+            .ok_or_else(|| CliError::Usage("name the source of the skills".to_owned()))?;
+        let mut skill_source = json!({"type": kind, "source": source});
         if let Some(reference) = &self.reference {
-            described["ref"] = json!(reference);
+            skill_source["ref"] = json!(reference);
         }
         if let Some(subpath) = &self.subpath {
-            described["subpath"] = json!(subpath);
+            skill_source["subpath"] = json!(subpath);
         }
         if !self.skills.is_empty() {
-            described["skills"] = json!(self.skills);
+            skill_source["skills"] = json!(self.skills);
         }
-        Ok(json!({"sources": [described]}))
+        Ok(json!({"sources": [skill_source]}))
     }
 
     fn describe(entry: &Value) -> String {
         let sources = entry["sources"].as_array().into_iter().flatten();
         let named = sources.map(|source| {
-            let word = |name: &str| source[name].as_str().unwrap_or_default();
-            format!("{}:{}", word("type"), word("source"))
+            let text = |name: &str| source[name].as_str().unwrap_or_default();
+            format!("{}:{}", text("type"), text("source"))
         });
         named.collect::<Vec<_>>().join("  ")
     }
@@ -237,7 +237,7 @@ pub(super) async fn run<S: Entry>(arguments: ConfigArguments<S>) -> Result<(), C
                 return print_json(&list);
             }
             for (name, entry) in list["entries"].as_object().into_iter().flatten() {
-                print_line(style::name(&format!("{name}  {}", S::describe(entry))))?;
+                print_line(style::printable(&format!("{name}  {}", S::describe(entry))))?;
             }
             Ok(())
         }

@@ -1,15 +1,15 @@
-//! `docs/cli.md` is made from the definition of the command line. `BLESS=1 cargo test -p sandbox-agent documentation`
-//! writes it anew.
+//! `docs/cli.md` is generated from the definition of the command line. `BLESS=1 cargo test -p sandbox-agent
+//! documentation` regenerates it.
 
 use std::path::Path;
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 
-use super::Arguments;
+use super::examples;
 use super::exit::Exit;
 
 fn page() -> String {
-    let mut command = Arguments::command();
+    let mut command = super::command();
     command.build();
     let mut page = String::from(include_str!("documentation_head.md"));
     page += "## Exit codes\n\n| code | meaning |\n|---|---|\n";
@@ -17,13 +17,13 @@ fn page() -> String {
         page += &format!("| {} | {} |\n", exit.code(), exit.meaning());
     }
     page += "\nThe rest of this page is generated from the definition of the command line.\n";
-    for inner in shown(&command) {
+    for inner in visible_subcommands(&command) {
         describe(inner, &command, 2, &mut page);
     }
     page
 }
 
-fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+fn visible_subcommands(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
 }
 
@@ -44,7 +44,10 @@ fn describe(command: &Command, parent: &Command, depth: usize, page: &mut String
     if !rows.is_empty() {
         *page += &format!("\n| argument | meaning |\n|---|---|\n{}\n", rows.join("\n"));
     }
-    for inner in shown(command) {
+    if let Some(examples) = examples::of(name) {
+        *page += &format!("\n```text\n{}\n```\n", examples.join("\n"));
+    }
+    for inner in visible_subcommands(command) {
         describe(inner, command, depth + 1, page);
     }
 }
@@ -52,7 +55,7 @@ fn describe(command: &Command, parent: &Command, depth: usize, page: &mut String
 fn row(argument: &Arg) -> String {
     let named = argument.get_value_names().unwrap_or_default().iter().map(ToString::to_string);
     let value = named.collect::<Vec<_>>().join(" ");
-    // As in the help: a value without a name of its own has the argument's.
+    // As in the help text, a value without a name gets the name of the argument.
     let value = if value.is_empty() { argument.get_id().to_string() } else { value };
     let takes_value = argument.get_action().takes_values();
     let mut names: Vec<String> = argument.get_short().map(|short| format!("-{short}")).into_iter().collect();
@@ -86,7 +89,7 @@ fn row(argument: &Arg) -> String {
 }
 
 #[test]
-fn the_page_about_the_command_line_is_what_the_definition_says() {
+fn the_command_line_page_matches_the_definition() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, page()).unwrap();

@@ -1,11 +1,11 @@
-//! Why a command failed, what to do about it, and which exit code says so.
+//! Why a command failed, what to do about it, and its exit code.
 
 use std::io;
 
 use agent_catalog::CatalogError;
 use serde_json::{Value, json};
 
-use super::client::Refusal;
+use super::client::ReportedProblem;
 use super::exit::Exit;
 
 /// Why a command failed.
@@ -15,22 +15,22 @@ pub(super) enum CliError {
     Settings(#[from] crate::settings::SettingsError),
     #[error("{0}")]
     Server(#[from] crate::server::ServerError),
-    #[error("{}", explain(.0))]
+    #[error("{}", catalog_message(.0))]
     Catalog(#[from] CatalogError),
     #[error("{failed} of {total} agents could not be installed")]
-    SomeFailed { failed: usize, total: usize },
+    InstallsFailed { failed: usize, total: usize },
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
     NotFound(String),
     #[error(
-        "cannot reach {url}: {reason}; is the server running? start it with `sandbox-agent server`, or name it with --url"
+        "cannot reach {url}: {reason}; is the server running? start it with `sandbox-agent server`, or name another with --url"
     )]
     Unreachable { url: String, reason: String },
     #[error("the connection to {url} broke: {reason}; try again")]
-    Broken { url: String, reason: String },
+    ConnectionLost { url: String, reason: String },
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Problem(Box<ReportedProblem>),
     #[error("{0}")]
     AgentFailed(String),
     #[error("the turn stopped early: {0}")]
@@ -43,11 +43,11 @@ pub(super) enum CliError {
     Io(#[from] io::Error),
 }
 
-/// The reason, with what a person at a terminal needs to go on.
-fn explain(error: &CatalogError) -> String {
+/// The reason, with what to do next.
+fn catalog_message(error: &CatalogError) -> String {
     match (error, error.output_tail()) {
         (CatalogError::UnknownAgent { .. }, _) => {
-            format!("{error}; `sandbox-agent agents list` shows those there are")
+            format!("{error}; `sandbox-agent agents list` lists the available agents")
         }
         (_, Some(tail)) => format!("{error}\n{tail}"),
         (_, None) => error.to_string(),
@@ -55,7 +55,7 @@ fn explain(error: &CatalogError) -> String {
 }
 
 impl CliError {
-    /// Something about a local file.
+    /// An error about a local file.
     pub(super) fn local(path: &std::path::Path, error: &io::Error) -> Self {
         let text = format!("{}: {error}", path.display());
         if error.kind() == io::ErrorKind::NotFound {
@@ -65,7 +65,7 @@ impl CliError {
         }
     }
 
-    /// The exit code that says this.
+    /// The exit code of this error.
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
@@ -75,23 +75,25 @@ impl CliError {
                 Exit::NotFound
             }
             Self::Unreachable { .. } => Exit::Unreachable,
-            Self::Refused(refusal) => refusal.exit(),
-            Self::AgentFailed(_) | Self::Catalog(_) | Self::SomeFailed { .. } => Exit::AgentFailed,
+            Self::Problem(problem) => problem.exit(),
+            Self::AgentFailed(_) | Self::Catalog(_) | Self::InstallsFailed { .. } => Exit::AgentFailed,
             Self::TurnIncomplete(_) => Exit::TurnIncomplete,
             Self::Interrupted => Exit::Interrupted,
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::OutputClosed,
-            Self::Settings(_) | Self::Server(_) | Self::Broken { .. } | Self::Files(_) | Self::Io(_) => {
-                Exit::Failed
-            }
+            Self::Settings(_)
+            | Self::Server(_)
+            | Self::ConnectionLost { .. }
+            | Self::Files(_)
+            | Self::Io(_) => Exit::Failed,
         }
     }
 
-    /// The same for programs.
+    /// The error for programs.
     pub(super) fn to_json(&self) -> Value {
-        let mut told = json!({"error": self.to_string(), "exitCode": self.exit().code()});
-        if let Self::Refused(refusal) = self {
-            told["problem"] = refusal.document().clone();
+        let mut json = json!({"error": self.to_string(), "exitCode": self.exit().code()});
+        if let Self::Problem(problem) = self {
+            json["problem"] = problem.document().clone();
         }
-        told
+        json
     }
 }

@@ -1,11 +1,11 @@
-//! How a command ends, as the shell sees it. The one place: `docs/cli.md` and the man page list these.
+//! The exit codes of all commands. `docs/cli.md` and the man page are generated from this list.
 
 use std::process::ExitCode;
 
-/// What an exit code says.
+/// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
-    Done,
+    Success,
     Failed,
     Usage,
     NotFound,
@@ -18,9 +18,9 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// Every code there is.
+    /// All results.
     pub(super) const ALL: [Self; 10] = [
-        Self::Done,
+        Self::Success,
         Self::Failed,
         Self::Usage,
         Self::NotFound,
@@ -32,10 +32,10 @@ impl Exit {
         Self::OutputClosed,
     ];
 
-    /// The number.
+    /// The exit code.
     pub(super) const fn code(self) -> u8 {
         match self {
-            Self::Done => 0,
+            Self::Success => 0,
             Self::Failed => 1,
             Self::Usage => 2,
             Self::NotFound => 3,
@@ -43,29 +43,29 @@ impl Exit {
             Self::Unreachable => 5,
             Self::AgentFailed => 6,
             Self::TurnIncomplete => 7,
-            // What a shell makes of a program that Ctrl-C, or a closed pipe, has ended.
+            // The codes that a shell reports for a program that was ended by SIGINT or SIGPIPE.
             Self::Interrupted => 130,
             Self::OutputClosed => 141,
         }
     }
 
-    /// What it means.
+    /// The meaning of the exit code.
     pub(super) const fn meaning(self) -> &'static str {
         match self {
-            Self::Done => "done",
-            Self::Failed => "failed for a reason that has no code of its own",
-            Self::Usage => "the command line makes no sense",
-            Self::NotFound => "the agent, instance, file, entry or session is not there",
-            Self::Unauthorized => "the server wants another token, or none from here",
-            Self::Unreachable => "no server answers at that address",
+            Self::Success => "success",
+            Self::Failed => "any other error",
+            Self::Usage => "invalid usage",
+            Self::NotFound => "agent, instance, file, entry or session not found",
+            Self::Unauthorized => "authentication failed, or this client is not allowed",
+            Self::Unreachable => "cannot reach the server",
             Self::AgentFailed => {
-                "the agent could not be installed or started, ended by itself, or answered with an error"
+                "the agent could not be installed or started, exited unexpectedly, or answered with an error"
             }
             Self::TurnIncomplete => {
-                "the turn stopped early: refused, out of tokens or steps, or cancelled by somebody else"
+                "the turn stopped early: refused, out of tokens or steps, or cancelled by another client"
             }
-            Self::Interrupted => "interrupted with Ctrl-C or a signal, the turn that it cancelled included",
-            Self::OutputClosed => "whoever read the output has gone; nothing is said about it",
+            Self::Interrupted => "interrupted by Ctrl-C or a signal, even if the turn was cancelled cleanly",
+            Self::OutputClosed => "standard output was closed by its reader; no error is printed",
         }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_there_once() {
+    fn every_exit_code_is_unique() {
         let mut codes: Vec<u8> = Exit::ALL.into_iter().map(Exit::code).collect();
         codes.dedup();
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 130, 141]);

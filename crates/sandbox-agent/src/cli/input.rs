@@ -1,4 +1,4 @@
-//! What a command is given to send: text as it stands, `@FILE`, or `-` for standard input.
+//! Arguments with content to send: the text itself, `@FILE`, or `-` for standard input.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::error::CliError;
 
-/// The bytes that an argument stands for.
+/// Reads the content of an argument.
 pub(super) fn read(argument: &str) -> Result<Vec<u8>, CliError> {
     if argument == "-" {
         let mut bytes = Vec::new();
@@ -20,9 +20,9 @@ pub(super) fn read(argument: &str) -> Result<Vec<u8>, CliError> {
     }
 }
 
-/// The same where it must be JSON.
+/// Reads the content of an argument, which must be JSON.
 pub(super) fn read_json(argument: &str) -> Result<Value, CliError> {
     serde_json::from_slice(&read(argument)?).map_err(|error| {
-        CliError::Usage(format!("this is not JSON: {error}; give JSON, @FILE, or - for standard input"))
+        CliError::Usage(format!("not JSON: {error}; give JSON, @FILE, or - for standard input"))
     })
 }

@@ -1,20 +1,21 @@
-//! `sandbox-agent install`: agents on this machine, without a server.
+//! `sandbox-agent install`: installs agents on this machine, without a server.
 
 use agent_catalog::{Catalog, CatalogError, InstallOutcome, InstallRequest};
 use clap::Args;
 use serde_json::json;
 
+use super::agents::json_name;
 use super::error::CliError;
-use super::output::{Format, ask_registry, install_with_progress, print_json, print_line};
+use super::output::{Format, install_with_progress, print_json, print_line, refresh_registry};
 use crate::settings::{CatalogArguments, catalog_options};
 
-/// Which agents, and which versions of them.
+/// Which agents to install, and which versions.
 #[derive(Debug, Args)]
 pub(super) struct InstallArguments {
     /// The agent's id; see `sandbox-agent agents list`
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     agent: Option<String>,
-    /// Every agent that can be installed here
+    /// Install every agent that supports this machine
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -35,7 +36,7 @@ impl InstallArguments {
 /// The parts of an install request.
 #[derive(Debug, Clone, Args)]
 pub(super) struct VersionArguments {
-    /// Install again even when it is there
+    /// Install again even if the agent is installed
     #[arg(long)]
     reinstall: bool,
     /// Version of the native agent
@@ -60,8 +61,8 @@ pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
     let Some(agent) = arguments.agent else { return install_all(&catalog, &request, format).await };
     let outcome = install_with_progress(&catalog, &agent, request).await;
     if let Err(CliError::Catalog(CatalogError::UnknownAgent { .. })) = &outcome {
-        // It may be an agent of the registry alone.
-        ask_registry(&catalog).await;
+        // The agent may only be in the registry.
+        refresh_registry(&catalog).await;
     }
     match format {
         Format::Json => print_json(&outcome?),
@@ -69,9 +70,9 @@ pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
     }
 }
 
-/// One that fails does not keep the others from being installed.
+/// Installs all agents. A failed install does not stop the others.
 async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format) -> Result<(), CliError> {
-    ask_registry(catalog).await;
+    refresh_registry(catalog).await;
     let agents = catalog.agents().await;
     let (mut installed, mut failed) = (serde_json::Map::new(), 0);
     for info in &agents {
@@ -92,17 +93,17 @@ async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format
         print_json(&json!({ "installed": installed }))?;
     }
     if failed > 0 {
-        return Err(CliError::SomeFailed { failed, total: agents.len() });
+        return Err(CliError::InstallsFailed { failed, total: agents.len() });
     }
     Ok(())
 }
 
 fn show(agent: &str, outcome: &InstallOutcome) -> Result<(), CliError> {
-    let verb = if outcome.already_installed { "is installed" } else { "installed" };
+    let verb = if outcome.already_installed { "is already installed" } else { "installed" };
     print_line(format!("{agent} {verb}"))?;
     for artifact in &outcome.artifacts {
         let version = artifact.version.as_deref().unwrap_or("-");
-        let (kind, source) = (super::agents::word(&artifact.kind), super::agents::word(&artifact.source));
+        let (kind, source) = (json_name(&artifact.kind), json_name(&artifact.source));
         print_line(format!("  {kind}  {version}  from {source}  {}", artifact.path.display()))?;
     }
     Ok(())

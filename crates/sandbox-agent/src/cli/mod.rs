@@ -1,7 +1,7 @@
-//! The command line: one file a command.
+//! The command line: one file per command.
 //!
-//! `exit` has the exit codes, `error` what is said when something fails. Results go to standard output, everything
-//! else to standard error.
+//! `exit` has the exit codes, `error` the error messages, `examples` the examples of the help texts. Results go to
+//! standard output, everything else to standard error.
 
 mod acp;
 mod agents;
@@ -11,6 +11,7 @@ mod config;
 #[cfg(test)]
 mod documentation;
 mod error;
+mod examples;
 mod exit;
 mod fs;
 mod input;
@@ -26,17 +27,17 @@ mod style;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::error::CliError;
 use self::exit::Exit;
 use self::output::Format;
-use crate::engine::Wrap;
+use crate::engine::WrapEngine;
 use crate::settings::ServerArguments;
 
-/// How long threads may take to tidy up after a command that was interrupted.
-const LAST_WORK: Duration = Duration::from_secs(1);
+/// How long threads may take to clean up after an interrupted command.
+const CLEANUP_LIMIT: Duration = Duration::from_secs(1);
 
 /// Puts any ACP agent process behind HTTP.
 #[derive(Debug, Parser)]
@@ -50,34 +51,34 @@ struct Arguments {
 enum Command {
     /// Start the server
     Server(Box<ServerArguments>),
-    /// Say something to an agent and see what it does
+    /// Send a prompt to an agent and print its answer
     Prompt(Box<prompt::PromptArguments>),
-    /// Install agents here, without a server
+    /// Install agents on this machine; needs no server
     Install(install::InstallArguments),
-    /// See, lock, pack and unpack the agents of this machine
+    /// List, lock, pack and unpack the agents on this machine
     Agents(agents::AgentsArguments),
-    /// List, read, write, move and watch the files of a server
+    /// List, read, write, move and watch files on a server
     Fs(fs::FsArguments),
-    /// Keep MCP servers for a directory
+    /// Manage the MCP servers that a server stores for a directory
     Mcp(config::ConfigArguments<config::McpServer>),
-    /// Keep skills for a directory
+    /// Manage the skills that a server stores for a directory
     Skills(config::ConfigArguments<config::Skills>),
-    /// List instances, send messages to them, see what they say, end them
+    /// List and close instances, send messages to them and stream their answers
     Acp(acp::AcpArguments),
-    /// Call the endpoints of a running server
+    /// Call any endpoint of a running server
     Api(api::ApiArguments),
     /// Print a completion script for a shell
     Completions(shell::CompletionsArguments),
-    /// Print a page for `man`
+    /// Print the man page of a command
     Man(shell::ManArguments),
-    /// Start a scripted model: real agents, free and offline
+    /// Start a scripted model, to try real agents offline and without an account
     Model(model::ModelArguments),
-    /// Be the mock agent: speak ACP on standard input and output
+    /// Run the mock agent, which speaks ACP on standard input and output
     MockAgent,
 }
 
 impl Command {
-    /// How it prints, failures included.
+    /// The format of its results and errors.
     const fn format(&self) -> Format {
         match self {
             Self::Prompt(arguments) => arguments.format(),
@@ -95,9 +96,15 @@ impl Command {
     }
 }
 
-/// Runs what the command line asks for.
-pub(crate) fn run(wrap: Wrap) -> ExitCode {
-    let command = Arguments::parse().command;
+/// The definition of the command line, with examples.
+fn command() -> clap::Command {
+    examples::add_to(Arguments::command())
+}
+
+/// Runs the command of the command line.
+pub(crate) fn run(wrap: WrapEngine) -> ExitCode {
+    let parsed = Arguments::from_arg_matches(&command().get_matches());
+    let command = parsed.unwrap_or_else(|error| error.format(&mut command()).exit()).command;
     let format = command.format();
     let result = match command {
         Command::Server(arguments) => crate::server::run(&arguments, wrap).map_err(CliError::from),
@@ -109,18 +116,18 @@ pub(crate) fn run(wrap: Wrap) -> ExitCode {
         Command::Skills(arguments) => in_runtime(config::run(arguments)),
         Command::Acp(arguments) => in_runtime(acp::run(arguments)),
         Command::Api(arguments) => in_runtime(api::run(arguments)),
-        Command::Completions(arguments) => shell::complete(&arguments, Arguments::command()),
-        Command::Man(arguments) => shell::explain(&arguments, Arguments::command()),
-        Command::Model(arguments) => until_signalled(in_runtime(model::run(arguments))),
+        Command::Completions(arguments) => shell::print_completions(&arguments, self::command()),
+        Command::Man(arguments) => shell::print_man_page(&arguments, self::command()),
+        Command::Model(arguments) => signal_is_success(in_runtime(model::run(arguments))),
         Command::MockAgent => mock_agent::run().map_err(|error| CliError::AgentFailed(error.to_string())),
     };
     report(result, format).into()
 }
 
-/// Commands other than the server and the prompt need no more than one thread.
+/// Runs a command on one thread, which is enough for all commands except the server and `prompt`.
 ///
-/// A signal ends the command by ending the runtime: the tools of an install run in process groups of their own, which
-/// a terminal's interrupt does not reach, and are killed when their task is dropped.
+/// A signal ends the command by dropping its future. The tools of an install run in their own process groups, which
+/// Ctrl-C does not reach, and are killed when their future is dropped.
 fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(async {
@@ -132,29 +139,29 @@ fn in_runtime(work: impl Future<Output = Result<(), CliError>>) -> Result<(), Cl
             _ = terminate.recv() => Err(CliError::Interrupted),
         }
     });
-    // A thread that waits for standard input or a slow disk must not keep the process.
-    runtime.shutdown_timeout(LAST_WORK);
+    // A thread that waits for standard input or a slow disk must not keep the process alive.
+    runtime.shutdown_timeout(CLEANUP_LIMIT);
     result
 }
 
-/// A signal is how a command ends that serves: no failure.
-fn until_signalled(result: Result<(), CliError>) -> Result<(), CliError> {
+/// A command that serves until it is interrupted succeeds when a signal ends it.
+fn signal_is_success(result: Result<(), CliError>) -> Result<(), CliError> {
     match result {
         Err(CliError::Interrupted) => Ok(()),
         other => other,
     }
 }
 
-/// Says what went wrong, but for output that nobody reads any more: its reader knows.
+/// Prints an error, unless standard output was closed by its reader.
 fn report(result: Result<(), CliError>, format: Format) -> Exit {
-    let Err(error) = result else { return Exit::Done };
+    let Err(error) = result else { return Exit::Success };
     let exit = error.exit();
     let text = match format {
         _ if exit == Exit::OutputClosed => return exit,
         Format::Text => format!("sandbox-agent: {error}\n"),
         Format::Json => format!("{}\n", error.to_json()),
     };
-    // Nobody may read this either.
+    // Standard error may be closed too.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     exit
 }
@@ -165,6 +172,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 }

@@ -1,4 +1,4 @@
-//! `sandbox-agent model`: a model that does what the prompt says, for trying agents without an account or a network.
+//! `sandbox-agent model`: a model that follows a script in the prompt, to try agents without an account or a network.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
@@ -11,21 +11,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::CliError;
 
-/// Where the model listens.
+/// The address of the model.
 #[derive(Debug, Args)]
 pub(super) struct ModelArguments {
-    /// Port to listen on; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 2469)]
     port: u16,
-    /// Address to listen on. The model checks no key: anywhere but on loopback, whoever reaches it can use it
+    /// Address to listen on. The model checks no key: anyone who can reach the address can use it
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
-    /// Print where it listens and nothing else
+    /// Print only the address
     #[arg(long)]
     quiet: bool,
 }
 
-/// Serves until the future is dropped: a signal ends the command, which is how it is meant to end.
+/// Serves until the future is dropped. A signal is the normal end of this command.
 pub(super) async fn run(arguments: ModelArguments) -> Result<(), CliError> {
     let listener = TcpListener::bind((arguments.host, arguments.port)).await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -33,7 +33,7 @@ pub(super) async fn run(arguments: ModelArguments) -> Result<(), CliError> {
     if !arguments.quiet {
         greeting += &introduction(&url);
     }
-    // Whoever started it may have read the first line and closed the pipe; the model is there all the same.
+    // The reader may have closed the pipe after the first line; that must not end the model.
     let _ = std::io::stdout().write_all(greeting.as_bytes());
     match scripted_model::serve(listener, CancellationToken::new()).await {
         Err(ModelError::Listener(error)) => Err(error.into()),
@@ -43,14 +43,14 @@ pub(super) async fn run(arguments: ModelArguments) -> Result<(), CliError> {
 
 fn introduction(url: &str) -> String {
     let scripts = indented(scripted_model::HELP);
-    let settings: Vec<String> = recipes(url).iter().map(described).collect();
+    let settings: Vec<String> = recipes(url).iter().map(shell_commands).collect();
     format!(
-        "\nA prompt can say:\n\n{scripts}\n\nStart the server with these to point its agents here:\n\n{}",
+        "\nA prompt can contain:\n\n{scripts}\n\nStart the server with these settings to make its agents use this model:\n\n{}",
         settings.join("\n")
     )
 }
 
-fn described(recipe: &Recipe) -> String {
+fn shell_commands(recipe: &Recipe) -> String {
     let mut text = format!("# {}\n", recipe.agent);
     for Variable { name, value } in &recipe.environment {
         text += &format!("export {name}={value}\n");
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_introduction_can_be_pasted_into_a_shell_agent_by_agent() {
+    fn the_settings_of_each_agent_can_be_pasted_into_a_shell() {
         let text = introduction("http://127.0.0.1:1");
         assert!(text.contains("# goose\nexport GOOSE_PROVIDER=openai\n"));
         assert!(text.contains("export OPENAI_BASE_URL=http://127.0.0.1:1/v1\n"));

@@ -1,4 +1,4 @@
-//! What commands print: results on standard output.
+//! Printing results to standard output.
 
 use std::io::Write;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints bytes as they are, with a line end behind them if they have none; nothing where there are none.
+/// Prints bytes unchanged, and adds a missing line break at the end. Prints nothing for empty input.
 pub(super) fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes)?;
@@ -47,14 +47,14 @@ pub(super) fn print_line(text: impl std::fmt::Display) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
-/// Asks the registry, so that its agents are known, and says so when it cannot be asked.
-pub(super) async fn ask_registry(catalog: &Catalog) {
+/// Loads the agents of the registry, and prints a warning if the registry cannot be reached.
+pub(super) async fn refresh_registry(catalog: &Catalog) {
     if let Some(problem) = catalog.registry().lookup().await.problem {
-        eprintln!("the ACP registry cannot be asked, so its newest agents are not known here: {problem}");
+        eprintln!("the ACP registry cannot be reached, so its newest agents are missing: {problem}");
     }
 }
 
-/// Installs an agent while showing how far it is.
+/// Installs an agent and shows the progress.
 pub(super) async fn install_with_progress(
     catalog: &Catalog,
     agent: &str,

@@ -1,10 +1,10 @@
-//! How far long work is: one line on a terminal that changes in place. On anything else there is nothing to see, but
-//! for the steps of an installation.
+//! Progress of long operations: one line that is updated in place on a terminal. Without a terminal, only the steps
+//! of an installation are printed.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// One line on a terminal that changes in place; on anything else, a line when the text's beginning changes.
+/// One line that is updated in place on a terminal; otherwise, a new line for each step.
 pub(super) struct StatusLine {
     terminal: bool,
     frame: usize,
@@ -24,7 +24,7 @@ impl StatusLine {
             draw(&format!("{} {text}", Self::FRAMES[self.frame % Self::FRAMES.len()]));
             return;
         }
-        // Without the running seconds, so that a log file gets a line a step.
+        // Without the elapsed seconds, so that a log file gets one line per step.
         let step = text.rsplit_once(" (").map_or(text, |(step, _)| step);
         if step != self.last {
             eprintln!("{step}");
@@ -39,7 +39,7 @@ impl StatusLine {
     }
 }
 
-/// How many bytes have gone by. Shown on a terminal once it takes long enough to wonder.
+/// The progress of a transfer. Shown on a terminal if the transfer takes longer than a moment.
 #[derive(Debug)]
 pub(super) struct Meter {
     name: String,
@@ -51,11 +51,11 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    const NOT_BEFORE: Duration = Duration::from_millis(300);
-    const EVERY: Duration = Duration::from_millis(100);
+    const INITIAL_DELAY: Duration = Duration::from_millis(300);
+    const INTERVAL: Duration = Duration::from_millis(100);
     const WIDTH: u64 = 24;
 
-    /// A meter for something of this size, if that is known.
+    /// A meter for a transfer of this size, if that is known.
     pub(super) fn new(name: &str, total: Option<u64>) -> Self {
         let name = super::style::one_line(name, 40);
         Self { name, total, done: 0, started: Instant::now(), drawn: None, terminal: is_terminal() }
@@ -65,8 +65,8 @@ impl Meter {
         self.done += bytes as u64;
         let now = Instant::now();
         let due = match self.drawn {
-            None => now - self.started >= Self::NOT_BEFORE,
-            Some(drawn) => now - drawn >= Self::EVERY,
+            None => now - self.started >= Self::INITIAL_DELAY,
+            Some(drawn) => now - drawn >= Self::INTERVAL,
         };
         if self.terminal && due {
             self.drawn = Some(now);
@@ -97,7 +97,7 @@ impl Drop for Meter {
     }
 }
 
-/// A dumb terminal cannot go back to the beginning of a line.
+/// False for a dumb terminal, which cannot return to the start of a line.
 fn is_terminal() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
 }
@@ -106,7 +106,7 @@ fn draw(text: &str) {
     let _ = std::io::stderr().write_all(format!("\r\x1b[2K{text}").as_bytes());
 }
 
-/// A number of bytes for people.
+/// A number of bytes with a unit, for people.
 pub(super) fn size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_for_people() {
+    fn sizes_have_a_readable_unit() {
         assert_eq!(size(0), "0 B");
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(1536), "1.5 KiB");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_tells_the_part_and_the_rate() {
+    fn a_meter_shows_the_percentage_and_the_rate() {
         let mut meter = Meter::new("file", Some(4 << 20));
         meter.done = 1 << 20;
         let text = meter.text(Duration::from_secs(2));

@@ -1,5 +1,4 @@
-//! `sandbox-agent completions` and `sandbox-agent man`: what a shell and `man` make of the command line. Both come from
-//! the one definition of it.
+//! `sandbox-agent completions` and `sandbox-agent man`. Both are generated from the definition of the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -12,28 +11,31 @@ use super::output::{print_bytes, print_line};
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArguments {
-    /// The shell
+    /// The shell to complete commands in
     shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ManArguments {
-    /// The words of a command, such as `fs put` [default: the program itself]
+    /// The command, such as `fs put` [default: the program itself]
     words: Vec<String>,
-    /// Write the pages of all commands into this directory
+    /// Write the man pages of all commands into this directory
     #[arg(long, value_name = "DIR", conflicts_with = "words")]
     output: Option<PathBuf>,
 }
 
-/// Prints a script for a shell.
-pub(super) fn complete(arguments: &CompletionsArguments, mut command: Command) -> Result<(), CliError> {
+/// Prints a completion script for a shell.
+pub(super) fn print_completions(
+    arguments: &CompletionsArguments,
+    mut command: Command,
+) -> Result<(), CliError> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "sandbox-agent", &mut script);
     print_bytes(&script)
 }
 
-/// Prints a page, or writes all of them.
-pub(super) fn explain(arguments: &ManArguments, mut command: Command) -> Result<(), CliError> {
+/// Prints a man page, or writes all of them to a directory.
+pub(super) fn print_man_page(arguments: &ManArguments, mut command: Command) -> Result<(), CliError> {
     command.build();
     if let Some(folder) = &arguments.output {
         std::fs::create_dir_all(folder).map_err(|error| CliError::local(folder, &error))?;

@@ -1,11 +1,11 @@
-//! Colour, where it helps: on a terminal, unless `NO_COLOR` is set. And what keeps an agent's text from steering the
-//! terminal it is shown on.
+//! Colours on a terminal, unless `NO_COLOR` is set. Also removes control characters, so that an agent's text cannot
+//! control the terminal.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
-/// How text is set off.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Bold,
@@ -18,7 +18,7 @@ pub(super) enum Style {
 }
 
 impl Style {
-    /// The sequence that starts it.
+    /// The escape sequence that starts the style.
     pub(super) const fn start(self) -> &'static str {
         match self {
             Self::Bold => "\x1b[1m",
@@ -32,10 +32,10 @@ impl Style {
     }
 }
 
-/// Ends every style.
-pub(super) const PLAIN: &str = "\x1b[0m";
+/// The escape sequence that ends all styles.
+pub(super) const RESET: &str = "\x1b[0m";
 
-/// Whether a stream gets colour.
+/// Whether a stream is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Colour {
     Off,
@@ -43,7 +43,7 @@ pub(super) enum Colour {
 }
 
 impl Colour {
-    /// For this stream: on a terminal, unless `NO_COLOR` says no (any text but none) or the terminal cannot.
+    /// On for a terminal, unless `NO_COLOR` is set to a non-empty value or the terminal supports no colours.
     pub(super) fn of(stream: &impl IsTerminal) -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
@@ -54,38 +54,38 @@ impl Colour {
     pub(super) fn paint(self, style: Style, text: impl Display) -> String {
         match self {
             Self::Off => text.to_string(),
-            Self::On => format!("{}{text}{PLAIN}", style.start()),
+            Self::On => format!("{}{text}{RESET}", style.start()),
         }
     }
 }
 
-/// Text that cannot steer a terminal: line breaks and tabs stay, every other control character goes.
-pub(super) fn harmless(text: &str) -> Cow<'_, str> {
-    if text.chars().any(steers) {
-        Cow::Owned(text.chars().filter(|c| !steers(*c)).collect())
+/// Text that cannot control a terminal: all control characters except line breaks and tabs are removed.
+pub(super) fn without_control(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_unsafe) {
+        Cow::Owned(text.chars().filter(|c| !is_unsafe(*c)).collect())
     } else {
         text.into()
     }
 }
 
-/// The same on one line, cut where it gets long.
-pub(super) fn one_line(text: &str, longest: usize) -> String {
+/// The text on one line, truncated to this many characters.
+pub(super) fn one_line(text: &str, max_length: usize) -> String {
     let plain: String =
-        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !steers(*c)).collect();
+        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_unsafe(*c)).collect();
     let mut line = plain.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(longest) {
+    if let Some((end, _)) = line.char_indices().nth(max_length) {
         line.truncate(end);
         line.push('…');
     }
     line
 }
 
-/// A name as it is, but for characters that would steer a terminal or break the line; JSON has it letter by letter.
-pub(super) fn name(text: &str) -> String {
+/// A name with all control characters replaced, so that it fits on one line and cannot control a terminal.
+pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-fn steers(character: char) -> bool {
+fn is_unsafe(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\t')
 }
 
@@ -94,16 +94,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_agent_says_cannot_steer_the_terminal() {
-        assert_eq!(harmless("a\x1b[2Jb\r\u{9b}c\td\n"), "a[2Jbc\td\n");
-        assert!(matches!(harmless("plain ü"), Cow::Borrowed(_)));
+    fn text_of_an_agent_cannot_control_the_terminal() {
+        assert_eq!(without_control("a\x1b[2Jb\r\u{9b}c\td\n"), "a[2Jbc\td\n");
+        assert!(matches!(without_control("plain ü"), Cow::Borrowed(_)));
         assert_eq!(one_line(" two\n\x1b li\x07nes ", 40), "two lines");
-        assert_eq!(name("a  b\nc\x1b"), "a  b?c?");
+        assert_eq!(printable("a  b\nc\x1b"), "a  b?c?");
         assert_eq!(one_line("abcdef", 3), "abc…");
     }
 
     #[test]
-    fn without_colour_text_stays_as_it_is() {
+    fn text_is_unchanged_without_colours() {
         assert_eq!(Colour::Off.paint(Style::Red, "x"), "x");
         assert_eq!(Colour::On.paint(Style::Red, "x"), "\x1b[31mx\x1b[0m");
     }

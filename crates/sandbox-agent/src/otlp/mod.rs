@@ -1,9 +1,9 @@
 //! Request spans for an OpenTelemetry collector, if the environment names one. Without that variable the server never
 //! opens a connection to report anything.
 //!
-//! The exporter is our own, OTLP over HTTP as JSON: the client for HTTP and the writer of JSON are in the binary
-//! anyway, and one kind of span needs no more. A span has the method, the route, the path without its query, the
-//! status and the request's id. Headers, queries, bodies and what agents say are never part of it.
+//! The exporter is our own: OTLP over HTTP as JSON. The binary already contains an HTTP client and a JSON serializer,
+//! and one kind of span needs no more. A span contains the method, the route, the path without its query string, the
+//! status and the request's id. It never contains headers, query strings, bodies or messages of agents.
 
 mod settings;
 mod span;
@@ -17,22 +17,22 @@ use tokio::task::JoinHandle;
 use self::settings::Collector;
 use self::span::Span;
 
-/// Spans that may wait to be sent. More are dropped: watching must not take memory from what is watched.
+/// How many spans may wait to be sent. More are dropped, so that tracing never uses much memory.
 const WAITING: usize = 4096;
-/// Spans that go out together.
+/// The most spans in one request.
 const BATCH: usize = 512;
-/// How long a span waits for others to go with.
+/// How long a span waits for more spans before it is sent.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long a collector may take.
+/// How long a collector may take to answer.
 const SEND_LIMIT: Duration = Duration::from_secs(10);
-/// How long the last spans may take when the server stops.
+/// How long sending the last spans may take when the server stops.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
 
-/// The task that sends. Ends when the server that feeds it is gone.
+/// The task that sends spans. It ends when the server that produces them is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Exporting(Option<JoinHandle<()>>);
 
-/// Puts an exporter behind a server, if the environment names a collector.
+/// Adds an exporter to a server, if the environment names a collector.
 pub(crate) fn attach(server: HttpServer) -> (HttpServer, Exporting) {
     let Some(collector) = Collector::from_environment() else { return (server, Exporting::default()) };
     let client = agent_catalog::build_client(Vec::new(), || reqwest::Client::builder().timeout(SEND_LIMIT));
@@ -50,7 +50,7 @@ pub(crate) fn attach(server: HttpServer) -> (HttpServer, Exporting) {
 }
 
 impl Exporting {
-    /// Waits for the last spans to be sent, but not for long.
+    /// Waits until the last spans are sent, at most for [`FLUSH_LIMIT`].
     pub(crate) async fn finish(self) {
         if let Some(task) = self.0 {
             let _ = tokio::time::timeout(FLUSH_LIMIT, task).await;
@@ -62,9 +62,9 @@ struct Listener(mpsc::Sender<Span>);
 
 impl RequestListener for Listener {
     fn answered(&self, request: &Answered<'_>) {
-        // Whoever is not sampled by its caller is not sampled here: a trace is whole or not there.
+        // A request that the client does not sample is not sampled here either, so that traces are never partial.
         if request.trace.is_none_or(http_server::TraceContext::is_sampled) {
-            // A full queue means a slow collector; its spans are what is given up.
+            // A full queue means that the collector is slow; the span is dropped.
             let _ = self.0.try_send(Span::of(request, SystemTime::now()));
         }
     }
@@ -82,11 +82,11 @@ async fn export(mut spans: mpsc::Receiver<Span>, collector: Collector, client: r
             }
         }
         let result = send(&collector, &client, &batch).await;
-        // Said once, not with every batch.
+        // Logged once, not for every batch.
         match result {
             Ok(()) => failing = false,
             Err(error) if !failing => {
-                tracing::warn!(error = %error.without_url(), "the collector does not take spans");
+                tracing::warn!(error = %error.without_url(), "the collector does not accept spans");
                 failing = true;
             }
             Err(_) => {}

@@ -1,4 +1,4 @@
-//! Where spans go, by the environment variables of the OpenTelemetry specification.
+//! The collector, from the environment variables of the OpenTelemetry specification.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Url;
@@ -12,7 +12,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// The collector that the environment names, if it names one and does not forbid using it.
+    /// The collector that the environment names, unless the environment disables it.
     pub(super) fn from_environment() -> Option<Self> {
         Self::of(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
     }
@@ -32,13 +32,13 @@ impl Collector {
         if let Some(protocol) = protocol.filter(|protocol| protocol != "http/json") {
             tracing::warn!(
                 protocol,
-                "spans are sent as http/json, which collectors take on the same address"
+                "spans are sent as http/json, which collectors accept at the same address"
             );
         }
         let url = match Url::parse(address.trim()) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => url,
             _ => {
-                tracing::warn!("the address of the collector is no http address; spans are not exported");
+                tracing::warn!("the collector's address is not an http or https URL; spans are not exported");
                 return None;
             }
         };
@@ -49,7 +49,7 @@ impl Collector {
         Some(Self { url, headers, service_name })
     }
 
-    /// The address without what may be secret in it.
+    /// The address without the parts that may contain secrets.
     pub(super) fn shown(&self) -> String {
         let port = self.url.port_or_known_default().unwrap_or_default();
         format!(
@@ -61,7 +61,7 @@ impl Collector {
     }
 }
 
-/// `name=value,name=value`, percent-encoded. What cannot be a header is left out.
+/// Parses `name=value,name=value`, percent-encoded. Invalid headers are left out.
 fn parse_headers(text: &str) -> HeaderMap {
     text.split(',').filter_map(|pair| header(pair.trim())).collect()
 }

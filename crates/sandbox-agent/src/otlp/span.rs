@@ -1,4 +1,4 @@
-//! One request as a span, and spans as the JSON that collectors take.
+//! One request as a span, and spans as the JSON that collectors accept.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -69,12 +69,12 @@ fn text(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-/// As text: these numbers are larger than JavaScript counts to.
+/// As text, because these numbers are larger than the integers that JSON readers represent exactly.
 fn nanoseconds(time: SystemTime) -> String {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
 }
 
-/// Never zero, which no id may be. Not for secrets.
+/// A random number, never zero, because an id must not be zero. Not for secrets.
 fn random() -> u64 {
     RandomState::new().hash_one(SystemTime::now()).max(1)
 }

@@ -1,4 +1,4 @@
-//! `/v1/agents`: which agents there are, how they are, and installing them.
+//! `/v1/agents`: lists, describes and installs agents.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::launcher::to_start_failure;
 
-/// The longest body an install request may have.
+/// The maximum size of the body of an install request.
 const MAX_BODY: usize = 64 << 10;
 
 #[derive(Debug, Clone)]
@@ -37,28 +37,28 @@ pub(super) fn routes(catalog: Catalog, instances: Arc<dyn Instances>) -> Routes 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct AgentList {
-    /// Those of the catalog, of the configuration and of the registry.
+    /// The agents of the catalog, of the configuration and of the registry.
     agents: Vec<AgentInfo>,
 }
 
 /// Lists the agents
 ///
-/// Everything that can be run or installed. What a probe has found is there when it is known.
+/// All agents that can be run or installed, with the results of a probe where they are known.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/agents",
     operation_id = "listAgents",
     tag = "agents",
-    params(("config" = Option<bool>, Query, description = "Start every installed agent once to learn its models, modes and options.")),
+    params(("config" = Option<bool>, Query, description = "Start every installed agent once to find out its models, modes and options.")),
     responses((status = 200, description = "The agents.", body = AgentList), problems::List)
 ))]
 async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<AgentList>, Problem> {
     let probe = Query::of(request.uri()).switch("config")?;
     let mut found = agents.catalog.agents().await;
     if probe {
-        // One after the other: an agent that starts is heavy.
+        // One after the other, because starting an agent is expensive.
         for info in found.iter_mut().filter(|info| info.installed) {
-            *info = agents.catalog.agent_probed(&info.id).await.map_err(|error| failed(&error))?;
+            *info = agents.catalog.agent_probed(&info.id).await.map_err(|error| catalog_problem(&error))?;
         }
     }
     let running = agents.running().await?;
@@ -76,7 +76,7 @@ async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<Age
     tag = "agents",
     params(
         ("agent" = String, Path, example = "mock", description = "The agent's id."),
-        ("config" = Option<bool>, Query, description = "Start the agent once to learn its models, modes and options.")
+        ("config" = Option<bool>, Query, description = "Start the agent once to find out its models, modes and options.")
     ),
     responses((status = 200, description = "The agent.", body = AgentInfo), problems::Show)
 ))]
@@ -90,70 +90,73 @@ async fn show(
     } else {
         agents.catalog.agent(&id.0).await
     };
-    let mut info = found.map_err(|error| not_found_or(&error))?;
+    let mut info = found.map_err(|error| agent_problem(&error))?;
     info.server_status = Some(agents.status_of(&info, &agents.running().await?));
     Ok(Json(info))
 }
 
 /// Installs an agent
 ///
-/// Runs to its end whether or not the client stays. Installing what is there does nothing unless `reinstall` is set or
-/// another version is asked for.
+/// Continues even if the client disconnects. If the agent is already installed, this does nothing unless `reinstall` is
+/// set or another version is requested.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{agent}/install",
     operation_id = "installAgent",
     tag = "agents",
     params(("agent" = String, Path, example = "mock", description = "The agent's id.")),
-    request_body(content = InstallRequest, content_type = "application/json", description = "May be left out."),
-    responses((status = 200, description = "It is installed.", body = InstallOutcome), problems::Install)
+    request_body(content = InstallRequest, content_type = "application/json", description = "Optional."),
+    responses((status = 200, description = "The agent is installed.", body = InstallOutcome), problems::Install)
 ))]
 async fn install(
     State(agents): State<Agents>,
     id: AgentName,
     request: Request,
 ) -> Result<Json<InstallOutcome>, Problem> {
-    let wanted = install_request(request).await?;
-    agents.catalog.install(&id.0, wanted).await.map(Json).map_err(|error| not_found_or(&error))
+    let install_request = parse_install_request(request).await?;
+    agents.catalog.install(&id.0, install_request).await.map(Json).map_err(|error| agent_problem(&error))
 }
 
-/// The body may be left out: then nothing special is wanted.
-async fn install_request(request: Request) -> Result<InstallRequest, Problem> {
+/// A missing body means the default request.
+async fn parse_install_request(request: Request) -> Result<InstallRequest, Problem> {
     let (parts, body) = request.into_parts();
     let bytes = axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| {
-        Problem::new(Code::PayloadTooLarge, format!("an install request has at most {MAX_BODY} bytes"))
-            .with("limit", MAX_BODY)
+        Problem::new(
+            Code::PayloadTooLarge,
+            format!("the body of an install request may have at most {MAX_BODY} bytes"),
+        )
+        .with("limit", MAX_BODY)
     })?;
     if bytes.is_empty() {
         return Ok(InstallRequest::default());
     }
     negotiate::require_json(&parts.headers)?;
     let object: Result<serde_json::Map<String, Value>, _> = serde_json::from_slice(&bytes);
-    // By way of an object, since a list of the parts would be understood as well.
+    // Parsed as an object first, because serde would also accept an array of the fields.
     object.and_then(|parts| serde_json::from_value(Value::Object(parts))).map_err(|error| {
         Problem::new(
             Code::InvalidJson,
-            format!("{error}; send {{\"reinstall\":true,\"agentVersion\":\"1.2.3\",\"agentProcessVersion\":\"1.2.3\"}}, each part optional"),
+            format!("{error}; send {{\"reinstall\":true,\"agentVersion\":\"1.2.3\",\"agentProcessVersion\":\"1.2.3\"}}, where each field is optional"),
         )
     })
 }
 
-fn failed(error: &CatalogError) -> Problem {
+fn catalog_problem(error: &CatalogError) -> Problem {
     start_failure_to_problem(&to_start_failure(error))
 }
 
-/// An agent in the path that does not exist is a missing resource, not a bad request.
-fn not_found_or(error: &CatalogError) -> Problem {
+/// An unknown agent in the path is a missing resource, not a bad request.
+fn agent_problem(error: &CatalogError) -> Problem {
     match error {
         CatalogError::UnknownAgent { .. } | CatalogError::InvalidAgentId { .. } => {
-            Problem::new(Code::AgentNotFound, format!("{error}; GET /v1/agents lists those there are"))
+            Problem::new(Code::AgentNotFound, format!("{error}; GET /v1/agents lists the available agents"))
         }
-        _ => failed(error),
+        _ => catalog_problem(error),
     }
 }
 
 impl Agents {
-    /// The instances whose agent runs, from as many pages as there are.
+    /// All instances whose agent is running, from all pages.
     async fn running(&self) -> Result<Vec<Summary>, Problem> {
         let mut running = Vec::new();
         let mut page = Page::default();
@@ -169,7 +172,7 @@ impl Agents {
     fn status_of(&self, info: &AgentInfo, running: &[Summary]) -> ServerStatus {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-        // An instance goes by the name that its client gave, which may be the agent's id in the registry.
+        // An instance has the agent name that its client used, which may be the agent's id in the registry.
         let is_of = |name: &str| self.catalog.canonical(name).is_ok_and(|id| id.as_str() == info.id);
         let oldest = running
             .iter()
@@ -183,7 +186,7 @@ impl Agents {
     }
 }
 
-/// The agent in the path. What cannot be decoded names no agent.
+/// The agent in the path. A name that cannot be decoded is an unknown agent.
 struct AgentName(String);
 
 impl<S: Send + Sync> FromRequestParts<S> for AgentName {
@@ -212,7 +215,7 @@ pub(super) mod document {
             let item = document.paths.paths.get_mut("/v1/agents/{agent}/install").unwrap();
             match item.post.as_mut().unwrap().request_body.as_mut().unwrap() {
                 utoipa::openapi::RefOr::T(body) => body.required = Some(utoipa::openapi::Required::False),
-                utoipa::openapi::RefOr::Ref(_) => unreachable!("it is described in place"),
+                utoipa::openapi::RefOr::Ref(_) => unreachable!("the body is described inline"),
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Work that waits for a disk, away from the threads that serve connections.
+//! Runs work that waits for a disk outside the threads that serve connections.
 
 use http_server::{Code, Problem};
 
-/// Does the work on a thread of its own. It runs to its end whether or not somebody still waits for it.
+/// Runs the work on a blocking thread. It runs to completion even if the caller stops waiting.
 ///
 /// # Errors
 /// 500 `internal` when the work panics.
@@ -12,18 +12,18 @@ pub(super) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(|error| interrupted(&error))
 }
 
-/// Does the work as a task of its own, so that it survives a client that does not wait for the answer.
+/// Runs the work as its own task, so that it continues when the client disconnects.
 ///
 /// # Errors
-/// What the work says, or 500 `internal` when it panics.
+/// The error of the work, or 500 `internal` when it panics.
 pub(super) async fn detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::spawn(work).await.map_err(|error| interrupted(&error))?
 }
 
-/// The problem of work that did not come to an end.
+/// The problem for work that did not complete.
 pub(super) fn interrupted(error: &tokio::task::JoinError) -> Problem {
-    tracing::error!(%error, "work on a request did not come to its end");
-    Problem::new(Code::Internal, "the server made a mistake; its log has the rest")
+    tracing::error!(%error, "the work for a request did not complete");
+    Problem::new(Code::Internal, "internal error; see the server's log")
 }

@@ -1,6 +1,6 @@
-//! The API document, made from the handlers and their types, and the tests that hold it against the server.
+//! The API document, generated from the handlers and their types, and the tests that compare it with the server.
 //!
-//! `BLESS=1 cargo test -p sandbox-agent document` writes `docs/openapi.json` anew.
+//! `BLESS=1 cargo test -p sandbox-agent document` regenerates `docs/openapi.json`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,26 +21,26 @@ use super::{Configuration, Files, Services, agents, config, fs, health, metrics,
 use crate::engine::Engine;
 use crate::settings::{EffectiveLimits, FileSettings};
 
-/// What the parts have in common.
+/// What all parts share.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Sandbox Agent",
-        description = "Any ACP agent behind HTTP: processes, messages, files, configuration. Every 4xx and 5xx answer is \
-            an RFC 9457 problem document. Without a token set on the server, none is asked for.",
+        description = "Any ACP agent behind HTTP: processes, messages, files, configuration. Every 4xx and 5xx response is \
+            an RFC 9457 problem document. A token is needed only if the server was started with one.",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
-    servers((url = "/", description = "The server that this document comes from.")),
+    servers((url = "/", description = "The server that sent this document.")),
     security(("bearer" = [])),
     components(schemas(Problem)),
     tags(
-        (name = "server", description = "Whether the server is there, and what it is."),
-        (name = "instances", description = "Agents that run: messages to them, and what they say."),
-        (name = "agents", description = "Which agents there are, and installing them."),
+        (name = "server", description = "Health, version and metrics of the server."),
+        (name = "instances", description = "Running agents: messages to and from them."),
+        (name = "agents", description = "Listing and installing agents."),
         (name = "files", description = "The files of the sandbox."),
         (name = "configuration", description = "MCP servers and skills of a directory. Storage only."),
-        (name = "inspector", description = "The web page."),
-        (name = "removed", description = "What older designs had."),
+        (name = "inspector", description = "The inspector's web page."),
+        (name = "removed", description = "Endpoints that no longer exist."),
     ),
     modifiers(&Token)
 )]
@@ -91,28 +91,31 @@ fn operations(document: &Value) -> impl Iterator<Item = (&String, &String, &Valu
 }
 
 #[test]
-fn the_golden_file_is_what_the_code_says() {
+fn the_golden_file_matches_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
-    let made = document().to_pretty_json().unwrap() + "\n";
+    let generated = document().to_pretty_json().unwrap() + "\n";
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &made).unwrap();
+        std::fs::write(&path, &generated).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == made, "docs/openapi.json is stale; run BLESS=1 cargo test -p sandbox-agent document");
+    assert!(
+        written == generated,
+        "docs/openapi.json is stale; run BLESS=1 cargo test -p sandbox-agent document"
+    );
 }
 
 #[tokio::test]
-async fn every_route_is_in_the_document_and_nothing_else() {
+async fn the_document_has_exactly_the_routes_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::Confined { root: folder.path().to_owned(), workspace: folder.path().to_owned() };
     let settings = FileSettings { root, max_upload_bytes: None, max_upload_entries: None };
     let files = Files::open(&settings, CancellationToken::new()).unwrap();
     let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
     let options = CatalogOptions::new(folder.path());
-    let engine = Engine::new(Limits::default(), options, |instances| instances).unwrap();
+    let engine = Engine::new(Limits::default(), options, "", |instances| instances).unwrap();
     let door = AcpDoor::new(Arc::clone(&engine.instances), DoorSettings::default());
     let limits = EffectiveLimits::of(&Limits::default(), &settings);
-    let (routes, _) = super::listed(Services { engine, door, files, configuration, limits });
+    let (routes, _) = super::build_routes(Services { engine, door, files, configuration, limits });
 
     let served: BTreeSet<(String, String)> = routes
         .listed()
@@ -134,7 +137,7 @@ async fn every_route_is_in_the_document_and_nothing_else() {
 }
 
 #[test]
-fn every_operation_has_a_name_of_its_own_a_summary_and_what_can_happen() {
+fn every_operation_has_a_unique_name_a_summary_and_its_responses() {
     let document = as_json();
     let mut names = BTreeSet::new();
     for (path, method, operation) in operations(&document) {
@@ -143,16 +146,20 @@ fn every_operation_has_a_name_of_its_own_a_summary_and_what_can_happen() {
         assert!(operation["summary"].as_str().is_some_and(|text| !text.is_empty()), "{method} {path}");
         assert_eq!(operation["tags"].as_array().map(Vec::len), Some(1), "{method} {path}");
         let responses = operation["responses"].as_object().unwrap();
-        assert!(responses.contains_key("403"), "{method} {path}: anybody can be refused at the door");
+        assert!(responses.contains_key("403"), "{method} {path}: every request can fail the access checks");
         let open = operation["security"] == serde_json::json!([{}]);
-        assert_ne!(open, responses.contains_key("401"), "{method} {path}: 401 where a token is asked for");
+        assert_ne!(
+            open,
+            responses.contains_key("401"),
+            "{method} {path}: 401 exactly where a token is needed"
+        );
         let protected = path.starts_with("/v1") || path == "/metrics";
         assert_eq!(protected, !open, "{method} {path}");
     }
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_has_a_target() {
     let document = as_json();
     let mut waiting = vec![&document];
     let mut seen = 0;

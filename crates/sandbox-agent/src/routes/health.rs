@@ -1,4 +1,4 @@
-//! Whether the server is there: for people, for clients, and for whoever keeps it running.
+//! Health and version of the server, for people, clients and orchestrators.
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -25,7 +25,7 @@ pub(super) fn routes(limits: EffectiveLimits) -> Routes {
         .with_state(limits)
 }
 
-/// What this is and where to go from here.
+/// The server's name, version and links.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ServerInfo))]
 struct Root {
@@ -34,7 +34,7 @@ struct Root {
     links: Links,
 }
 
-/// Where things are.
+/// The paths of the main endpoints.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ServerLinks))]
 struct Links {
@@ -47,7 +47,7 @@ struct Links {
     metrics: &'static str,
 }
 
-/// Says what this is and where to go from here
+/// Shows the server's name, version and links
 #[cfg_attr(test, utoipa::path(
     get, path = "/", operation_id = "getRoot", tag = "server", security(()),
     responses((status = 200, description = "The server's name, version and links.", body = Root), document::Open)
@@ -65,18 +65,18 @@ async fn root() -> Json<Root> {
     Json(Root { name: "sandbox-agent", version: VERSION, links })
 }
 
-/// How the server is and what it is bounded by.
+/// The state and the limits of the server.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 struct Health {
-    /// `ok` when it is well.
+    /// `ok` when the server is healthy.
     status: Status,
-    /// Its version.
+    /// The version of the server.
     version: &'static str,
-    /// For how long it has been running, in milliseconds.
+    /// How long the server has been running, in milliseconds.
     uptime_ms: u64,
-    /// The limits in force.
+    /// The effective limits.
     limits: EffectiveLimits,
 }
 
@@ -87,17 +87,17 @@ enum Status {
     Ok,
 }
 
-/// Says how the server is
+/// Shows the server's health and limits
 #[cfg_attr(test, utoipa::path(
     get, path = "/v1/health", operation_id = "getHealth", tag = "server",
-    responses((status = 200, description = "It is well.", body = Health), document::Protected)
+    responses((status = 200, description = "The server is healthy.", body = Health), document::Protected)
 ))]
 async fn health(State(limits): State<EffectiveLimits>) -> Json<Health> {
     let uptime_ms = u64::try_from(STARTED.elapsed().as_millis()).unwrap_or(u64::MAX);
     Json(Health { status: Status::Ok, version: VERSION, uptime_ms, limits })
 }
 
-/// Answers while the process lives
+/// Answers while the process is alive
 #[cfg_attr(test, utoipa::path(
     get, path = "/healthz", operation_id = "getLiveness", tag = "server", security(()),
     responses((status = 200, description = "`ok`", content_type = "text/plain", body = String), document::Open)
@@ -106,7 +106,7 @@ async fn alive() -> &'static str {
     "ok"
 }
 
-/// Answers when the server takes requests
+/// Answers when the server accepts requests
 #[cfg_attr(test, utoipa::path(
     get, path = "/readyz", operation_id = "getReadiness", tag = "server", security(()),
     responses((status = 200, description = "`ok`", content_type = "text/plain", body = String), document::Open)
@@ -125,7 +125,7 @@ pub(super) mod document {
 
     http_server::problems!(pub(in crate::routes) Protected:);
 
-    /// The problems of what needs no token.
+    /// The problems of operations that need no token.
     pub(in crate::routes) struct Open;
 
     impl utoipa::IntoResponses for Open {

@@ -1,6 +1,6 @@
-//! `GET /metrics`: everything that is counted, for Prometheus and every other reader of its format.
+//! `GET /metrics`: all metrics, in the Prometheus text format.
 //!
-//! The server answers requests for it and never sends it anywhere on its own.
+//! The server only answers scrapes; it never pushes metrics anywhere.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use metrics::{CONTENT_TYPE, Exposition};
 
 use super::{Files, VERSION};
 
-/// Everything that counts.
+/// Everything that has metrics.
 #[derive(Debug, Clone)]
-pub(super) struct Counting {
+pub(super) struct MetricSources {
     pub(super) server: Arc<ServerMetrics>,
     pub(super) instances: LocalInstances,
     pub(super) door: AcpDoor,
@@ -25,33 +25,33 @@ pub(super) struct Counting {
     pub(super) files: Files,
 }
 
-/// Where it is.
+/// The path of the endpoint.
 pub(super) const PATH: &str = "/metrics";
 
-pub(super) fn routes(counting: Counting) -> Routes {
-    Routes::new().get(PATH, metrics).with_state(counting)
+pub(super) fn routes(sources: MetricSources) -> Routes {
+    Routes::new().get(PATH, metrics).with_state(sources)
 }
 
-/// Tells everything that is counted
+/// Shows all metrics
 ///
-/// In the text format of Prometheus.
+/// In the Prometheus text format.
 #[cfg_attr(test, utoipa::path(
     get, path = "/metrics", operation_id = "getMetrics", tag = "server",
     responses(
-        (status = 200, description = "What is counted now.", content_type = "text/plain", body = String),
+        (status = 200, description = "The current metrics.", content_type = "text/plain", body = String),
         super::health::document::Protected
     )
 ))]
-async fn metrics(State(counting): State<Counting>) -> Response {
-    let Counting { server, instances, door, catalog, files } = counting;
+async fn metrics(State(sources): State<MetricSources>) -> Response {
+    let MetricSources { server, instances, door, catalog, files } = sources;
     let mut text = Exposition::default();
-    text.gauge("sandbox_agent_build_info", "Always 1; its label is the version of the server.")
+    text.gauge("sandbox_agent_build_info", "Always 1; the label is the version of the server.")
         .value(&[("version", VERSION)], 1);
     instances.expose(&mut text);
     door.expose(&mut text);
     server.expose(&mut text);
     let installs = catalog.install_counts();
-    text.counter("sandbox_agent_installs_total", "Installs of agents, by how they ended.")
+    text.counter("sandbox_agent_installs_total", "Installs of agents, by outcome.")
         .value(&[("outcome", "installed")], installs.installed)
         .value(&[("outcome", "already_installed")], installs.already_installed)
         .value(&[("outcome", "failed")], installs.failed);

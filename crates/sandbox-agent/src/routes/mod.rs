@@ -1,4 +1,4 @@
-//! Every path the server has.
+//! All routes of the server.
 
 mod agents;
 mod blocking;
@@ -27,7 +27,7 @@ pub(crate) use self::health::VERSION;
 use crate::engine::Engine;
 use crate::settings::EffectiveLimits;
 
-/// What the routes stand on.
+/// The services behind the routes.
 #[derive(Debug, Clone)]
 pub(crate) struct Services {
     pub(crate) engine: Engine,
@@ -37,15 +37,15 @@ pub(crate) struct Services {
     pub(crate) limits: EffectiveLimits,
 }
 
-/// All routes, with problems for whatever is not one, and what counts their requests.
-pub(crate) fn all(services: Services) -> (Router, Arc<ServerMetrics>) {
-    let (routes, server) = listed(services);
+/// The router with all routes, which answers unknown paths with problems, and the metrics of its requests.
+pub(crate) fn build_router(services: Services) -> (Router, Arc<ServerMetrics>) {
+    let (routes, server) = build_routes(services);
     (with_fallbacks(routes.into_router()), server)
 }
 
-/// All routes, as the API document must have them. The busiest come first: that is the order in which a request's
-/// route is looked for when it is counted.
-fn listed(services: Services) -> (Routes, Arc<ServerMetrics>) {
+/// All routes, and the metrics of their requests. The busiest routes come first, because the metrics look for a
+/// request's route in this order.
+fn build_routes(services: Services) -> (Routes, Arc<ServerMetrics>) {
     let Services { engine, door, files, configuration, limits } = services;
     let Engine { instances, local, catalog } = engine;
     let routes = Routes::new()
@@ -59,6 +59,7 @@ fn listed(services: Services) -> (Routes, Arc<ServerMetrics>) {
         .merge(removed::routes());
     let templates = routes.listed().iter().map(|route| route.path).chain([metrics::PATH]);
     let server = Arc::new(ServerMetrics::new(RouteTable::new(templates)));
-    let counting = metrics::Counting { server: Arc::clone(&server), instances: local, door, catalog, files };
-    (routes.merge(metrics::routes(counting)), server)
+    let sources =
+        metrics::MetricSources { server: Arc::clone(&server), instances: local, door, catalog, files };
+    (routes.merge(metrics::routes(sources)), server)
 }

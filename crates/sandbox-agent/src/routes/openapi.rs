@@ -1,7 +1,7 @@
-//! `/v1/openapi.json`: the API document, out of the binary.
+//! `/v1/openapi.json`: the API document, embedded in the binary.
 //!
-//! It is the file `docs/openapi.json`, which a test makes from the handlers and types and compares with what is there
-//! (see `document.rs`). So the code that describes the API is not in the binary, and asking for it costs nothing.
+//! It is the file `docs/openapi.json`. A test generates it from the handlers and types and compares the two (see
+//! `document.rs`), so the binary does not contain the code that generates it.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(super) fn routes() -> Routes {
 
 /// Describes this API
 ///
-/// The document that you are reading.
+/// This document.
 #[cfg_attr(test, utoipa::path(
     get, path = "/v1/openapi.json", operation_id = "getOpenApi", tag = "server",
     responses(

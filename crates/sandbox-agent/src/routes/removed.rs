@@ -1,4 +1,4 @@
-//! Endpoints of older designs, which say what replaced them.
+//! Endpoints of older versions. They answer with their replacement.
 
 use axum::extract::Request;
 use http_server::{Code, Problem, Routes};
@@ -6,7 +6,7 @@ use http_server::{Code, Problem, Routes};
 const SESSIONS: &str = "session/list and session/load over /v1/acp/{server_id}";
 const AGENT: &str = "GET /v1/agents/{agent}";
 
-/// What was removed, and what replaced it.
+/// Each removed path, and its replacement.
 const REMOVED: [(&str, &str); 6] = [
     ("/v1/rpc", "/v1/acp/{server_id}"),
     ("/v1/sessions", SESSIONS),
@@ -39,7 +39,7 @@ pub(super) mod document {
 
     use super::{Code, REMOVED};
 
-    /// One operation a path stands for all its methods, as `x-any-method` says.
+    /// One operation per path stands for all methods; `x-any-method` marks it.
     pub(in crate::routes) fn document() -> OpenApi {
         let paths = REMOVED.into_iter().fold(PathsBuilder::new(), |paths, (path, replacement)| {
             let path = path.replace("{*", "{");
@@ -48,7 +48,7 @@ pub(super) mod document {
             let mut operation = OperationBuilder::new()
                 .operation_id(Some(format!("removed{}", name(&path))))
                 .summary(Some(format!("Was removed; use {replacement}")))
-                .description(Some("Every method gets the same answer."))
+                .description(Some("All methods have the same response."))
                 .deprecated(Some(Deprecated::True))
                 .tag("removed")
                 .responses(responses.build())

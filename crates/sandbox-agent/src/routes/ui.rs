@@ -1,7 +1,7 @@
-//! `/ui/`: the inspector's static files, out of the binary.
+//! `/ui/`: the inspector's static files, embedded in the binary.
 //!
-//! They need no token, since they hold no secret: everything the page shows it asks of `/v1` like any other client.
-//! Nothing here knows what the page does.
+//! They need no token because they contain no secrets: the page requests all its data from `/v1`, like any other
+//! client.
 
 use axum::body::Body;
 use axum::extract::Path;
@@ -13,31 +13,31 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::compressed;
 
-/// The built inspector, or the page that says how to build it; `build.rs` decides and compresses.
+/// The built inspector, or a page that says how to build it. `build.rs` chooses and compresses the files.
 #[derive(RustEmbed)]
 #[folder = "$INSPECTOR_FILES"]
 struct Files;
 
-/// No script but the page's own, nothing from elsewhere. Requests may go to any server, since the page can be told to
-/// inspect another one.
+/// Only the page's own scripts, and nothing from other sites. Requests may go to any server, because the page can
+/// inspect other servers too.
 const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     media-src data: blob:; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
 pub(super) fn routes() -> Routes {
-    Routes::new().get("/ui", to_folder).get("/ui/", page).get("/ui/{*path}", file)
+    Routes::new().get("/ui", redirect).get("/ui/", page).get("/ui/{*path}", file)
 }
 
-/// Leads to the inspector
+/// Redirects to the inspector
 #[cfg_attr(test, utoipa::path(
     get, path = "/ui", operation_id = "findInspector", tag = "inspector", security(()),
     responses(
-        (status = 308, description = "It is at `ui/`.", headers(("Location" = String, description = "Relative."))),
+        (status = 308, description = "The inspector is at `ui/`.", headers(("Location" = String, description = "A relative URL."))),
         super::health::document::Open
     )
 ))]
-async fn to_folder() -> impl IntoResponse {
-    // Relative, so that it holds behind a path prefix that this server does not know of.
+async fn redirect() -> impl IntoResponse {
+    // Relative, so that it also works behind a proxy that adds a path prefix.
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "ui/"), (header::CACHE_CONTROL, "no-cache")])
 }
 
@@ -47,7 +47,7 @@ async fn to_folder() -> impl IntoResponse {
     params(("If-None-Match" = Option<String>, Header, nullable = false, description = "The version that the client has.")),
     responses(
         (status = 200, description = "The page.", content_type = "text/html", body = String),
-        (status = 304, description = "The client has it."),
+        (status = 304, description = "The client already has this version."),
         super::health::document::Open
     )
 ))]
@@ -59,30 +59,30 @@ async fn page(headers: HeaderMap) -> Response<Body> {
 #[cfg_attr(test, utoipa::path(
     get, path = "/ui/{path}", operation_id = "getInspectorFile", tag = "inspector", security(()),
     params(
-        ("path" = String, Path, description = "The file; may have slashes in it."),
+        ("path" = String, Path, description = "The path of the file; may contain slashes."),
         ("If-None-Match" = Option<String>, Header, nullable = false, description = "The version that the client has."),
     ),
     responses(
-        (status = 200, description = "The file, by its own type.", content_type = "*/*", body = String),
-        (status = 304, description = "The client has it."),
+        (status = 200, description = "The file, with its own content type.", content_type = "*/*", body = String),
+        (status = 304, description = "The client already has this version."),
         document::FileProblems
     )
 ))]
 async fn file(path: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response<Body> {
-    // What cannot be decoded names no file.
+    // A path that cannot be decoded is not found.
     path.map_or_else(|_| serve("", &headers), |Path(path)| serve(&path, &headers))
 }
 
-fn serve(path: &str, asked: &HeaderMap) -> Response<Body> {
+fn serve(path: &str, request_headers: &HeaderMap) -> Response<Body> {
     let Some(file) = Files::get(path) else {
         let detail = format!("the inspector has no file {path}; it starts at /ui/");
         return Problem::new(Code::NotFound, detail).into_response();
     };
     let tag = tag_of(&file);
-    let mut response = if is_known(asked, &tag) {
+    let mut response = if is_known(request_headers, &tag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        compressed::respond(file.data, asked)
+        compressed::respond(file.data, request_headers)
     };
     let headers = response.headers_mut();
     headers.insert(header::ETAG, tag);
@@ -101,11 +101,11 @@ fn tag_of(file: &EmbeddedFile) -> HeaderValue {
     HeaderValue::from_str(&format!("W/\"{text}\"")).unwrap_or(HeaderValue::from_static("W/\"\""))
 }
 
-fn is_known(asked: &HeaderMap, tag: &HeaderValue) -> bool {
-    asked.get_all(header::IF_NONE_MATCH).iter().any(|known| known == tag)
+fn is_known(request_headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    request_headers.get_all(header::IF_NONE_MATCH).iter().any(|known| known == tag)
 }
 
-/// Files in `assets/` have their hash in their name and never change; the page that names them does.
+/// Files in `assets/` have a hash in their name and never change. The page that refers to them does.
 fn caching(path: &str) -> &'static str {
     if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
@@ -127,7 +127,7 @@ pub(super) mod document {
     use http_server::document::{ResponseMap, open};
 
     #[derive(utoipa::OpenApi)]
-    #[openapi(paths(super::to_folder, super::page, super::file))]
+    #[openapi(paths(super::redirect, super::page, super::file))]
     pub(in crate::routes) struct Document;
 
     pub(super) struct FileProblems;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_html_that_is_asked_for_again_and_may_run_no_foreign_script() {
+    fn the_page_is_revalidated_html_without_foreign_scripts() {
         let response = serve("index.html", &HeaderMap::new());
         assert_eq!(response.status(), StatusCode::OK);
         let header = |name: &str| response.headers().get(name).unwrap().to_str().unwrap().to_owned();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_bytes_go_only_to_those_who_take_them() {
+    fn compressed_bytes_are_sent_only_to_clients_that_accept_gzip() {
         let encoding = |accepted: &str| {
             serve("index.html", &asking(header::ACCEPT_ENCODING, accepted))
                 .headers()
@@ -174,19 +174,19 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_known_is_not_sent_again() {
+    fn a_page_that_the_client_has_is_not_sent_again() {
         let tag = serve("index.html", &HeaderMap::new()).headers().get(header::ETAG).unwrap().clone();
         let again = serve("index.html", &asking(header::IF_NONE_MATCH, tag.to_str().unwrap()));
         assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     }
 
     #[test]
-    fn what_is_not_there_is_a_problem() {
+    fn an_unknown_file_is_a_problem() {
         assert_eq!(serve("../Cargo.toml", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
     }
 
     #[test]
-    fn only_files_with_a_hash_in_their_name_are_kept_for_good() {
+    fn only_files_with_a_hash_in_their_name_are_cached_forever() {
         assert!(caching("assets/index-abc.js").contains("immutable"));
         assert_eq!(caching("index.html"), "no-cache");
     }

@@ -1,7 +1,7 @@
-//! The body of a request: never dropped in the middle of what a client sends.
+//! The body of a request, which is never dropped while the client is still sending it.
 //!
-//! A server that answers and closes while its client still sends makes the client's system throw the answer away.
-//! So the rest of a refused body is read and discarded for a while, in the background.
+//! If a server answers and closes the connection while the client is still sending, the client's system may discard the
+//! response. So the rest of a rejected body is read and discarded in the background, up to a limit.
 
 use std::io;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_server::{Code, Problem};
 
-/// A client that sends nothing for so long is taken to be gone: what it left unfinished must not lie around for ever.
-const SILENCE: Duration = Duration::from_secs(600);
-/// What is read at most of a body that nobody wants.
+/// A client that sends nothing for this long is considered gone, so that partial uploads are not kept forever.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+/// How many bytes of a rejected body are read at most.
 const DISCARD_BYTES: u64 = 64 << 20;
-/// For how long.
+/// How long a rejected body is read at most.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 
-/// What a client sends.
+/// The body that a client sends.
 #[derive(Debug)]
 pub(super) struct Upload {
     body: Body,
@@ -29,31 +29,31 @@ pub(super) struct Upload {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The client waits for `100 Continue`; it need not send anything if it is refused now.
-    Waiting,
-    Underway,
+    /// The client waits for `100 Continue`; it sends nothing if the request is rejected now.
+    AwaitingContinue,
+    InProgress,
     Ended,
 }
 
 impl Upload {
     pub(super) fn new(headers: &HeaderMap, body: Body) -> Self {
         let waits = headers.contains_key(header::EXPECT);
-        Self { body, state: if waits { State::Waiting } else { State::Underway } }
+        Self { body, state: if waits { State::AwaitingContinue } else { State::InProgress } }
     }
 
-    /// How many bytes it says to have at least.
-    pub(super) fn announced(&self) -> u64 {
+    /// The minimum size of the body, from its headers.
+    pub(super) fn declared_size(&self) -> u64 {
         self.body.size_hint().lower()
     }
 
     /// The next bytes; `None` at the end.
     ///
     /// # Errors
-    /// The client has gone, has fallen silent, or does not speak HTTP.
+    /// The client disconnected, stopped sending, or sent invalid HTTP.
     pub(super) async fn next(&mut self) -> io::Result<Option<Bytes>> {
-        self.state = State::Underway;
+        self.state = State::InProgress;
         loop {
-            let Ok(frame) = tokio::time::timeout(SILENCE, self.body.frame()).await else {
+            let Ok(frame) = tokio::time::timeout(IDLE_TIMEOUT, self.body.frame()).await else {
                 self.state = State::Ended;
                 return Err(io::ErrorKind::TimedOut.into());
             };
@@ -75,10 +75,10 @@ impl Upload {
         }
     }
 
-    /// About so many of the next bytes, as they came; fewer only at the end.
+    /// The next chunks, with at least `wanted` bytes together; fewer only at the end.
     ///
     /// # Errors
-    /// As [`Upload::next`].
+    /// See [`Upload::next`].
     pub(super) async fn next_batch(&mut self, wanted: usize) -> io::Result<Vec<Bytes>> {
         let mut batch = Vec::new();
         let mut count = 0;
@@ -90,7 +90,7 @@ impl Upload {
         Ok(batch)
     }
 
-    /// All of it, for bodies that are small or wrong.
+    /// The whole body, for endpoints with small bodies.
     ///
     /// # Errors
     /// 413 `payload_too_large`, 400 `incomplete_body`.
@@ -98,7 +98,7 @@ impl Upload {
         let mut held = BytesMut::new();
         while let Some(bytes) = self.next().await.map_err(|_| incomplete())? {
             if held.len() + bytes.len() > limit {
-                let detail = format!("the body may have {limit} bytes here; send a shorter one");
+                let detail = format!("the body may have at most {limit} bytes; send a shorter one");
                 return Err(Problem::new(Code::PayloadTooLarge, detail).with("limit", limit));
             }
             held.extend_from_slice(&bytes);
@@ -106,7 +106,7 @@ impl Upload {
         Ok(held)
     }
 
-    /// Whether all of it has been read.
+    /// True when the whole body has been read.
     pub(super) fn has_ended(&self) -> bool {
         self.state == State::Ended
     }
@@ -114,7 +114,7 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        if self.state != State::Underway {
+        if self.state != State::InProgress {
             return;
         }
         let body = std::mem::take(&mut self.body);
@@ -135,10 +135,10 @@ async fn discard(mut body: Body) {
     }
 }
 
-/// The problem of a body that its client did not finish.
+/// The problem for an incomplete body.
 pub(super) fn incomplete() -> Problem {
     Problem::new(
         Code::IncompleteBody,
-        "the body ended before it was complete; nothing was stored, send it again",
+        "the body ended before it was complete; nothing was stored, so send it again",
     )
 }

@@ -7,37 +7,37 @@ use clap::{Args, ValueEnum};
 use http_server::Origin;
 use serde::Deserialize;
 
-use super::units::{ByteSize, Span};
+use super::units::{ByteSize, TimeSpan};
 
 /// How the log is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogFormat {
-    /// One line an event, for people.
+    /// One line per event, for people.
     #[default]
     Text,
-    /// One JSON object an event, for machines.
+    /// One JSON object per event, for programs.
     Json,
 }
 
-/// Options of the server. Flag, else environment, else config file, else default.
+/// Options of the server. A flag wins over the environment, the environment over the config file.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ServerArguments {
     /// Address or name to listen on [default: 127.0.0.1]
     #[arg(long, env = "SANDBOX_AGENT_HOST")]
     pub(crate) host: Option<String>,
-    /// Port to listen on; 0 takes any free one [default: 2468]
+    /// Port to listen on; 0 picks a free one [default: 2468]
     #[arg(long, env = "SANDBOX_AGENT_PORT")]
     pub(crate) port: Option<u16>,
-    /// Token that clients must send. Visible to every process here: prefer --token-file [env: SANDBOX_AGENT_TOKEN]
-    // The two variables are read by hand: clap would count them as the flags that they stand for, and a flag of
-    // either kind must win over a variable of either kind.
+    /// Token that clients must send. Other processes can see it: prefer --token-file [env: SANDBOX_AGENT_TOKEN]
+    // The two variables are read by hand: clap treats a variable like its flag, and either flag must win over either
+    // variable.
     #[arg(long, conflicts_with = "token_file")]
     pub(crate) token: Option<String>,
-    /// File that holds the token [env: SANDBOX_AGENT_TOKEN_FILE]
+    /// File that contains the token [env: SANDBOX_AGENT_TOKEN_FILE]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Do without a token, also where others can reach the server
+    /// Require no token, even if other machines can reach the server
     #[arg(long, conflicts_with_all = ["token", "token_file"])]
     pub(crate) no_token: bool,
     /// Origin of a web page that may use the server; repeatable
@@ -50,34 +50,34 @@ pub(crate) struct ServerArguments {
     /// What to log: error, warn, info, debug, trace, or a filter such as acp_instances=debug [default: info]
     #[arg(long, env = "SANDBOX_AGENT_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
-    /// How to log [default: text]
+    /// Log format [default: text]
     #[arg(long, env = "SANDBOX_AGENT_LOG_FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
-    /// Stop when standard input ends, however that comes about: for programs that have a server of their own
-    // No variable: it would reach the servers that agents start.
+    /// Stop when standard input closes; for programs that run the server as a child process
+    // No variable: servers that agents start would inherit it.
     #[arg(long)]
     pub(crate) stop_with_stdin: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }
 
-/// Where agents come from. Shared by the server and the commands that work without one.
+/// Where agents come from. Shared by the server and the commands that need no server.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Agents")]
 pub(crate) struct CatalogArguments {
     /// Config file [default: $XDG_CONFIG_HOME/sandbox-agent/config.toml]
     #[arg(long, env = "SANDBOX_AGENT_CONFIG", value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Where agents are installed and configuration is kept [default: $XDG_DATA_HOME/sandbox-agent]
+    /// Directory for installed agents and stored configuration [default: $XDG_DATA_HOME/sandbox-agent]
     #[arg(long, env = "SANDBOX_AGENT_DATA_DIR", value_name = "DIR", global = true)]
     pub(crate) data_dir: Option<PathBuf>,
-    /// An agent of your own, as NAME=COMMAND with arguments; repeatable
+    /// Add your own agent, as NAME=COMMAND with arguments; repeatable
     #[arg(long = "agent", id = "custom_agent", value_parser = parse_agent, value_name = "NAME=COMMAND", global = true)]
     pub(crate) agent: Vec<(String, CommandSpec)>,
-    /// Address of the ACP registry: http, https or file
+    /// URL of the ACP registry: http, https or file
     #[arg(long, env = "SANDBOX_AGENT_ACP_REGISTRY_URL", value_name = "URL", global = true)]
     pub(crate) acp_registry_url: Option<String>,
-    /// Never install an agent because it is used; 409 instead
+    /// Do not install agents on first use; answer 409 instead
     #[arg(long, env = "SANDBOX_AGENT_REQUIRE_PREINSTALL", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) require_preinstall: bool,
 }
@@ -86,72 +86,72 @@ pub(crate) struct CatalogArguments {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Files")]
 pub(crate) struct FileArguments {
-    /// Where relative paths of files and configuration start [default: the directory the server was started in]
+    /// Base directory of relative paths of files and configuration [default: the directory the server was started in]
     #[arg(long, env = "SANDBOX_AGENT_WORKSPACE", value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Serve files below this directory only, wherever symbolic links lead [default: everything]
+    /// Serve only files below this directory; symbolic links cannot leave it [default: everything]
     #[arg(long, env = "SANDBOX_AGENT_FS_ROOT", value_name = "DIR")]
     pub(crate) fs_root: Option<PathBuf>,
 }
 
-/// Bounds and waits. Sizes take units (64MiB), times too (90s, 1h).
+/// Limits and timeouts. Sizes and times take units (64MiB, 90s, 1h).
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArguments {
-    /// Longest message in either direction [default: 32MiB]
+    /// Maximum size of a message, in either direction [default: 32MiB]
     #[arg(long, env = "SANDBOX_AGENT_MAX_MESSAGE_BYTES", value_name = "SIZE")]
     pub(crate) max_message_bytes: Option<ByteSize>,
-    /// What may wait for one agent to read it [default: 64MiB]
+    /// Maximum size of one agent's input queue [default: 64MiB]
     #[arg(long, env = "SANDBOX_AGENT_STDIN_QUEUE_BYTES", value_name = "SIZE")]
     pub(crate) stdin_queue_bytes: Option<ByteSize>,
-    /// How much of an instance's past is held for readers that come back [default: 64MiB]
+    /// Maximum size of the events that one instance keeps for clients that reconnect [default: 64MiB]
     #[arg(long, env = "SANDBOX_AGENT_REPLAY_BYTES", value_name = "SIZE")]
     pub(crate) replay_bytes: Option<ByteSize>,
-    /// How many events of it [default: 65536]
+    /// Maximum number of events that one instance keeps for clients that reconnect [default: 65536]
     #[arg(long, env = "SANDBOX_AGENT_REPLAY_EVENTS", value_name = "COUNT")]
     pub(crate) replay_events: Option<usize>,
-    /// What messages of all instances may take together [default: 1GiB]
+    /// Maximum memory for the messages of all instances together [default: 1GiB]
     #[arg(long, env = "SANDBOX_AGENT_MEMORY_BUDGET", value_name = "SIZE")]
     pub(crate) memory_budget: Option<ByteSize>,
-    /// How long a request waits for its answer; 0 is for ever [default: 1h]
+    /// How long a request waits for its answer; 0 means forever [default: 1h]
     #[arg(long, env = "SANDBOX_AGENT_REQUEST_TIMEOUT", value_name = "TIME")]
-    pub(crate) request_timeout: Option<Span>,
-    /// How many requests may wait for one agent [default: 4096]
+    pub(crate) request_timeout: Option<TimeSpan>,
+    /// Maximum number of requests that wait for one agent [default: 4096]
     #[arg(long, env = "SANDBOX_AGENT_MAX_PENDING", value_name = "COUNT")]
     pub(crate) max_pending: Option<usize>,
-    /// How many instances there may be [default: 1024]
+    /// Maximum number of instances [default: 1024]
     #[arg(long, env = "SANDBOX_AGENT_MAX_INSTANCES", value_name = "COUNT")]
     pub(crate) max_instances: Option<usize>,
-    /// Close an instance that nobody has used for this long; 0 is never [default: 0]
+    /// Close an instance after this much idle time; 0 means never [default: 0]
     #[arg(long, env = "SANDBOX_AGENT_INSTANCE_IDLE_TIMEOUT", value_name = "TIME")]
-    pub(crate) instance_idle_timeout: Option<Span>,
-    /// How long a closed agent may take to leave by itself before SIGTERM [default: 2s]
+    pub(crate) instance_idle_timeout: Option<TimeSpan>,
+    /// How long a closed agent may take to exit on its own before it gets SIGTERM [default: 2s]
     #[arg(long, env = "SANDBOX_AGENT_CLOSE_GRACE", value_name = "TIME")]
-    pub(crate) close_grace: Option<Span>,
-    /// How long it may take after SIGTERM before SIGKILL [default: 3s]
+    pub(crate) close_grace: Option<TimeSpan>,
+    /// How long a closed agent may take to exit after SIGTERM before it gets SIGKILL [default: 3s]
     #[arg(long, env = "SANDBOX_AGENT_TERMINATE_GRACE", value_name = "TIME")]
-    pub(crate) terminate_grace: Option<Span>,
-    /// Most bytes that one upload may hold, unpacked if it is an archive; 0 is no limit [default: 0]
+    pub(crate) terminate_grace: Option<TimeSpan>,
+    /// Maximum size of one upload, unpacked if it is an archive; 0 means no limit [default: 0]
     #[arg(long, env = "SANDBOX_AGENT_MAX_UPLOAD_BYTES", value_name = "SIZE")]
     pub(crate) max_upload_bytes: Option<ByteSize>,
-    /// Most entries that one uploaded archive may have; 0 is no limit [default: 500000]
+    /// Maximum number of entries in one uploaded archive; 0 means no limit [default: 500000]
     #[arg(long, env = "SANDBOX_AGENT_MAX_UPLOAD_ENTRIES", value_name = "COUNT")]
     pub(crate) max_upload_entries: Option<u64>,
 }
 
 fn parse_agent(text: &str) -> Result<(String, CommandSpec), String> {
-    let wrong = || format!("`{text}` is not NAME=COMMAND, as in --agent my-agent='node agent.js --acp'");
-    let (name, command) = text.split_once('=').ok_or_else(wrong)?;
+    let invalid = || format!("`{text}` is not NAME=COMMAND, as in --agent my-agent='node agent.js --acp'");
+    let (name, command) = text.split_once('=').ok_or_else(invalid)?;
     let mut words = split_words(command)?.into_iter();
-    let command = words.next().filter(|command| !command.is_empty() && !name.is_empty()).ok_or_else(wrong)?;
+    let command =
+        words.next().filter(|command| !command.is_empty() && !name.is_empty()).ok_or_else(invalid)?;
     let spec = CommandSpec { command: command.into(), args: words.collect(), ..CommandSpec::default() };
     Ok((name.to_owned(), spec))
 }
 
-/// Splits a command into words as a shell does, with quotes and backslashes and nothing else: no variables, no
-/// globs, no pipes.
-fn split_words(text: &str) -> Result<Vec<String>, String> {
+/// Splits a command into words as a shell does. Only quotes and backslashes are special: no variables, globs or pipes.
+pub(crate) fn split_words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
@@ -160,7 +160,7 @@ fn split_words(text: &str) -> Result<Vec<String>, String> {
         match (quote, character) {
             (Some(open), _) if character == open => quote = None,
             (Some('"') | None, '\\') => {
-                let next = characters.next().ok_or("the command ends in a lone backslash")?;
+                let next = characters.next().ok_or("the command ends with a single backslash")?;
                 word.get_or_insert_default().push(next);
             }
             (Some(_), _) => word.get_or_insert_default().push(character),
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_split_as_a_shell_would() {
+    fn a_command_is_split_as_in_a_shell() {
         let words = split_words(r#"node  "a b".js 'it''s' c\ d "" "x\"y""#).unwrap();
         assert_eq!(words, ["node", "a b.js", "its", "c d", "", "x\"y"]);
         assert!(split_words("'open").is_err());

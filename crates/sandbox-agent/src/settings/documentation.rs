@@ -1,5 +1,5 @@
-//! `docs/configuration.md` is made from the server's flags and the config file's keys. `BLESS=1 cargo test -p
-//! sandbox-agent documentation` writes it anew.
+//! `docs/configuration.md` is generated from the server's flags and the keys of the config file. `BLESS=1 cargo test -p
+//! sandbox-agent documentation` regenerates it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -44,10 +44,10 @@ fn page() -> String {
     format!("{HEAD}{}\n", rows.collect::<Vec<_>>().join("\n"))
 }
 
-/// The keys that a table of the file may have, as its own refusal of an unknown one lists them.
+/// The keys of a table of the file, taken from the error message about an unknown key.
 fn keys(table: &str) -> BTreeSet<String> {
-    let refusal = toml::from_str::<ConfigFile>(&format!("{table}no_such_key = 1")).unwrap_err().to_string();
-    let listed = refusal.split("expected one of").nth(1).expect("the refusal lists the keys");
+    let error = toml::from_str::<ConfigFile>(&format!("{table}no_such_key = 1")).unwrap_err().to_string();
+    let listed = error.split("expected one of").nth(1).expect("the error message lists the keys");
     listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
@@ -73,7 +73,7 @@ fn row(argument: &Arg, key: &str) -> String {
     )
 }
 
-/// Takes `[name: value]` out of a help text.
+/// Splits `[name: value]` off a help text.
 fn without(help: &str, name: &str) -> (String, Option<String>) {
     let start = format!("[{name}: ");
     match help.split_once(&start).and_then(|(before, rest)| Some((before, rest.split_once(']')?))) {
@@ -83,7 +83,7 @@ fn without(help: &str, name: &str) -> (String, Option<String>) {
 }
 
 #[test]
-fn the_page_about_configuration_is_what_the_flags_say() {
+fn the_configuration_page_matches_the_flags() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, page()).unwrap();
@@ -96,7 +96,7 @@ fn the_page_about_configuration_is_what_the_flags_say() {
 }
 
 #[test]
-fn every_key_of_the_config_file_is_the_key_of_a_flag() {
+fn every_key_of_the_config_file_belongs_to_a_flag() {
     let page = page();
     for key in keys("").into_iter().filter(|key| key != "limits" && key != "agents") {
         assert!(page.contains(&format!("| `{key}` |")), "{key}");

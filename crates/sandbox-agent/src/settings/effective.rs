@@ -1,7 +1,7 @@
-//! The limits in force, as `GET /v1/health` tells them.
+//! The effective limits, as `GET /v1/health` reports them.
 //!
-//! Every flag under "Limits" is here under its own name, and nothing else is. A time ends in `Ms` and counts
-//! milliseconds; a size counts bytes; `null` is "no such limit".
+//! There is one field per flag under "Limits", with the same name. Times end in `Ms` and are in milliseconds, sizes
+//! are in bytes, and `null` means that there is no limit.
 
 use std::time::Duration;
 
@@ -10,39 +10,39 @@ use serde::Serialize;
 
 use super::FileSettings;
 
-/// What the flags, the environment, the config file and the defaults came to.
+/// The effective limits of the server, from flags, environment, config file and defaults.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ServerLimits))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EffectiveLimits {
-    /// Most bytes of one message.
+    /// Maximum size of one message.
     max_message_bytes: usize,
-    /// Most bytes that wait for one agent to read them.
+    /// Maximum size of one agent's input queue.
     stdin_queue_bytes: usize,
-    /// Most bytes that are kept of what one agent said.
+    /// Maximum size of the events that one instance keeps.
     replay_bytes: usize,
-    /// Most events that are kept of one agent.
+    /// Maximum number of events that one instance keeps.
     replay_events: usize,
-    /// Most bytes that all messages together take.
+    /// Maximum memory for the messages of all instances together.
     memory_budget: usize,
     /// How long a request waits for its answer.
     #[cfg_attr(test, schema(required = true))]
     request_timeout_ms: Option<u64>,
-    /// Most requests that wait for one agent.
+    /// Maximum number of requests that wait for one agent.
     max_pending: usize,
-    /// Most instances at once.
+    /// Maximum number of instances.
     max_instances: usize,
-    /// After how long an instance that nobody uses is closed.
+    /// How long an instance may be idle before it is closed.
     #[cfg_attr(test, schema(required = true))]
     instance_idle_timeout_ms: Option<u64>,
-    /// How long a closed agent may take to leave by itself.
+    /// How long a closed agent may take to exit on its own.
     close_grace_ms: u64,
-    /// How long it may take after that, when it was told to leave.
+    /// How long a closed agent may take to exit after SIGTERM.
     terminate_grace_ms: u64,
-    /// Most bytes of one upload, unpacked.
+    /// Maximum size of one upload, unpacked if it is an archive.
     #[cfg_attr(test, schema(required = true))]
     max_upload_bytes: Option<u64>,
-    /// Most entries of one uploaded archive.
+    /// Maximum number of entries in one uploaded archive.
     #[cfg_attr(test, schema(required = true))]
     max_upload_entries: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The config file. Unknown keys are refused: a misspelt limit that silently does nothing is worse than none.
+//! The config file. Unknown keys are an error: a misspelt limit must not be ignored silently.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::SettingsError;
 use super::arguments::{LimitArguments, LogFormat};
 
-/// What a config file may say.
+/// The content of a config file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ConfigFile {
@@ -32,16 +32,16 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// The file that was named, else the one in its usual place if there is one.
-    pub(super) fn find(named: Option<&Path>) -> Result<Self, SettingsError> {
-        let usual =
+    /// Loads the named file, or else the one at the default path if it exists.
+    pub(super) fn load(named: Option<&Path>) -> Result<Self, SettingsError> {
+        let default =
             || super::xdg("XDG_CONFIG_HOME", ".config").map(|base| base.join("sandbox-agent/config.toml"));
-        let Some(path) = named.map(Path::to_owned).or_else(usual) else { return Ok(Self::default()) };
-        let refuse = |reason: String| SettingsError::ConfigFile { path: path.display().to_string(), reason };
+        let Some(path) = named.map(Path::to_owned).or_else(default) else { return Ok(Self::default()) };
+        let invalid = |reason: String| SettingsError::ConfigFile { path: path.display().to_string(), reason };
         match std::fs::read_to_string(&path) {
-            Ok(text) => toml::from_str(&text).map_err(|error| refuse(error.to_string())),
+            Ok(text) => toml::from_str(&text).map_err(|error| invalid(error.to_string())),
             Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => Ok(Self::default()),
-            Err(error) => Err(refuse(error.to_string())),
+            Err(error) => Err(invalid(error.to_string())),
         }
     }
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_sets_limits_and_agents_and_refuses_what_it_does_not_know() {
+    fn a_file_sets_limits_and_agents_and_unknown_keys_are_an_error() {
         let file: ConfigFile = toml::from_str(
             r#"
             port = 9000

@@ -1,4 +1,4 @@
-//! Which files the server serves, and how much of an upload it takes.
+//! Which files the server serves, and the limits of uploads.
 
 use std::path::{Path, PathBuf};
 
@@ -9,23 +9,23 @@ use super::arguments::ServerArguments;
 use super::file::ConfigFile;
 use super::units::ByteSize;
 
-/// Large enough for what people pack (a big `node_modules` has a few hundred thousand files), small enough that an
-/// archive of nothing but names does not eat all inodes.
+/// Large enough for real projects (a big `node_modules` has a few hundred thousand files), small enough that an
+/// archive of empty files does not use up all inodes.
 const DEFAULT_MAX_UPLOAD_ENTRIES: u64 = 500_000;
 
-/// What the file endpoints work with.
+/// The settings of the file endpoints.
 #[derive(Debug)]
 pub(crate) struct FileSettings {
-    /// What may be touched, and where relative paths start.
+    /// Which files may be accessed, and where relative paths start.
     pub(crate) root: Root,
-    /// The most bytes of one upload, unpacked.
+    /// Maximum size of one upload, unpacked if it is an archive.
     pub(crate) max_upload_bytes: Option<u64>,
-    /// The most entries of one uploaded archive.
+    /// Maximum number of entries in one uploaded archive.
     pub(crate) max_upload_entries: Option<u64>,
 }
 
 impl FileSettings {
-    pub(super) fn settle(arguments: &ServerArguments, file: &ConfigFile) -> Result<Self, SettingsError> {
+    pub(super) fn resolve(arguments: &ServerArguments, file: &ConfigFile) -> Result<Self, SettingsError> {
         let workspace = arguments.files.workspace.clone().or(file.workspace.clone());
         let fs_root = arguments.files.fs_root.clone().or(file.fs_root.clone());
         let started_in = match &workspace {
@@ -35,7 +35,7 @@ impl FileSettings {
         let (given, from_file) = (&arguments.limits, &file.limits);
         let bytes = given.max_upload_bytes.or(from_file.max_upload_bytes).map_or(0, ByteSize::get);
         let entries = given.max_upload_entries.or(from_file.max_upload_entries);
-        // Zero stands for "no such limit".
+        // Zero means no limit.
         let optional = |limit: u64| (limit > 0).then_some(limit);
         Ok(Self {
             root: root(workspace, fs_root, &started_in),
@@ -45,8 +45,8 @@ impl FileSettings {
     }
 }
 
-/// A root without a workspace starts relative paths where the server was started, or at the root itself when the
-/// server was started elsewhere: refusing to start would help nobody.
+/// With a root but no workspace, relative paths start in the directory that the server was started in, or in the root
+/// if that directory is outside of it.
 fn root(workspace: Option<PathBuf>, fs_root: Option<PathBuf>, started_in: &Path) -> Root {
     let Some(root) = fs_root else {
         return Root::Unconfined { workspace: workspace.unwrap_or_else(|| started_in.to_owned()) };
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relative_paths_start_where_the_server_was_started_if_the_root_allows_it() {
+    fn relative_paths_start_in_the_current_directory_if_it_is_inside_the_root() {
         let started_in = std::env::temp_dir().canonicalize().unwrap();
         let workspace = |given: Option<&str>, fs_root: Option<&Path>| match root(
             given.map(PathBuf::from),

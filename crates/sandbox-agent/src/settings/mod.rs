@@ -1,4 +1,5 @@
-//! What the server is told: flag, else environment, else config file, else default.
+//! The server's settings. A flag wins over the environment, the environment over the config file, the config file
+//! over the default.
 
 mod arguments;
 #[cfg(test)]
@@ -19,30 +20,32 @@ use http_server::exposure::OpenNetwork;
 use http_server::{Exposure, ExposureError, Token};
 
 use self::arguments::LimitArguments;
+#[cfg(test)]
+pub(crate) use self::arguments::split_words;
 pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};
 pub(crate) use self::effective::EffectiveLimits;
 use self::file::ConfigFile;
 pub(crate) use self::files::FileSettings;
 
-/// Everything settled, ready to start.
+/// The resolved settings of a server.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// Where to listen.
+    /// The addresses to listen on.
     pub(crate) addresses: Vec<SocketAddr>,
-    /// Who may talk to the server.
+    /// Which clients may use the server.
     pub(crate) exposure: Exposure,
-    /// Whether the token came in the command line, where everybody can read it.
+    /// True when the token was given on the command line, where other processes can read it.
     pub(crate) token_in_command_line: bool,
     /// The limits of the engine, and where its agents come from.
     pub(crate) engine: EngineSettings,
     /// Which files are served.
     pub(crate) files: FileSettings,
     pub(crate) log_filter: String,
-    /// Whether the end of standard input stops the server.
+    /// True when the server stops at the end of standard input.
     pub(crate) stop_with_stdin: bool,
 }
 
-/// What an engine needs, with or without a server around it.
+/// The settings of an engine, with or without a server.
 #[derive(Debug)]
 pub(crate) struct EngineSettings {
     pub(crate) limits: Limits,
@@ -52,9 +55,9 @@ pub(crate) struct EngineSettings {
 }
 
 impl EngineSettings {
-    /// For an engine without a server: limits come from the config file alone.
-    pub(crate) fn settle(arguments: &CatalogArguments) -> Result<Self, SettingsError> {
-        let file = ConfigFile::find(arguments.config.as_deref())?;
+    /// The settings of an engine without a server: limits come only from the config file.
+    pub(crate) fn resolve(arguments: &CatalogArguments) -> Result<Self, SettingsError> {
+        let file = ConfigFile::load(arguments.config.as_deref())?;
         Ok(Self {
             limits: limits(&LimitArguments::default(), &file)?,
             catalog: catalog(arguments, &file)?,
@@ -63,7 +66,7 @@ impl EngineSettings {
     }
 }
 
-/// Why the server cannot start with these settings.
+/// Why the settings are invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsError {
     #[error("cannot read the config file {path}: {reason}")]
@@ -76,23 +79,23 @@ pub(crate) enum SettingsError {
     Exposure(#[from] ExposureError),
     #[error("agent `{name}`: {reason}")]
     Agent { name: String, reason: String },
-    #[error("neither XDG_DATA_HOME nor HOME is set; say where to keep data with --data-dir")]
+    #[error("neither XDG_DATA_HOME nor HOME is set; set the data directory with --data-dir")]
     NoDataDirectory,
     #[error("{0} must be at least {1}")]
     TooSmall(&'static str, usize),
-    #[error("cannot find the directory the server was started in: {0}; say where files are with --workspace")]
+    #[error("cannot find the directory the server was started in: {0}; set the workspace with --workspace")]
     NoWorkspace(std::io::Error),
 }
 
 impl Settings {
-    /// Settles everything.
-    pub(crate) fn settle(arguments: &ServerArguments) -> Result<Self, SettingsError> {
-        let file = ConfigFile::find(arguments.catalog.config.as_deref())?;
+    /// Resolves the settings from flags, environment and config file.
+    pub(crate) fn resolve(arguments: &ServerArguments) -> Result<Self, SettingsError> {
+        let file = ConfigFile::load(arguments.catalog.config.as_deref())?;
         let token_in_command_line = arguments.token.is_some();
         let token = token(arguments, &file)?;
         let host = arguments.host.clone().or(file.host.clone()).unwrap_or_else(|| "127.0.0.1".to_owned());
         let port = arguments.port.or(file.port).unwrap_or(2468);
-        let addresses = resolve(&host, port)?;
+        let addresses = resolve_host(&host, port)?;
         let origins = if arguments.cors_allow_origin.is_empty() {
             file.cors_allow_origin.iter().map(|text| text.parse()).collect::<Result<_, _>>()?
         } else {
@@ -115,14 +118,14 @@ impl Settings {
                 catalog: catalog(&arguments.catalog, &file)?,
                 log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             },
-            files: FileSettings::settle(arguments, &file)?,
+            files: FileSettings::resolve(arguments, &file)?,
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
             stop_with_stdin: arguments.stop_with_stdin,
         })
     }
 }
 
-/// The token: flag, else environment, else config file; named outright before in a file.
+/// The token: from a flag, else the environment, else the config file. In each, a token wins over a token file.
 fn token(arguments: &ServerArguments, file: &ConfigFile) -> Result<Option<Token>, SettingsError> {
     if arguments.no_token {
         return Ok(None);
@@ -153,15 +156,15 @@ fn read_token(path: &Path) -> Result<Token, SettingsError> {
     Ok(Token::new(text.trim())?)
 }
 
-fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, SettingsError> {
+fn resolve_host(host: &str, port: u16) -> Result<Vec<SocketAddr>, SettingsError> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
-    let refuse = |reason: String| SettingsError::Host { host: host.to_owned(), reason };
-    let found: Vec<_> = (bare, port).to_socket_addrs().map_err(|error| refuse(error.to_string()))?.collect();
+    let invalid = |reason: String| SettingsError::Host { host: host.to_owned(), reason };
+    let found: Vec<_> = (bare, port).to_socket_addrs().map_err(|error| invalid(error.to_string()))?.collect();
     if found.is_empty() {
-        return Err(refuse("no address has this name".to_owned()));
+        return Err(invalid("the name has no address".to_owned()));
     }
     Ok(found)
 }
@@ -174,7 +177,7 @@ fn limits(given: &LimitArguments, file: &ConfigFile) -> Result<Limits, SettingsE
             given.$name.clone().or(from_file.$name.clone()).map_or($default, |value| value.get())
         };
     }
-    // Zero stands for "no such limit".
+    // Zero means no limit.
     let optional = |given: Duration| (!given.is_zero()).then_some(given);
     let limits = Limits {
         max_message_bytes: choose!(max_message_bytes, default.max_message_bytes),
@@ -190,7 +193,7 @@ fn limits(given: &LimitArguments, file: &ConfigFile) -> Result<Limits, SettingsE
         terminate_grace: choose!(terminate_grace, default.terminate_grace),
         ..default
     };
-    for (name, value, least) in [
+    for (name, value, minimum) in [
         ("--max-message-bytes", limits.max_message_bytes, 1024),
         ("--stdin-queue-bytes", limits.stdin_queue_bytes, 1024),
         ("--memory-budget", limits.memory_budget, 1 << 20),
@@ -198,16 +201,16 @@ fn limits(given: &LimitArguments, file: &ConfigFile) -> Result<Limits, SettingsE
         ("--max-pending", limits.max_pending, 1),
         ("--max-instances", limits.max_instances, 1),
     ] {
-        if value < least {
-            return Err(SettingsError::TooSmall(name, least));
+        if value < minimum {
+            return Err(SettingsError::TooSmall(name, minimum));
         }
     }
     Ok(limits)
 }
 
-/// The options of a catalog outside the server.
+/// The options of the catalog for commands that need no server.
 pub(crate) fn catalog_options(arguments: &CatalogArguments) -> Result<CatalogOptions, SettingsError> {
-    catalog(arguments, &ConfigFile::find(arguments.config.as_deref())?)
+    catalog(arguments, &ConfigFile::load(arguments.config.as_deref())?)
 }
 
 fn catalog(arguments: &CatalogArguments, file: &ConfigFile) -> Result<CatalogOptions, SettingsError> {
@@ -222,17 +225,18 @@ fn catalog(arguments: &CatalogArguments, file: &ConfigFile) -> Result<CatalogOpt
     let mut agents: BTreeMap<String, CommandSpec> = file.agents.clone();
     agents.extend(arguments.agent.iter().cloned());
     for (name, mut spec) in agents {
-        let refuse = |reason: String| SettingsError::Agent { name: name.clone(), reason };
+        let invalid = |reason: String| SettingsError::Agent { name: name.clone(), reason };
         let id: AgentId =
-            name.parse().map_err(|error: agent_catalog::CatalogError| refuse(error.to_string()))?;
+            name.parse().map_err(|error: agent_catalog::CatalogError| invalid(error.to_string()))?;
         if spec.command.components().count() > 1 {
-            // A relative path means the directory that the server was started in, wherever the agent starts.
-            spec.command = std::path::absolute(&spec.command).map_err(|error| refuse(error.to_string()))?;
+            // A relative path is relative to the directory that the server was started in, not to the agent's working
+            // directory.
+            spec.command = std::path::absolute(&spec.command).map_err(|error| invalid(error.to_string()))?;
         }
         options.custom_agents.insert(id, spec);
     }
     options.mock_command = Some(CommandSpec {
-        // The supervisor that executes this is this very binary, also after the file was replaced.
+        // The supervisor that executes this path runs the same binary, even after the file was replaced.
         command: process_supervisor::own_program().to_owned(),
         args: vec!["mock-agent".to_owned()],
         ..CommandSpec::default()

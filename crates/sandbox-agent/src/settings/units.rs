@@ -10,9 +10,9 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ByteSize(usize);
 
-/// A length of time.
+/// A duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span(Duration);
+pub(crate) struct TimeSpan(Duration);
 
 impl ByteSize {
     pub(crate) const fn get(self) -> usize {
@@ -20,7 +20,7 @@ impl ByteSize {
     }
 }
 
-impl Span {
+impl TimeSpan {
     pub(crate) const fn get(self) -> Duration {
         self.0
     }
@@ -48,7 +48,7 @@ impl FromStr for ByteSize {
     }
 }
 
-impl FromStr for Span {
+impl FromStr for TimeSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -74,7 +74,7 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-/// In a config file both may stand as a number or as text.
+/// In a config file, both can be a number or a string.
 struct TextOrNumber<T>(std::marker::PhantomData<T>);
 
 impl<T: FromStr<Err = String>> Visitor<'_> for TextOrNumber<T> {
@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for ByteSize {
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for TimeSpan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextOrNumber(std::marker::PhantomData))
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_bytes_or_carry_their_unit() {
+    fn sizes_are_in_bytes_or_have_a_unit() {
         let size = |text: &str| text.parse::<ByteSize>().map(ByteSize::get);
         assert_eq!(size("1024"), Ok(1024));
         assert_eq!(size("64MiB"), Ok(64 << 20));
@@ -126,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn times_are_seconds_or_carry_their_unit() {
-        let time = |text: &str| text.parse::<Span>().map(Span::get);
+    fn times_are_in_seconds_or_have_a_unit() {
+        let time = |text: &str| text.parse::<TimeSpan>().map(TimeSpan::get);
         assert_eq!(time("0"), Ok(Duration::ZERO));
         assert_eq!(time("1.5"), Ok(Duration::from_millis(1500)));
         assert_eq!(time("250ms"), Ok(Duration::from_millis(250)));

@@ -1,8 +1,8 @@
 //! A prompt without `--url` runs its agent in its own process, and listens on no TCP socket.
 //!
-//! This program has two roles. Run by the test runner, it is the tests. Run by a test, which sets [`REPORT`], it is the
-//! product with an engine that reports how many TCP sockets its process listens on whenever a message is sent. Only the
-//! process itself can count them: it hides from all other processes of its user.
+//! This program has two roles. When the test runner runs it, it runs the tests. When a test runs it, with [`REPORT`]
+//! set, it is the product with an engine that reports how many TCP sockets its process listens on whenever a message
+//! is sent. Only the process itself can count them, because it is not dumpable.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
@@ -25,7 +25,7 @@ const TESTS: [(&str, fn()); 2] = [
 ];
 
 fn main() -> ExitCode {
-    // The supervisor has no environment that would tell it its role.
+    // The supervisor is started without an environment, so its role is checked first.
     process_supervisor::become_supervisor_if_asked();
     if std::env::var_os(REPORT).is_some() {
         return sandbox_agent::main_with(observed::observe);
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Lists or runs the tests, with as much of libtest's command line as cargo and nextest need.
+/// Lists or runs the tests. Supports the part of libtest's command line that cargo and nextest need.
 fn run_tests(arguments: &[String]) {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     if has("--ignored") {
@@ -52,21 +52,21 @@ fn run_tests(arguments: &[String]) {
     }
 }
 
-/// Where one run of the product keeps its files and its report.
-struct Place(TempDir);
+/// The directory for the files and the report of one run of the product.
+struct TestDirectory(TempDir);
 
-impl Place {
+impl TestDirectory {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        std::fs::write(place.0.path().join("registry.json"), r#"{"version":"1","agents":[]}"#).unwrap();
-        place
+        let directory = Self(tempfile::tempdir().unwrap());
+        std::fs::write(directory.0.path().join("registry.json"), r#"{"version":"1","agents":[]}"#).unwrap();
+        directory
     }
 
-    /// This program as the product.
+    /// A command that runs this program as the product.
     fn product(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         for (name, _) in std::env::vars_os() {
-            // Settings of the developer who runs the tests must not change them.
+            // The developer's own settings must not affect the tests.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
                 command.env_remove(name);
             }
@@ -79,7 +79,7 @@ impl Place {
         command
     }
 
-    /// How many sockets the product listened on, once per message that was sent.
+    /// The number of sockets that the product listened on, once per message that was sent.
     fn report(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.0.path().join("report")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
@@ -87,19 +87,20 @@ impl Place {
 }
 
 fn a_prompt_without_a_url_listens_on_nothing() {
-    let place = Place::new();
-    let ended = place.product().args(["prompt", "mock", "echo hello"]).stdin(Stdio::null()).output().unwrap();
+    let directory = TestDirectory::new();
+    let ended =
+        directory.product().args(["prompt", "mock", "echo hello"]).stdin(Stdio::null()).output().unwrap();
     let errors = String::from_utf8_lossy(&ended.stderr);
     assert_eq!((ended.status.code(), &ended.stdout[..]), (Some(0), &b"hello\n"[..]), "{errors}");
-    assert_eq!(place.report(), ["0", "0", "0"], "initialize, session/new, session/prompt");
-    let configuration = place.0.path().join("data/sandbox-agent/config");
-    assert!(!configuration.exists(), "the configuration store belongs to servers");
+    assert_eq!(directory.report(), ["0", "0", "0"], "initialize, session/new, session/prompt");
+    let configuration = directory.0.path().join("data/sandbox-agent/config");
+    assert!(!configuration.exists(), "only a server creates the configuration store");
 }
 
-/// Shows that a listening socket is counted, and that the server too uses the engine that it was given.
+/// Proves that listening sockets are counted, and that the server also uses the wrapped engine.
 fn a_server_with_the_same_engine_listens_on_one_socket() {
-    let place = Place::new();
-    let mut command = place.product();
+    let directory = TestDirectory::new();
+    let mut command = directory.product();
     command.args(["server", "--port", "0", "--stop-with-stdin"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = command.spawn().unwrap();
     let mut first = String::new();
@@ -121,6 +122,6 @@ fn a_server_with_the_same_engine_listens_on_one_socket() {
 
     drop(server.stdin.take());
     assert!(server.wait().unwrap().success());
-    assert_eq!(place.report(), ["1"]);
-    assert!(place.0.path().join("data/sandbox-agent/config").exists());
+    assert_eq!(directory.report(), ["1"]);
+    assert!(directory.0.path().join("data/sandbox-agent/config").exists());
 }

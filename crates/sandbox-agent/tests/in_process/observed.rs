@@ -1,4 +1,4 @@
-//! An engine in front of the real one, which reports how many TCP sockets the process listens on.
+//! An engine that wraps the real one and reports how many TCP sockets the process listens on.
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -11,10 +11,10 @@ use acp_instances::{
 };
 use event_log::{MemoryAccount, Reservation};
 
-/// The variable that names the file for the report.
+/// The environment variable with the path of the report.
 pub(crate) const REPORT: &str = "IN_PROCESS_TEST_REPORT";
 
-/// Puts the observer in front of an engine.
+/// Wraps an engine in the observer.
 pub(crate) fn observe(instances: Arc<dyn Instances>) -> Arc<dyn Instances> {
     Arc::new(Observed(instances))
 }
@@ -96,7 +96,7 @@ fn listeners() -> usize {
         .collect();
     let is_ours = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        // The state, where 0A is LISTEN, and the number of the socket.
+        // Field 3 is the state, where 0A is LISTEN; field 9 is the inode of the socket.
         fields.get(3) == Some(&"0A") && fields.get(9).is_some_and(|number| sockets.contains(*number))
     };
     let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"]

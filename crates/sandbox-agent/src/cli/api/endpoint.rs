@@ -1,6 +1,6 @@
-//! What an endpoint is, as far as the command line needs to know.
+//! The description of an endpoint for the command line.
 
-/// One endpoint, with the command that calls it.
+/// One endpoint and the command that calls it.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     /// The words after `api`.
@@ -11,78 +11,78 @@ pub(super) struct Endpoint {
     pub(super) about: &'static str,
     pub(super) parameters: &'static [Parameter],
     pub(super) body: Body,
-    pub(super) answer: Answer,
+    pub(super) response: ResponseKind,
 }
 
-/// What is sent.
+/// The body of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     None,
-    /// JSON out of the parameters that are fields.
+    /// JSON built from the parameters whose location is `Field`.
     Fields,
-    /// JSON as it is given.
+    /// JSON from the command line, sent unchanged.
     Json,
-    /// Bytes of one of these kinds; the first unless told.
+    /// Bytes with one of these content types; default: the first.
     Bytes(&'static [&'static str]),
 }
 
-/// What comes back.
+/// The kind of response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ResponseKind {
     Json,
     Bytes,
-    /// Server-sent events, for as long as somebody reads.
+    /// Server-sent events, until the command is interrupted.
     Events,
-    /// Headers alone.
+    /// Only headers.
     Head,
 }
 
 /// One parameter.
 #[derive(Debug)]
 pub(super) struct Parameter {
-    /// Its name as the server knows it.
+    /// Its name in the API.
     pub(super) name: &'static str,
-    /// Its name in the command line.
+    /// Its name on the command line.
     pub(super) flag: &'static str,
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) shape: Shape,
     pub(super) help: &'static str,
 }
 
-/// Where a parameter goes.
+/// Where in the request a parameter is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     Path,
     Query,
     Header,
     Field,
 }
 
-/// How often a parameter can be given, and with what.
+/// How often a parameter can be given, and with which values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Required,
     Optional,
     Repeated,
-    /// `true` if it is there.
+    /// A flag without a value; sent as `true`.
     Switch,
     /// `true` or `false`.
-    Truth,
+    Boolean,
 }
 
 const fn parameter(
-    place: Place,
+    location: Location,
     shape: Shape,
     name: &'static str,
     flag: &'static str,
     help: &'static str,
 ) -> Parameter {
-    Parameter { name, flag, place, shape, help }
+    Parameter { name, flag, location, shape, help }
 }
 
 /// A part of the path.
 pub(super) const fn path(name: &'static str, help: &'static str) -> Parameter {
-    parameter(Place::Path, Shape::Required, name, name, help)
+    parameter(Location::Path, Shape::Required, name, name, help)
 }
 
 /// A query parameter.
@@ -92,12 +92,12 @@ pub(super) const fn query(
     flag: &'static str,
     help: &'static str,
 ) -> Parameter {
-    parameter(Place::Query, shape, name, flag, help)
+    parameter(Location::Query, shape, name, flag, help)
 }
 
 /// A request header.
 pub(super) const fn header(name: &'static str, flag: &'static str, help: &'static str) -> Parameter {
-    parameter(Place::Header, Shape::Optional, name, flag, help)
+    parameter(Location::Header, Shape::Optional, name, flag, help)
 }
 
 /// A field of a JSON body.
@@ -107,5 +107,5 @@ pub(super) const fn field(
     flag: &'static str,
     help: &'static str,
 ) -> Parameter {
-    parameter(Place::Field, shape, name, flag, help)
+    parameter(Location::Field, shape, name, flag, help)
 }

@@ -1,21 +1,21 @@
-//! The commands of `sandbox-agent api`, made from the list of endpoints.
+//! The commands of `sandbox-agent api`, generated from the list of endpoints.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches, Subcommand};
 
-use super::endpoint::{Body, Endpoint, Parameter, Place, Shape};
+use super::endpoint::{Body, Endpoint, Location, Parameter, Shape};
 use super::endpoints::{ENDPOINTS, GROUPS};
 
-/// The argument that holds a body.
+/// The argument with the body.
 pub(super) const BODY: &str = "body";
-/// The argument that says what kind of body it is.
+/// The argument with the content type of the body.
 pub(super) const CONTENT_TYPE: &str = "content_type";
 
-/// An endpoint to be called, with what it is given.
+/// An endpoint to call, with its arguments.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) endpoint: &'static Endpoint,
-    pub(super) given: ArgMatches,
+    pub(super) matches: ArgMatches,
 }
 
 impl Subcommand for Call {
@@ -35,14 +35,14 @@ impl Subcommand for Call {
 impl FromArgMatches for Call {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut words = Vec::new();
-        let mut given = matches;
-        while let Some((word, inner)) = given.subcommand() {
+        let mut matches = matches;
+        while let Some((word, inner)) = matches.subcommand() {
             words.push(word);
-            given = inner;
+            matches = inner;
         }
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.words == words);
         let endpoint = endpoint.ok_or_else(|| Error::new(clap::error::ErrorKind::MissingSubcommand))?;
-        Ok(Self { endpoint, given: given.clone() })
+        Ok(Self { endpoint, matches: matches.clone() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -51,7 +51,7 @@ impl FromArgMatches for Call {
     }
 }
 
-/// Adds the commands that go on from these words.
+/// Adds the commands whose words start with these.
 fn with_commands(mut command: Command, words: &[&str]) -> Command {
     let depth = words.len();
     let mut added: Vec<&str> = Vec::new();
@@ -62,7 +62,7 @@ fn with_commands(mut command: Command, words: &[&str]) -> Command {
         }
         added.push(word);
         let inner = if endpoint.words.len() == depth + 1 {
-            of_endpoint(endpoint)
+            endpoint_command(endpoint)
         } else {
             let group = &endpoint.words[..=depth];
             let about = GROUPS.iter().find(|(words, _)| *words == group).map_or("", |(_, about)| *about);
@@ -75,12 +75,12 @@ fn with_commands(mut command: Command, words: &[&str]) -> Command {
     command
 }
 
-fn of_endpoint(endpoint: &'static Endpoint) -> Command {
+fn endpoint_command(endpoint: &'static Endpoint) -> Command {
     let name = endpoint.words.last().copied().unwrap_or_default();
-    let what = format!("{} {}", endpoint.method, endpoint.path);
-    let mut command = Command::new(name).about(endpoint.about).after_help(what);
+    let request = format!("Request: {} {}", endpoint.method, endpoint.path);
+    let mut command = Command::new(name).about(endpoint.about).after_help(request);
     for parameter in endpoint.parameters {
-        command = command.arg(of_parameter(parameter));
+        command = command.arg(parameter_argument(parameter));
     }
     let body = || Arg::new(BODY).long(BODY).required(true);
     match endpoint.body {
@@ -88,22 +88,23 @@ fn of_endpoint(endpoint: &'static Endpoint) -> Command {
         Body::Json => {
             command.arg(body().value_name("JSON").help("The body: JSON, @FILE, or - for standard input"))
         }
-        Body::Bytes(kinds) => {
+        Body::Bytes(content_types) => {
             command =
                 command.arg(body().value_name("FILE").help("The body: @FILE, - for standard input, or text"));
-            if kinds.len() > 1 {
-                let kind = Arg::new(CONTENT_TYPE).long("content-type").help("What the body is");
-                command =
-                    command.arg(kind.value_parser(PossibleValuesParser::new(kinds)).default_value(kinds[0]));
+            if content_types.len() > 1 {
+                let argument =
+                    Arg::new(CONTENT_TYPE).long("content-type").help("The content type of the body");
+                let values = PossibleValuesParser::new(content_types);
+                command = command.arg(argument.value_parser(values).default_value(content_types[0]));
             }
             command
         }
     }
 }
 
-fn of_parameter(parameter: &'static Parameter) -> Arg {
+fn parameter_argument(parameter: &'static Parameter) -> Arg {
     let argument = Arg::new(parameter.name).help(parameter.help);
-    if parameter.place == Place::Path {
+    if parameter.location == Location::Path {
         return argument.required(true);
     }
     let argument = argument.long(parameter.flag);
@@ -112,6 +113,6 @@ fn of_parameter(parameter: &'static Parameter) -> Arg {
         Shape::Optional => argument,
         Shape::Repeated => argument.action(ArgAction::Append),
         Shape::Switch => argument.action(ArgAction::SetTrue),
-        Shape::Truth => argument.value_parser(PossibleValuesParser::new(["true", "false"])),
+        Shape::Boolean => argument.value_parser(PossibleValuesParser::new(["true", "false"])),
     }
 }

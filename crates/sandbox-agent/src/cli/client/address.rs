@@ -1,4 +1,4 @@
-//! Which server a command talks to, and the token for it.
+//! The server that a command uses, and the token for it.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use clap::Args;
 use super::Server;
 use crate::cli::error::CliError;
 
-/// Where a server is unless told otherwise.
+/// The default URL of the server.
 const DEFAULT_URL: &str = "http://127.0.0.1:2468";
 
-/// A server that runs already.
+/// The arguments that name a running server.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
 pub(in crate::cli) struct ServerAddress {
-    /// Where the server is [default: http://127.0.0.1:2468]
+    /// URL of the server [default: http://127.0.0.1:2468]
     #[arg(long, env = "SANDBOX_AGENT_URL", value_name = "URL", global = true)]
     url: Option<String>,
     #[command(flatten)]
@@ -22,28 +22,28 @@ pub(in crate::cli) struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// The server they name.
+    /// The server that the arguments name.
     pub(in crate::cli) fn server(&self) -> Result<Server, CliError> {
         let url = self.url.as_deref().filter(|url| !url.is_empty()).unwrap_or(DEFAULT_URL);
         Server::at(url, self.token.token()?.as_deref())
     }
 }
 
-/// The token that a server wants.
+/// The arguments for a server's token.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
 pub(in crate::cli) struct TokenArguments {
-    /// The server's token. Visible to every process here: prefer --token-file [env: SANDBOX_AGENT_TOKEN]
-    // Both variables are read by hand, as the server does: a flag of either kind wins over a variable of either kind.
+    /// The server's token. Other processes can see it: prefer --token-file [env: SANDBOX_AGENT_TOKEN]
+    // Both variables are read by hand, as in the server: either flag wins over either variable.
     #[arg(long, value_name = "TOKEN", conflicts_with = "token_file", global = true)]
     token: Option<String>,
-    /// File that holds the server's token [env: SANDBOX_AGENT_TOKEN_FILE]
+    /// File that contains the server's token [env: SANDBOX_AGENT_TOKEN_FILE]
     #[arg(long, value_name = "FILE", global = true)]
     token_file: Option<PathBuf>,
 }
 
 impl TokenArguments {
-    /// The token, if there is one.
+    /// The token, if one is set.
     pub(in crate::cli) fn token(&self) -> Result<Option<String>, CliError> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let from_environment =

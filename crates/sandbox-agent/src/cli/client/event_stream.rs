@@ -1,5 +1,5 @@
-//! A stream of events that survives cut connections: it comes back with `Last-Event-ID`, so nothing is lost and
-//! nothing comes twice.
+//! A stream of events that survives broken connections: it reconnects with `Last-Event-ID`, so that no event is lost or
+//! repeated.
 
 use std::time::Duration;
 
@@ -9,42 +9,42 @@ use tokio::time::Instant;
 use super::sse::{Event, Parser};
 use super::{CliError, Server};
 
-/// The server says something every 15 s; silence for so long is a cut.
-const SILENCE: Duration = Duration::from_secs(45);
-/// How long to try coming back.
-const PATIENCE: Duration = Duration::from_secs(60);
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The server sends at least a heartbeat every 15 s; after this much silence the connection counts as broken.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
+/// How long to try to reconnect.
+const RECONNECT_LIMIT: Duration = Duration::from_secs(60);
+const FIRST_DELAY: Duration = Duration::from_millis(100);
+const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// What a stream is about, which decides when it ends.
+/// What a stream covers, which decides when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Scope {
-    /// One instance: its exit is the end.
+    /// One instance: the stream ends with its exit.
     Instance,
-    /// Many instances: there is no end.
+    /// Several instances: the stream does not end.
     Endless,
-    /// What happens while one looks: it has no end, no numbers and no past. After a cut, what was missed is told as
-    /// an `overflow`.
+    /// Events without ids that are not replayed. The stream does not end. After a reconnect, an `overflow` event stands
+    /// for the events that were missed.
     Live,
 }
 
 /// A reader of a stream.
 #[derive(Debug)]
-pub(in crate::cli) struct Feed {
+pub(in crate::cli) struct EventStream {
     server: Server,
     target: String,
     scope: Scope,
     cursor: Option<String>,
     connection: Option<(Response, Parser)>,
-    /// How many events without an id came since the cursor; they come again after a cut.
+    /// How many events without an id arrived since the cursor. The server repeats them after a reconnect.
     after_cursor: usize,
-    /// How many of them are still to come again.
+    /// How many repeated events have to be skipped.
     repeats: usize,
     has_ended: bool,
 }
 
-impl Feed {
-    /// Opens the stream behind a cursor, if there is one. A server that is not there is an error at once.
+impl EventStream {
+    /// Opens the stream, after the cursor if there is one. Fails at once if the server cannot be reached.
     pub(in crate::cli) async fn open(
         server: &Server,
         target: String,
@@ -52,7 +52,7 @@ impl Feed {
         cursor: Option<String>,
     ) -> Result<Self, CliError> {
         let server = server.clone();
-        let mut feed = Self {
+        let mut events = Self {
             server,
             target,
             scope,
@@ -62,18 +62,18 @@ impl Feed {
             repeats: 0,
             has_ended: false,
         };
-        feed.connect().await?;
-        Ok(feed)
+        events.connect().await?;
+        Ok(events)
     }
 
-    /// The next event; none when there will be no more.
+    /// The next event; `None` at the end of the stream.
     pub(in crate::cli) async fn next(&mut self) -> Result<Option<Event>, CliError> {
         loop {
             if self.has_ended {
                 return Ok(None);
             }
             let Some((response, parser)) = &mut self.connection else {
-                self.come_back().await?;
+                self.reconnect().await?;
                 if self.scope == Scope::Live {
                     return Ok(Some(Event {
                         name: "overflow".into(),
@@ -84,20 +84,20 @@ impl Feed {
                 continue;
             };
             if let Some(event) = parser.next() {
-                if let Some(event) = self.admit(event) {
+                if let Some(event) = self.accept(event) {
                     return Ok(Some(event));
                 }
                 continue;
             }
-            match tokio::time::timeout(SILENCE, response.chunk()).await {
+            match tokio::time::timeout(IDLE_TIMEOUT, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => parser.push(&bytes),
                 Ok(Ok(None) | Err(_)) | Err(_) => self.connection = None,
             }
         }
     }
 
-    /// Drops what was had before, and remembers where this is.
-    fn admit(&mut self, event: Event) -> Option<Event> {
+    /// Skips repeated events, and stores the position of new ones.
+    fn accept(&mut self, event: Event) -> Option<Event> {
         if event.id.is_some() || event.name == "gap" {
             self.repeats = 0;
         } else if self.repeats > 0 {
@@ -124,32 +124,32 @@ impl Feed {
         }
         let response = request.send().await?;
         if response.status().as_u16() == 204 {
-            // There is nothing behind the cursor, and there will not be.
+            // There are no events after the cursor, and there will be none.
             self.has_ended = true;
         }
         self.connection = Some((response, Parser::default()));
         Ok(())
     }
 
-    async fn come_back(&mut self) -> Result<(), CliError> {
+    async fn reconnect(&mut self) -> Result<(), CliError> {
         self.repeats = if self.scope == Scope::Live { 0 } else { self.after_cursor };
-        let give_up = Instant::now() + PATIENCE;
-        let mut pause = FIRST_PAUSE;
+        let deadline = Instant::now() + RECONNECT_LIMIT;
+        let mut delay = FIRST_DELAY;
         loop {
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(delay).await;
             let error = match self.connect().await {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            let is_passing = match &error {
-                CliError::Unreachable { .. } | CliError::Broken { .. } => true,
-                CliError::Refused(refusal) => refusal.status() >= 500,
+            let is_transient = match &error {
+                CliError::Unreachable { .. } | CliError::ConnectionLost { .. } => true,
+                CliError::Problem(problem) => problem.status() >= 500,
                 _ => false,
             };
-            if !is_passing || Instant::now() > give_up {
+            if !is_transient || Instant::now() > deadline {
                 return Err(error);
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            delay = (delay * 2).min(MAX_DELAY);
         }
     }
 }

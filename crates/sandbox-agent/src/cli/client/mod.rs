@@ -1,10 +1,10 @@
-//! The command line's side of HTTP: one server, its token, and refusals that say what to do next.
+//! The HTTP client of the command line: one server, its token, and errors that say what to do next.
 //!
-//! Nothing here knows what the endpoints mean.
+//! Nothing here depends on a particular endpoint.
 
 mod address;
-mod feed;
-mod refusal;
+mod event_stream;
+mod reported_problem;
 mod sse;
 
 use std::time::Duration;
@@ -14,15 +14,15 @@ use reqwest::{Method, Response};
 use serde_json::Value;
 
 pub(super) use self::address::{ServerAddress, TokenArguments};
-pub(super) use self::feed::{Feed, Scope};
-pub(super) use self::refusal::Refusal;
+pub(super) use self::event_stream::{EventStream, Scope};
+pub(super) use self::reported_problem::ReportedProblem;
 pub(super) use self::sse::Event;
 use super::error::CliError;
 
 /// How long a server may take to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// A server that runs somewhere. Cheap to clone.
+/// A running server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     url: String,
@@ -31,18 +31,18 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server at this address. Nothing is sent yet.
+    /// The server at this URL. Nothing is sent yet.
     pub(super) fn at(url: &str, token: Option<&str>) -> Result<Self, CliError> {
-        let wrong = |reason: &str| CliError::Usage(format!("`{url}` is not a server's address: {reason}"));
-        let parsed = reqwest::Url::parse(url).map_err(|error| wrong(&error.to_string()))?;
+        let invalid = |reason: &str| CliError::Usage(format!("`{url}` is not the URL of a server: {reason}"));
+        let parsed = reqwest::Url::parse(url).map_err(|error| invalid(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-            return Err(wrong("write http://HOST:PORT or https://HOST"));
+            return Err(invalid("write http://HOST:PORT or https://HOST"));
         }
         let token = match token {
             None => None,
             Some(token) => {
                 let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| {
-                    CliError::Usage("the token has characters that no header can carry".to_owned())
+                    CliError::Usage("the token has characters that are not allowed in a header".to_owned())
                 })?;
                 value.set_sensitive(true);
                 Some(value)
@@ -50,31 +50,31 @@ impl Server {
         };
         let configure = || {
             let builder = reqwest::Client::builder().connect_timeout(CONNECT_LIMIT);
-            // A proxy has no business between two processes of one machine.
-            if is_here(&parsed) { builder.no_proxy() } else { builder }
+            // A proxy is never used between two processes on the same machine.
+            if is_loopback(&parsed) { builder.no_proxy() } else { builder }
         };
-        let http =
-            agent_catalog::build_client(Vec::new(), configure).map_err(|error| wrong(&root_cause(&error)))?;
+        let http = agent_catalog::build_client(Vec::new(), configure)
+            .map_err(|error| invalid(&root_cause(&error)))?;
         Ok(Self { url: url.trim_end_matches('/').to_owned(), token, http })
     }
 
-    /// A request to a path below the server's address.
+    /// A request to a path below the server's URL.
     pub(super) fn request(&self, method: Method, path: impl Into<String>) -> Request {
         Request { server: self.clone(), method, target: path.into(), headers: Vec::new(), body: None }
     }
 
-    /// Asks for JSON.
+    /// Sends a GET request for JSON.
     pub(super) async fn get(&self, path: &str) -> Result<Value, CliError> {
         self.request(Method::GET, path).json().await
     }
 }
 
-fn is_here(url: &reqwest::Url) -> bool {
+fn is_loopback(url: &reqwest::Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// A request to be.
+/// A request that is being built.
 #[derive(Debug)]
 pub(super) struct Request {
     server: Server,
@@ -85,7 +85,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Adds a query parameter; its value need not be text.
+    /// Adds a query parameter; its value need not be UTF-8.
     pub(super) fn query(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.target.push(if self.target.contains('?') { '&' } else { '?' });
         self.target.push_str(name);
@@ -116,12 +116,12 @@ impl Request {
         self.body("application/json", body.to_string())
     }
 
-    /// Where it goes, for a stream to be opened there.
+    /// The path and query, to open a stream there.
     pub(super) fn into_target(self) -> String {
         self.target
     }
 
-    /// Sends it; an answer of 400 or above is an error.
+    /// Sends the request; a status of 400 or above is an error.
     pub(super) async fn send(self) -> Result<Response, CliError> {
         let Self { server, method, target, headers, body } = self;
         let mut request = server.http.request(method, format!("{}{target}", server.url));
@@ -138,43 +138,43 @@ impl Request {
         }
         let status = response.status().as_u16();
         let bytes = response.bytes().await.unwrap_or_default();
-        Err(CliError::Refused(Box::new(Refusal::new(&server.url, status, &bytes))))
+        Err(CliError::Problem(Box::new(ReportedProblem::from_response(&server.url, status, &bytes))))
     }
 
-    /// Sends it; the answer as it came.
+    /// Sends the request and returns the unchanged body of the response.
     pub(super) async fn bytes(self) -> Result<Vec<u8>, CliError> {
         let server = self.server.clone();
         let bytes = self.send().await?.bytes().await.map_err(|error| server.failure(&error))?;
         Ok(bytes.to_vec())
     }
 
-    /// Sends it; the answer is JSON, or null where there is nothing to say.
+    /// Sends the request and parses the response as JSON; null if it has no body.
     pub(super) async fn json(self) -> Result<Value, CliError> {
         let server = self.server.clone();
         let bytes = self.bytes().await?;
         if bytes.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&bytes).map_err(|error| CliError::Broken {
+        serde_json::from_slice(&bytes).map_err(|error| CliError::ConnectionLost {
             url: server.url,
-            reason: format!("the answer is not JSON ({error}); is this a Sandbox Agent server?"),
+            reason: format!("the response is not JSON ({error}); is this a Sandbox Agent server?"),
         })
     }
 }
 
 impl Server {
-    /// What went wrong on the way.
+    /// The error of a failed connection.
     pub(super) fn failure(&self, error: &reqwest::Error) -> CliError {
         let (url, reason) = (self.url.clone(), root_cause(error));
         if error.is_connect() {
             CliError::Unreachable { url, reason }
         } else {
-            CliError::Broken { url, reason }
+            CliError::ConnectionLost { url, reason }
         }
     }
 }
 
-/// The innermost reason, which is the one that says something.
+/// The innermost error, which has the actual reason.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
@@ -183,7 +183,7 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// A name as one part of a path.
+/// Encodes text as one segment of a path.
 pub(super) fn encode(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_http_with_a_host() {
+    fn a_server_url_is_http_with_a_host() {
         for good in ["http://127.0.0.1:1", "https://host/prefix/", "http://[::1]:2468"] {
             assert!(Server::at(good, None).is_ok(), "{good}");
         }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_carries_any_bytes() {
+    fn a_query_parameter_can_have_any_bytes() {
         let server = Server::at("http://host/prefix/", None).unwrap();
         let request = server.request(Method::GET, "/v1/fs/file").query("path", b"a b/\xff&");
         assert_eq!(request.target, "/v1/fs/file?path=a+b%2F%FF%26");

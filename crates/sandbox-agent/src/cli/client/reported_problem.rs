@@ -1,4 +1,4 @@
-//! An answer of 400 or above, told with its reason and the next step.
+//! A problem document that a command received, shown with its reason and the next step.
 
 use std::fmt;
 
@@ -7,38 +7,47 @@ use serde_json::Value;
 use crate::cli::exit::Exit;
 use crate::cli::style;
 
-/// What a server answered instead of what was asked for.
+/// A problem that a server or the local engine reported.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Refusal {
-    url: String,
+pub(in crate::cli) struct ReportedProblem {
+    source: Source,
     status: u16,
-    /// The problem document; null when the answer was none, so that it came from something else.
+    /// The problem document; null when the body of the response is not one, so that some other server sent it.
     document: Value,
     hint: Option<String>,
 }
 
-impl Refusal {
-    pub(super) fn new(url: &str, status: u16, body: &[u8]) -> Self {
+/// Where a problem comes from.
+#[derive(Debug, Clone)]
+enum Source {
+    /// The response of the server at this URL.
+    Response { url: String },
+    /// An event of the agent's stream, or the engine in this process. Its text must not mention HTTP.
+    Event,
+}
+
+impl ReportedProblem {
+    pub(super) fn from_response(url: &str, status: u16, body: &[u8]) -> Self {
         let document = serde_json::from_slice(body)
             .ok()
             .filter(|document: &Value| document["type"].as_str().is_some_and(|kind| kind.starts_with(KIND)))
             .unwrap_or_default();
-        Self { url: url.to_owned(), status, document, hint: None }
+        Self { source: Source::Response { url: url.to_owned() }, status, document, hint: None }
     }
 
-    /// The same refusal as an event tells it.
-    pub(in crate::cli) fn told(document: Value) -> Self {
+    /// A problem from an event or from the engine in this process.
+    pub(in crate::cli) fn from_document(document: Value) -> Self {
         let status = document["status"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(502);
-        Self { url: String::new(), status, document, hint: None }
+        Self { source: Source::Event, status, document, hint: None }
     }
 
-    /// Adds what to do about it.
+    /// Adds what to do about the problem.
     pub(in crate::cli) fn with_hint(mut self, hint: String) -> Self {
         self.hint = Some(hint);
         self
     }
 
-    /// The code of the problem, such as `unknown_agent`.
+    /// The error code, such as `unknown_agent`.
     pub(in crate::cli) fn code(&self) -> &str {
         self.document["type"].as_str().and_then(|kind| kind.strip_prefix(KIND)).unwrap_or_default()
     }
@@ -64,14 +73,15 @@ impl Refusal {
         if self.hint.is_some() {
             return self.hint.clone();
         }
+        let Source::Response { url } = &self.source else { return None };
         match (self.status, self.code()) {
             (401, _) => {
-                Some("give its token with --token-file FILE, --token TOKEN or SANDBOX_AGENT_TOKEN".to_owned())
+                Some("set its token with --token-file FILE, --token TOKEN or SANDBOX_AGENT_TOKEN".to_owned())
             }
             (_, "unknown_agent" | "agent_not_found") => {
-                Some("`sandbox-agent api v1 agents list` shows those there are".to_owned())
+                Some("`sandbox-agent api v1 agents list` lists them".to_owned())
             }
-            (_, "") => Some(format!("is {} a Sandbox Agent server?", self.url)),
+            (_, "") => Some(format!("is {url} a Sandbox Agent server?")),
             _ => None,
         }
     }
@@ -79,10 +89,13 @@ impl Refusal {
 
 const KIND: &str = "urn:sandbox-agent:error:";
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ReportedProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Source::Response { .. } = self.source {
+            write!(formatter, "the server answered {}: ", self.status)?;
+        }
         let detail = self.document["detail"].as_str().unwrap_or("no reason was given");
-        write!(formatter, "the server answered {}: {}", self.status, style::harmless(detail))?;
+        formatter.write_str(&style::without_control(detail))?;
         if let Some(next) = self.next_step() {
             write!(formatter, "; {next}")?;
         }
@@ -90,7 +103,7 @@ impl fmt::Display for Refusal {
             if let Some(text) =
                 self.document[tail].as_str().map(str::trim_end).filter(|text| !text.is_empty())
             {
-                write!(formatter, "\n{}", style::harmless(text))?;
+                write!(formatter, "\n{}", style::without_control(text))?;
             }
         }
         Ok(())
@@ -101,13 +114,13 @@ impl fmt::Display for Refusal {
 mod tests {
     use super::*;
 
-    fn refusal(status: u16, code: &str) -> Refusal {
+    fn problem(status: u16, code: &str) -> ReportedProblem {
         let body = serde_json::json!({"type": format!("{KIND}{code}"), "detail": "why", "stderrTail": "last\x1b words\n"});
-        Refusal::new("http://host", status, body.to_string().as_bytes())
+        ReportedProblem::from_response("http://host", status, body.to_string().as_bytes())
     }
 
     #[test]
-    fn a_refusal_says_the_next_step_and_maps_to_one_exit_code() {
+    fn a_problem_has_a_next_step_and_one_exit_code() {
         let cases = [
             (401, "unauthorized", Exit::Unauthorized, "--token-file"),
             (400, "unknown_agent", Exit::NotFound, "agents list"),
@@ -117,16 +130,24 @@ mod tests {
             (409, "already_exists", Exit::Failed, "409"),
         ];
         for (status, code, exit, says) in cases {
-            let refusal = refusal(status, code);
-            assert_eq!((refusal.exit(), refusal.code()), (exit, code));
-            assert!(refusal.to_string().contains(says), "{refusal}");
+            let problem = problem(status, code);
+            assert_eq!((problem.exit(), problem.code()), (exit, code));
+            assert!(problem.to_string().contains(says), "{problem}");
         }
     }
 
     #[test]
-    fn an_answer_that_is_no_problem_document_is_doubted() {
-        let refusal = Refusal::new("http://host", 404, b"<html>nginx</html>");
-        assert!(refusal.to_string().contains("is http://host a Sandbox Agent server?"), "{refusal}");
-        assert!(refusal.document().is_null());
+    fn a_problem_without_a_response_does_not_mention_http() {
+        let document =
+            serde_json::json!({"type": format!("{KIND}agent_exited"), "status": 502, "detail": "why"});
+        let problem = ReportedProblem::from_document(document);
+        assert_eq!((problem.to_string().as_str(), problem.exit()), ("why", Exit::AgentFailed));
+    }
+
+    #[test]
+    fn a_response_without_a_problem_document_may_come_from_another_server() {
+        let problem = ReportedProblem::from_response("http://host", 404, b"<html>nginx</html>");
+        assert!(problem.to_string().contains("is http://host a Sandbox Agent server?"), "{problem}");
+        assert!(problem.document().is_null());
     }
 }

@@ -1,23 +1,23 @@
-//! Server-sent events out of bytes, however the bytes are cut.
+//! A parser for server-sent events. The bytes may arrive in chunks of any size.
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::cli) struct Event {
-    /// What kind it is.
+    /// The kind of event.
     pub(in crate::cli) name: String,
-    /// Where it stands in the stream; a reader that comes back says the last one it has.
+    /// The position in the stream. A client that reconnects sends the last one it received.
     pub(in crate::cli) id: Option<String>,
-    /// What it carries.
+    /// The payload.
     pub(in crate::cli) data: String,
-    /// A remark before it, such as the time in a journal.
+    /// The comment before the event, such as the time in a journal.
     pub(in crate::cli) comment: Option<String>,
 }
 
-/// Takes bytes, gives events.
+/// Turns bytes into events.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     unread: Vec<u8>,
-    /// How much of `unread` has no line break in it.
+    /// How many bytes of `unread` are known to contain no line break.
     searched: usize,
     event: Event,
 }
@@ -27,7 +27,7 @@ impl Parser {
         self.unread.extend_from_slice(bytes);
     }
 
-    /// The next event, if all of it is there.
+    /// The next event, if it is complete.
     pub(super) fn next(&mut self) -> Option<Event> {
         let mut start = 0;
         let found = loop {
@@ -41,9 +41,9 @@ impl Parser {
             let line = rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length]);
             start += length + 1;
             if !line.is_empty() {
-                take(&mut self.event, &String::from_utf8_lossy(line));
+                apply_line(&mut self.event, &String::from_utf8_lossy(line));
             } else if self.event.name.is_empty() && self.event.data.is_empty() {
-                // A remark alone, such as a heartbeat.
+                // A comment without an event, such as a heartbeat.
                 self.event = Event::default();
             } else {
                 self.searched = 0;
@@ -55,7 +55,7 @@ impl Parser {
     }
 }
 
-fn take(event: &mut Event, line: &str) {
+fn apply_line(event: &mut Event, line: &str) {
     let (field, value) = line.split_once(':').unwrap_or((line, ""));
     let value = value.strip_prefix(' ').unwrap_or(value);
     match field {
@@ -80,7 +80,7 @@ mod tests {
         : at 5 event 8\nevent: gap\ndata: x\ndata: y\n\nevent: cut";
 
     #[test]
-    fn events_are_the_same_however_the_bytes_are_cut() {
+    fn events_do_not_depend_on_the_size_of_the_chunks() {
         let read = |size: usize| {
             let mut parser = Parser::default();
             let mut events = Vec::new();
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(*comment, None);
         assert_eq!((whole[1].data.as_str(), whole[1].comment.as_deref()), ("x\ny", Some("at 5 event 8")));
         for size in 1..STREAM.len() {
-            assert_eq!(read(size), whole, "in pieces of {size}");
+            assert_eq!(read(size), whole, "in chunks of {size}");
         }
     }
 }

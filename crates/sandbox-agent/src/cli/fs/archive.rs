@@ -1,7 +1,7 @@
 //! `fs upload` and `fs download`: whole directories, packed on one side and unpacked on the other.
 //!
-//! Both sides are the file service that the server has, so links, modes and names that no text can say survive, and
-//! an archive that would leave its target is refused here as well.
+//! Both sides use the server's file service, so links, modes and names that are not UTF-8 are preserved, and an archive
+//! with entries outside its target is rejected here as well.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use sandbox_fs::{ArchiveBuilder, ArchiveFormat, ArchiveLimits, UserPath};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::transfer::here;
-use super::{told, word};
+use super::transfer::local_files;
+use super::{print_result, text_field};
 use crate::cli::client::{Request, Server};
 use crate::cli::error::CliError;
 use crate::cli::output::Format;
 use crate::cli::progress::Meter;
 
-/// Pieces between the thread that packs and the connection.
-const AHEAD: usize = 4;
+/// How many chunks are buffered between the packing thread and the connection.
+const BUFFERED_CHUNKS: usize = 4;
 
-/// How an archive travels.
+/// How an archive is transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packing {
     Plain,
@@ -57,20 +57,20 @@ pub(super) async fn upload(
     packing: Packing,
     format: Format,
 ) -> Result<(), CliError> {
-    let builder = here()?.open_archive(&UserPath::parse(directory.as_os_str())?)?;
-    let meter = Meter::new(&name_of(&directory), None);
-    let (sender, pieces) = mpsc::channel(AHEAD);
+    let builder = local_files()?.open_archive(&UserPath::parse(directory.as_os_str())?)?;
+    let meter = Meter::new(&display_name(&directory), None);
+    let (sender, chunks) = mpsc::channel(BUFFERED_CHUNKS);
     let packed = tokio::task::spawn_blocking(move || pack(builder, packing, &sender));
-    let body = stream::unfold((pieces, meter), |(mut pieces, mut meter)| async move {
-        let piece: io::Result<Bytes> = pieces.recv().await?;
-        meter.add(piece.as_ref().map_or(0, Bytes::len));
-        Some((piece, (pieces, meter)))
+    let body = stream::unfold((chunks, meter), |(mut chunks, mut meter)| async move {
+        let chunk: io::Result<Bytes> = chunks.recv().await?;
+        meter.add(chunk.as_ref().map_or(0, Bytes::len));
+        Some((chunk, (chunks, meter)))
     });
     let sent = request.body(packing.media_type(), Body::wrap_stream(body)).json().await;
-    // A directory that cannot be read is the reason, not the connection that was cut for it.
+    // If the directory could not be read, report that, not the connection that was aborted because of it.
     packed.await.map_err(io::Error::other)??;
     let answer = sent?;
-    told(&answer, format, || format!("uploaded {} entries", answer["count"]))
+    print_result(&answer, format, || format!("uploaded {} entries", answer["count"]))
 }
 
 fn pack(
@@ -78,24 +78,24 @@ fn pack(
     packing: Packing,
     sender: &mpsc::Sender<io::Result<Bytes>>,
 ) -> Result<(), CliError> {
-    match builder.write_to(packing.format(), Pieces(sender.clone())) {
+    match builder.write_to(packing.format(), ChunkWriter(sender.clone())) {
         Ok(_) => Ok(()),
-        // Whoever was to take it has gone; that side tells why.
+        // The request has failed; its error is reported instead.
         Err(sandbox_fs::Error::OutputFailed { .. }) => Ok(()),
         Err(error) => {
-            // Without this the other side would take a part for the whole.
+            // Aborts the request, so that the server does not mistake a part for the whole archive.
             let _ = sender.blocking_send(Err(io::Error::other("the directory could not be read")));
             Err(error.into())
         }
     }
 }
 
-struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+struct ChunkWriter(mpsc::Sender<io::Result<Bytes>>);
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let piece = Bytes::copy_from_slice(bytes);
-        self.0.blocking_send(Ok(piece)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        let chunk = Bytes::copy_from_slice(bytes);
+        self.0.blocking_send(Ok(chunk)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
         Ok(bytes.len())
     }
 
@@ -104,7 +104,7 @@ impl Write for Pieces {
     }
 }
 
-/// Unpacks a directory while it comes; nothing of it stays if it does not come whole.
+/// Unpacks a directory while it is received. Nothing is kept if the archive is incomplete.
 pub(super) async fn download(
     server: &Server,
     request: Request,
@@ -113,46 +113,48 @@ pub(super) async fn download(
     format: Format,
 ) -> Result<(), CliError> {
     let mut response = request.accept(packing.media_type()).send().await?;
-    let mut meter = Meter::new(&name_of(&directory), None);
-    let service = here()?;
+    let mut meter = Meter::new(&display_name(&directory), None);
+    let service = local_files()?;
     let target = UserPath::parse(directory.as_os_str())?;
-    let (sender, pieces) = mpsc::channel(AHEAD);
+    let (sender, chunks) = mpsc::channel(BUFFERED_CHUNKS);
     let unpacked = tokio::task::spawn_blocking(move || {
-        let source = Arriving { pieces, current: Bytes::new(), has_ended: false };
+        let source = ChunkReader { chunks, current: Bytes::new(), has_ended: false };
         service.extract_archive(&target, packing.format(), ArchiveLimits::default(), source)
     });
-    let arrived = loop {
-        let piece = match response.chunk().await {
-            Ok(piece) => piece,
+    let received = loop {
+        let chunk = match response.chunk().await {
+            Ok(chunk) => chunk,
             Err(error) => break Err(server.failure(&error)),
         };
-        meter.add(piece.as_ref().map_or(0, Bytes::len));
-        let is_last = piece.is_none();
-        // Nobody takes it when unpacking has failed, which tells why.
-        if sender.send(piece).await.is_err() || is_last {
+        meter.add(chunk.as_ref().map_or(0, Bytes::len));
+        let is_last = chunk.is_none();
+        // The channel is closed when unpacking has failed; its error is reported below.
+        if sender.send(chunk).await.is_err() || is_last {
             break Ok(());
         }
     };
     drop(sender);
     let unpacked = unpacked.await.map_err(io::Error::other)?;
-    arrived?;
+    received?;
     let unpacked = unpacked?;
     let answer = json!({"path": unpacked.target, "count": unpacked.count});
-    told(&answer, format, || format!("downloaded {} entries to {}", unpacked.count, word(&answer, "path")))
+    print_result(&answer, format, || {
+        format!("downloaded {} entries to {}", unpacked.count, text_field(&answer, "path"))
+    })
 }
 
-/// An archive as the thread that unpacks reads it. Only an end that is said is an end: when the connection
-/// breaks or this command is interrupted, the rest just stops coming, and nothing of it may stay.
-struct Arriving {
-    pieces: mpsc::Receiver<Option<Bytes>>,
+/// Reads an archive on the unpacking thread. The end is an explicit `None`: if the connection breaks or this command is
+/// interrupted, the channel just closes, and nothing of the archive may be kept.
+struct ChunkReader {
+    chunks: mpsc::Receiver<Option<Bytes>>,
     current: Bytes,
     has_ended: bool,
 }
 
-impl Read for Arriving {
+impl Read for ChunkReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.has_ended {
-            match self.pieces.blocking_recv() {
+            match self.chunks.blocking_recv() {
                 Some(Some(bytes)) => self.current = bytes,
                 Some(None) => self.has_ended = true,
                 None => return Err(io::ErrorKind::ConnectionAborted.into()),
@@ -164,6 +166,6 @@ impl Read for Arriving {
     }
 }
 
-fn name_of(directory: &Path) -> String {
+fn display_name(directory: &Path) -> String {
     directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy().into_owned()
 }

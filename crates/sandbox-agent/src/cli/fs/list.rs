@@ -3,15 +3,15 @@
 use reqwest::header::LINK;
 use serde_json::Value;
 
-use super::word;
+use super::text_field;
 use crate::cli::client::{Request, Server};
 use crate::cli::error::CliError;
 use crate::cli::output::{Format, print_json, print_line};
 
-/// How many entries are asked for at once.
+/// How many entries are requested per page.
 const PAGE: &str = "2000";
 
-/// How much is told about an entry.
+/// How much is printed about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     Names,
@@ -40,24 +40,28 @@ pub(super) async fn run(
     if format == Format::Json { print_json(&all) } else { Ok(()) }
 }
 
-/// The address in `<address>; rel="next"`.
+/// The URL in `<url>; rel="next"`.
 fn next_page(link: &str) -> Option<String> {
-    let (address, rest) = link.strip_prefix('<')?.split_once('>')?;
-    rest.contains("rel=\"next\"").then(|| address.to_owned())
+    let (url, rest) = link.strip_prefix('<')?.split_once('>')?;
+    rest.contains("rel=\"next\"").then(|| url.to_owned())
 }
 
 fn line(entry: &Value, detail: Detail) -> String {
-    let mark = match entry["entryType"].as_str() {
+    let suffix = match entry["entryType"].as_str() {
         Some("directory") => "/",
         Some("symlink") => "@",
         _ => "",
     };
-    let name = format!("{}{mark}", word(entry, "name"));
+    let name = format!("{}{suffix}", text_field(entry, "name"));
     match detail {
         Detail::Names => name,
         Detail::Long => {
             let size = entry["size"].as_u64().unwrap_or_default();
-            format!("{:<9}  {size:>12}  {}  {name}", word(entry, "entryType"), word(entry, "modified"))
+            format!(
+                "{:<9}  {size:>12}  {}  {name}",
+                text_field(entry, "entryType"),
+                text_field(entry, "modified")
+            )
         }
     }
 }
@@ -67,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_is_where_the_link_says() {
+    fn the_next_page_is_taken_from_the_link() {
         let link = r#"</v1/fs/entries?limit=2&after=abc>; rel="next""#;
         assert_eq!(next_page(link).as_deref(), Some("/v1/fs/entries?limit=2&after=abc"));
         assert_eq!(next_page(r#"</x>; rel="prev""#), None);

@@ -1,4 +1,4 @@
-//! `sandbox-agent fs`: the files of a server.
+//! `sandbox-agent fs`: the files on a server.
 
 mod archive;
 mod list;
@@ -17,7 +17,7 @@ pub(super) use self::transfer::file_body;
 use super::client::{Request, Server, ServerAddress};
 use super::error::CliError;
 use super::output::{Format, print_json, print_line};
-use super::style::name;
+use super::style::printable;
 
 #[derive(Debug, Args)]
 pub(super) struct FsArguments {
@@ -36,10 +36,10 @@ enum FsCommand {
     Ls {
         /// The directory [default: the workspace]
         path: Option<OsString>,
-        /// Kind, size and time of each entry
+        /// Print the type, size and modification time of each entry
         #[arg(short, long)]
         long: bool,
-        /// All below it as well
+        /// Include all subdirectories
         #[arg(short, long)]
         recursive: bool,
     },
@@ -51,72 +51,72 @@ enum FsCommand {
     },
     /// Store a file
     Put {
-        /// The file here; - is standard input
+        /// The local file; - is standard input
         file: PathBuf,
-        /// Its path on the server; a slash at the end keeps its name
+        /// The path on the server; with a slash at the end, the file keeps its name
         path: OsString,
-        /// Fail if there is one already
+        /// Fail if the file exists
         #[arg(long)]
         no_clobber: bool,
-        /// Fail unless the one that is there has this ETag
+        /// Fail unless the existing file has this ETag
         #[arg(long, value_name = "ETAG", conflicts_with = "no_clobber")]
         if_match: Option<String>,
     },
     /// Fetch a file
     Get {
-        /// Its path on the server
+        /// The path on the server
         path: OsString,
-        /// The file or directory here; - is standard output [default: its name, in this directory]
+        /// The local file or directory; - is standard output [default: the same name in the current directory]
         file: Option<PathBuf>,
     },
     /// Remove files and directories
     Rm {
-        /// What to remove
+        /// The paths to remove
         #[arg(required = true)]
         paths: Vec<OsString>,
-        /// Directories with all that is in them
+        /// Remove directories with their contents
         #[arg(short, long)]
         recursive: bool,
     },
     /// Move or rename
     Mv {
-        /// What to move
+        /// The path to move
         from: String,
-        /// Where to
+        /// The new path
         to: String,
-        /// Replace what is there
+        /// Replace an existing file
         #[arg(short, long)]
         force: bool,
     },
-    /// Make directories, with their parents
+    /// Create directories and their parents
     Mkdir {
         /// The directories
         #[arg(required = true)]
         paths: Vec<OsString>,
     },
-    /// Describe an entry
+    /// Show the metadata of a file or directory
     Stat {
-        /// Its path
+        /// The path on the server
         path: OsString,
     },
     /// Copy a directory to the server
     Upload {
-        /// The directory here
+        /// The local directory
         directory: PathBuf,
-        /// Where its content goes [default: the workspace]
+        /// The target directory on the server [default: the workspace]
         path: Option<OsString>,
-        /// Compress it on the way
+        /// Compress the transfer
         #[arg(short = 'z', long)]
         compress: bool,
     },
     /// Copy a directory from the server
     Download {
-        /// Its path on the server [default: the workspace]
+        /// The directory on the server [default: the workspace]
         path: Option<OsString>,
-        /// Where its content goes
+        /// The local target directory
         #[arg(default_value = ".")]
         directory: PathBuf,
-        /// Compress it on the way
+        /// Compress the transfer
         #[arg(short = 'z', long)]
         compress: bool,
     },
@@ -124,7 +124,7 @@ enum FsCommand {
     Watch {
         /// The directory [default: the workspace]
         path: Option<OsString>,
-        /// Its own entries alone
+        /// Do not include subdirectories
         #[arg(long)]
         shallow: bool,
     },
@@ -167,24 +167,27 @@ pub(super) async fn run(arguments: FsArguments) -> Result<(), CliError> {
         }
         FsCommand::Get { path, file } => transfer::get(&remote, &path, file, format).await,
         FsCommand::Rm { paths, recursive } => {
-            let of = |path: &OsString| {
+            let request = |path: &OsString| {
                 let request = remote.at(Method::DELETE, "entry", path);
                 if recursive { request.query("recursive", "true") } else { request }
             };
-            each(&paths, of, "removed", format).await
+            for_each_path(&paths, request, "removed", format).await
         }
         FsCommand::Mkdir { paths } => {
-            each(&paths, |path: &OsString| remote.at(Method::POST, "mkdir", path), "made", format).await
+            let request = |path: &OsString| remote.at(Method::POST, "mkdir", path);
+            for_each_path(&paths, request, "created", format).await
         }
         FsCommand::Mv { from, to, force } => {
             let body = json!({"from": from, "to": to, "overwrite": force});
             let moved = remote.0.request(Method::POST, "/v1/fs/move").json_body(&body).json().await?;
-            told(&moved, format, || format!("moved {} to {}", word(&moved, "from"), word(&moved, "to")))
+            print_result(&moved, format, || {
+                format!("moved {} to {}", text_field(&moved, "from"), text_field(&moved, "to"))
+            })
         }
         FsCommand::Stat { path } => {
             let found = remote.at(Method::GET, "stat", &path).json().await?;
-            told(&found, format, || {
-                let line = |name: &str| format!("{name}: {}", word(&found, name));
+            print_result(&found, format, || {
+                let line = |name: &str| format!("{name}: {}", text_field(&found, name));
                 format!(
                     "{}\n{}\nsize: {}\n{}\n{}",
                     line("path"),
@@ -211,12 +214,12 @@ pub(super) async fn run(arguments: FsArguments) -> Result<(), CliError> {
     }
 }
 
-/// The files of a server.
+/// The files on a server.
 #[derive(Debug)]
 struct Remote(Server);
 
 impl Remote {
-    /// A request about a path, byte by byte as it was given.
+    /// A request for a path, which need not be UTF-8.
     fn at(&self, method: Method, endpoint: &str, path: &OsString) -> Request {
         self.0.request(method, format!("/v1/fs/{endpoint}")).query("path", path.as_bytes())
     }
@@ -229,8 +232,8 @@ impl Remote {
     }
 }
 
-/// Does the same to each path; the first that fails ends it.
-async fn each(
+/// Sends a request for each path. Stops at the first error.
+async fn for_each_path(
     paths: &[OsString],
     request: impl Fn(&OsString) -> Request,
     done: &str,
@@ -238,19 +241,19 @@ async fn each(
 ) -> Result<(), CliError> {
     for path in paths {
         let answer = request(path).json().await?;
-        told(&answer, format, || format!("{done} {}", word(&answer, "path")))?;
+        print_result(&answer, format, || format!("{done} {}", text_field(&answer, "path")))?;
     }
     Ok(())
 }
 
-fn told(answer: &Value, format: Format, text: impl Fn() -> String) -> Result<(), CliError> {
+fn print_result(answer: &Value, format: Format, text: impl Fn() -> String) -> Result<(), CliError> {
     match format {
         Format::Json => print_json(answer),
         Format::Text => print_line(text()),
     }
 }
 
-/// Part of an answer on one line: names can hold anything.
-fn word(answer: &Value, part: &str) -> String {
-    name(answer[part].as_str().unwrap_or_default())
+/// A field of a response as printable text on one line: file names can contain anything.
+fn text_field(answer: &Value, field: &str) -> String {
+    printable(answer[field].as_str().unwrap_or_default())
 }

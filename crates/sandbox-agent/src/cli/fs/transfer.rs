@@ -1,4 +1,4 @@
-//! `fs cat`, `fs get` and `fs put`: single files, a chunk in memory at a time.
+//! `fs cat`, `fs get` and `fs put`: single files, transferred in chunks.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use sandbox_fs::{FileService, Root, UserPath, WriteOptions};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
-use super::{Remote, told, word};
+use super::{Remote, print_result, text_field};
 use crate::cli::client::Request;
 use crate::cli::error::CliError;
 use crate::cli::output::{Format, print_json};
@@ -21,7 +21,7 @@ use crate::cli::progress::{Meter, size};
 
 const CHUNK: usize = 256 << 10;
 
-/// When a file may be stored.
+/// The condition for storing a file.
 #[derive(Debug)]
 pub(super) enum Condition {
     None,
@@ -37,7 +37,7 @@ pub(super) async fn print(remote: &Remote, path: &OsString) -> Result<(), CliErr
     Ok(out.flush()?)
 }
 
-/// Fetches a file: all of it under its name, or nothing.
+/// Downloads a file, completely or not at all.
 pub(super) async fn get(
     remote: &Remote,
     path: &OsString,
@@ -56,15 +56,18 @@ pub(super) async fn get(
     };
     let response = remote.at(Method::GET, "file", path).send().await?;
     let meter = Meter::new(&name.to_string_lossy(), response.content_length());
-    let mut writer = here()?.begin_write(&UserPath::parse(target.as_os_str())?, &WriteOptions::default())?;
+    let mut writer =
+        local_files()?.begin_write(&UserPath::parse(target.as_os_str())?, &WriteOptions::default())?;
     each_chunk(remote, response, Some(meter), |bytes| Ok(writer.write_chunk(bytes)?)).await?;
     let outcome = writer.commit()?;
     let answer = json!({"path": outcome.path, "bytesWritten": outcome.bytes_written});
-    told(&answer, format, || format!("wrote {} ({})", word(&answer, "path"), size(outcome.bytes_written)))
+    print_result(&answer, format, || {
+        format!("wrote {} ({})", text_field(&answer, "path"), size(outcome.bytes_written))
+    })
 }
 
-/// The files of this machine, as the server has those of its own.
-pub(super) fn here() -> Result<FileService, CliError> {
+/// The file service for the local files.
+pub(super) fn local_files() -> Result<FileService, CliError> {
     Ok(FileService::open(&Root::Unconfined { workspace: std::env::current_dir()? })?)
 }
 
@@ -72,10 +75,10 @@ async fn each_chunk(
     remote: &Remote,
     mut response: Response,
     mut meter: Option<Meter>,
-    mut take: impl FnMut(&[u8]) -> Result<(), CliError>,
+    mut process: impl FnMut(&[u8]) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     while let Some(bytes) = response.chunk().await.map_err(|error| remote.0.failure(&error))? {
-        take(&bytes)?;
+        process(&bytes)?;
         if let Some(meter) = &mut meter {
             meter.add(bytes.len());
         }
@@ -94,9 +97,7 @@ pub(super) async fn put(
     if path.as_encoded_bytes().ends_with(b"/") {
         let name = source.file_name().filter(|_| source != Path::new("-"));
         path.push(
-            name.ok_or_else(|| {
-                CliError::Usage("standard input has no name; give the whole path".to_owned())
-            })?,
+            name.ok_or_else(|| CliError::Usage("standard input has no name; give the full path".to_owned()))?,
         );
     }
     let mut request = remote.at(Method::PUT, "file", &path);
@@ -114,7 +115,7 @@ pub(super) async fn put(
         return print_json(&answer);
     }
     let written = answer["bytesWritten"].as_u64().unwrap_or_default();
-    told(&answer, format, || format!("stored {} ({})", word(&answer, "path"), size(written)))
+    print_result(&answer, format, || format!("stored {} ({})", text_field(&answer, "path"), size(written)))
 }
 
 /// Sends a file, or standard input for `-`, a chunk in memory at a time.
@@ -128,23 +129,23 @@ pub(in crate::cli) async fn file_body(
         let meter = Meter::new("standard input", None);
         return Ok(request.body(media_type, body(tokio::fs::File::from_std(input), meter)));
     }
-    let refuse = |error: io::Error| CliError::local(source, &error);
-    let file = tokio::fs::File::open(source).await.map_err(refuse)?;
-    let found = file.metadata().await.map_err(refuse)?;
+    let local_error = |error: io::Error| CliError::local(source, &error);
+    let file = tokio::fs::File::open(source).await.map_err(local_error)?;
+    let found = file.metadata().await.map_err(local_error)?;
     if found.is_dir() {
         return Err(CliError::Usage(format!("{} is a directory; see `fs upload`", source.display())));
     }
     let length = found.is_file().then_some(found.len());
     let meter = Meter::new(&source.file_name().unwrap_or_default().to_string_lossy(), length);
     let request = request.body(media_type, body(file, meter));
-    // Said beforehand, so that one that is too large need not be sent.
+    // The length is sent first, so that a file that is too large is rejected before it is sent.
     match length {
         Some(length) => request.header("content-length", &length.to_string()),
         None => Ok(request),
     }
 }
 
-/// What is read, as a body.
+/// The content of a file as a body.
 fn body(source: tokio::fs::File, meter: Meter) -> reqwest::Body {
     reqwest::Body::wrap_stream(stream::try_unfold((source, meter), |(mut source, mut meter)| async move {
         let mut chunk = bytes::BytesMut::with_capacity(CHUNK);

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::word;
-use crate::cli::client::{Feed, Scope, Server};
+use super::text_field;
+use crate::cli::client::{EventStream, Scope, Server};
 use crate::cli::error::CliError;
 use crate::cli::output::{Format, print_line};
 
 pub(super) async fn run(server: &Server, target: String, format: Format) -> Result<(), CliError> {
-    let mut feed = Feed::open(server, target, Scope::Live, None).await?;
-    while let Some(event) = feed.next().await? {
+    let mut events = EventStream::open(server, target, Scope::Live, None).await?;
+    while let Some(event) = events.next().await? {
         let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
         match format {
             Format::Json => print_line(json!({"event": event.name, "data": data}))?,
@@ -21,8 +21,8 @@ pub(super) async fn run(server: &Server, target: String, format: Format) -> Resu
 
 fn text(event: &str, data: &Value) -> String {
     match event {
-        "renamed" => format!("renamed {} to {}", word(data, "from"), word(data, "to")),
-        "overflow" => "overflow: changes were missed; look again".to_owned(),
-        _ => format!("{event} {}", word(data, "path")),
+        "renamed" => format!("renamed {} to {}", text_field(data, "from"), text_field(data, "to")),
+        "overflow" => "overflow: changes were missed; list the directory again".to_owned(),
+        _ => format!("{event} {}", text_field(data, "path")),
     }
 }

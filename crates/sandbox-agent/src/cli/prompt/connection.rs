@@ -1,22 +1,22 @@
-//! JSON-RPC with one agent, whatever the transport: ids, requests, notifications and answers.
+//! JSON-RPC with one agent over either transport: ids, requests, notifications and answers.
 //!
-//! All but the first answer are received from the instance's events, so everything that the agent sends has one order.
+//! All answers except the first are received from the instance's events, so all messages of the agent have one order.
 
 use serde_json::{Value, json};
 
 use super::incoming::{Incoming, RpcError, read_message};
-use super::transport::{Numbered, Received, Transport};
+use super::transport::{IncomingReceiver, NumberedMessage, Transport};
 use crate::cli::error::CliError;
 
-/// The way to the agent.
+/// The connection to an agent.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Connection {
     transport: Transport,
-    /// How many messages were sent; the number of the last one is its id too, where it is a request.
+    /// How many messages were sent. The number of a request is also its id.
     sent: u64,
 }
 
-impl Link {
+impl Connection {
     pub(super) const fn new(transport: Transport) -> Self {
         Self { transport, sent: 0 }
     }
@@ -25,8 +25,8 @@ impl Link {
         self.transport.server_id()
     }
 
-    /// Starts the agent with its first request and waits for the answer: an agent that cannot be started leaves no
-    /// events to read the reason from. Only this names the agent; later that could start a second process.
+    /// Starts the agent with its first request and waits for the answer, because an agent that cannot be started has no
+    /// events that contain the reason. Only this request names the agent; a later one could start a second process.
     pub(super) async fn start(
         &mut self,
         agent: &str,
@@ -34,19 +34,20 @@ impl Link {
     ) -> Result<Result<Value, RpcError>, CliError> {
         self.sent += 1;
         let message = json!({"jsonrpc": "2.0", "id": self.sent, "method": "initialize", "params": params});
-        let answer = self.transport.start(agent, Numbered { number: self.sent, message: &message }).await?;
+        let answer =
+            self.transport.start(agent, NumberedMessage { number: self.sent, message: &message }).await?;
         match read_message(answer) {
             Some(Incoming::Answer(_, outcome)) => Ok(outcome),
             _ => Err(CliError::AgentFailed("the agent did not answer its first request".to_owned())),
         }
     }
 
-    /// Reads the instance's events in the background, from the first one on.
-    pub(super) async fn listen(&self) -> Result<Received, CliError> {
-        self.transport.listen().await
+    /// Reads the instance's events in the background, starting with the first.
+    pub(super) async fn subscribe(&self) -> Result<IncomingReceiver, CliError> {
+        self.transport.subscribe().await
     }
 
-    /// Sends a request; its answer is received under this id.
+    /// Sends a request and returns its id.
     pub(super) async fn request(&mut self, method: &str, params: &Value) -> Result<u64, CliError> {
         let id = self.sent + 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
@@ -57,7 +58,7 @@ impl Link {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await
     }
 
-    /// Answers a request of the agent. It is no failure when another client was faster.
+    /// Answers a request of the agent. It is not an error if another client has already answered it.
     pub(super) async fn answer(
         &mut self,
         id: &Value,
@@ -70,18 +71,18 @@ impl Link {
             }
         };
         match self.send(&message).await {
-            Err(CliError::Refused(refusal)) if refusal.code() == "already_answered" => Ok(()),
+            Err(CliError::Problem(problem)) if problem.code() == "already_answered" => Ok(()),
             sent => sent,
         }
     }
 
     async fn send(&mut self, message: &Value) -> Result<(), CliError> {
         self.sent += 1;
-        self.transport.send(Numbered { number: self.sent, message }).await
+        self.transport.send(NumberedMessage { number: self.sent, message }).await
     }
 
-    /// True while a request of this client waits for the agent.
-    pub(super) async fn is_answer_due(&self) -> Result<bool, CliError> {
-        self.transport.is_answer_due().await
+    /// True while a request of this client is waiting for its answer.
+    pub(super) async fn has_pending_request(&self) -> Result<bool, CliError> {
+        self.transport.has_pending_request().await
     }
 }

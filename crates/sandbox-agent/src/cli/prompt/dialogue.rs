@@ -1,61 +1,61 @@
-//! A conversation with an agent: requests and their answers, and everything that happens in between.
+//! A dialogue with an agent: requests and their answers, and everything that happens in between.
 
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::connection::Connection;
 use super::incoming::{Incoming, RpcError};
-use super::link::Link;
 use super::questions::{Questions, Reaction};
-use super::show::Show;
-use super::transport::Received;
-use crate::cli::client::Refusal;
+use super::transport::IncomingReceiver;
+use super::view::TurnView;
+use crate::cli::client::ReportedProblem;
 use crate::cli::error::CliError;
-use crate::cli::style::harmless;
+use crate::cli::style::without_control;
 
-/// What Ctrl-C does while a request is under way.
+/// What Ctrl-C does while a request is pending.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OnInterrupt<'a> {
-    /// Gives up.
-    Leave,
-    /// Cancels the turn of this session and waits for its end; a second one gives up.
+    /// Exits.
+    Exit,
+    /// Cancels the turn of this session and waits for its end; a second Ctrl-C exits.
     Cancel(&'a str),
 }
 
-/// How an agent's updates are taken while a request is under way.
+/// What an agent's updates belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listening {
-    /// They are old news.
-    Recalling,
-    /// They are the turn.
+pub(super) enum Updates {
+    /// An earlier conversation, which the agent replays.
+    Replayed,
+    /// The current turn.
     Live,
 }
 
-/// A conversation.
+/// A dialogue with one agent.
 #[derive(Debug)]
 pub(super) struct Dialogue<'s> {
-    pub(super) link: Link,
-    incoming: Received,
-    pub(super) show: &'s mut dyn Show,
+    pub(super) connection: Connection,
+    incoming: IncomingReceiver,
+    pub(super) view: &'s mut dyn TurnView,
     questions: Questions,
     signals: Signals,
-    pub(super) listening: Listening,
-    /// Whether the user cancelled the turn.
+    pub(super) updates: Updates,
+    /// True when the user cancelled the turn.
     pub(super) is_cancelled: bool,
 }
 
 impl<'s> Dialogue<'s> {
     pub(super) async fn open(
-        link: Link,
-        show: &'s mut dyn Show,
+        connection: Connection,
+        view: &'s mut dyn TurnView,
         questions: Questions,
         signals: Signals,
     ) -> Result<Self, CliError> {
-        let incoming = link.listen().await?;
-        let listening = Listening::Recalling;
-        Ok(Self { link, incoming, show, questions, signals, listening, is_cancelled: false })
+        let incoming = connection.subscribe().await?;
+        let updates = Updates::Replayed;
+        Ok(Self { connection, incoming, view, questions, signals, updates, is_cancelled: false })
     }
 
-    /// Sends a request and waits for its answer, doing meanwhile what the agent wants.
+    /// Sends a request and waits for its answer. Meanwhile it handles the agent's requests and notifications.
     pub(super) async fn call(
         &mut self,
         method: &str,
@@ -65,21 +65,21 @@ impl<'s> Dialogue<'s> {
         let request = tokio::select! {
             biased;
             () = self.signals.any() => return Err(CliError::Interrupted),
-            request = self.link.request(method, params) => request?,
+            request = self.connection.request(method, params) => request?,
         };
         loop {
             tokio::select! {
                 biased;
                 reason = self.signals.next() => match (reason, on_interrupt) {
-                    (Told::Interrupt, OnInterrupt::Cancel(session)) if !self.is_cancelled => {
+                    (SignalAction::Interrupt, OnInterrupt::Cancel(session)) if !self.is_cancelled => {
                         self.cancel(session).await?;
                     }
                     _ => return Err(CliError::Interrupted),
                 },
-                answer = self.questions.answer(), if self.questions.is_asking() => {
+                answer = self.questions.answer(), if self.questions.has_open() => {
                     if let Some((question, answer)) = answer {
-                        self.show.answered(&question.method, &question.params, &answer)?;
-                        self.link.answer(&question.id, Ok(answer)).await?;
+                        self.view.answered(&question.method, &question.params, &answer)?;
+                        self.connection.answer(&question.id, Ok(answer)).await?;
                         self.ask_next()?;
                     }
                 }
@@ -88,7 +88,7 @@ impl<'s> Dialogue<'s> {
                     Some(Ok(Incoming::Failed(id, problem))) if id == request => {
                         return Err(failed(problem));
                     }
-                    Some(Ok(incoming)) => self.hear(incoming).await?,
+                    Some(Ok(incoming)) => self.handle(incoming).await?,
                     Some(Err(error)) => return Err(error),
                     None => return Err(CliError::AgentFailed("the agent's stream ended".to_owned())),
                 },
@@ -96,8 +96,8 @@ impl<'s> Dialogue<'s> {
         }
     }
 
-    /// The same where an error of the agent is the end.
-    pub(super) async fn demand(
+    /// Like [`Dialogue::call`], but an error answer of the agent is an error of the command.
+    pub(super) async fn call_or_fail(
         &mut self,
         method: &str,
         params: &Value,
@@ -107,50 +107,50 @@ impl<'s> Dialogue<'s> {
         outcome.map_err(|error| {
             CliError::AgentFailed(format!(
                 "the agent answered {method} with an error: {}",
-                harmless(&error.to_string())
+                without_control(&error.to_string())
             ))
         })
     }
 
-    async fn hear(&mut self, incoming: Incoming) -> Result<(), CliError> {
+    async fn handle(&mut self, incoming: Incoming) -> Result<(), CliError> {
         match incoming {
-            Incoming::Notice { method, params } => match (method.as_str(), self.listening) {
-                ("session/update", Listening::Live) => self.show.update(&params["update"]),
-                ("session/update", Listening::Recalling) => self.show.recalled(&params["update"]),
+            Incoming::Notification { method, params } => match (method.as_str(), self.updates) {
+                ("session/update", Updates::Live) => self.view.update(&params["update"]),
+                ("session/update", Updates::Replayed) => self.view.replayed(&params["update"]),
                 ("$/cancel_request", _) => self.withdraw(&params["requestId"]),
-                (method, _) => self.show.notice(method, &params),
+                (method, _) => self.view.notification(method, &params),
             },
-            Incoming::Ask { id, method, params } => match self.questions.receive(&id, &method, &params) {
+            Incoming::Request { id, method, params } => match self.questions.receive(&id, &method, &params) {
                 Reaction::Answer(answer) => {
-                    self.show.answered(&method, &params, &answer)?;
-                    if let Some(excuse) = self.questions.excuse() {
-                        self.show.remark(excuse)?;
+                    self.view.answered(&method, &params, &answer)?;
+                    if let Some(reason) = self.questions.rejection_reason() {
+                        self.view.remark(reason)?;
                     }
-                    self.link.answer(&id, Ok(answer)).await
+                    self.connection.answer(&id, Ok(answer)).await
                 }
-                Reaction::Wait if self.questions.count() == 1 => self.ask_next(),
-                Reaction::Wait => Ok(()),
-                Reaction::Unknown => self.link.answer(&id, Err(RpcError::unknown_method(&method))).await,
+                Reaction::AskUser if self.questions.count() == 1 => self.ask_next(),
+                Reaction::AskUser => Ok(()),
+                Reaction::UnknownMethod => {
+                    self.connection.answer(&id, Err(RpcError::unknown_method(&method))).await
+                }
             },
             Incoming::Answered(id) => self.withdraw(&id),
-            Incoming::Ended(end) => Err(ended(&end)),
+            Incoming::Ended(end) => Err(exited(&end)),
             Incoming::Gap => {
-                self.show.remark("some of what the agent said was lost on the way")?;
-                if self.link.is_answer_due().await? {
+                self.view.remark("some messages of the agent were lost")?;
+                if self.connection.has_pending_request().await? {
                     return Ok(());
                 }
-                Err(CliError::AgentFailed(
-                    "the agent's answer was lost on the way; its work is done".to_owned(),
-                ))
+                Err(CliError::AgentFailed("the agent finished its work, but its answer was lost".to_owned()))
             }
-            // Answers that nobody waits for any more.
+            // Answers to requests that are no longer pending.
             Incoming::Answer(..) | Incoming::Failed(..) => Ok(()),
         }
     }
 
     fn ask_next(&mut self) -> Result<(), CliError> {
-        if self.questions.is_asking() {
-            self.show.pause()?;
+        if self.questions.has_open() {
+            self.view.pause()?;
             self.questions.show();
         }
         Ok(())
@@ -158,7 +158,7 @@ impl<'s> Dialogue<'s> {
 
     fn withdraw(&mut self, id: &Value) -> Result<(), CliError> {
         if self.questions.withdraw(id) {
-            self.show.remark("the question was answered elsewhere, or taken back")?;
+            self.view.remark("the question was answered elsewhere or withdrawn")?;
             self.ask_next()?;
         }
         Ok(())
@@ -166,44 +166,46 @@ impl<'s> Dialogue<'s> {
 
     async fn cancel(&mut self, session: &str) -> Result<(), CliError> {
         self.is_cancelled = true;
-        self.show.remark("cancelling; press Ctrl-C again to leave at once")?;
-        self.link.notify("session/cancel", &json!({"sessionId": session})).await?;
-        // ACP wants open permission requests answered as cancelled.
-        for (question, answer) in self.questions.give_up() {
-            self.link.answer(&question.id, Ok(answer)).await?;
+        self.view.remark("cancelling; press Ctrl-C again to exit at once")?;
+        self.connection.notify("session/cancel", &json!({"sessionId": session})).await?;
+        // ACP requires that open permission requests are answered as cancelled.
+        for (question, answer) in self.questions.cancel_all() {
+            self.connection.answer(&question.id, Ok(answer)).await?;
         }
         Ok(())
     }
 }
 
-/// Why there will be no answer.
+/// The error of a request that will get no answer.
 fn failed(problem: Value) -> CliError {
-    let refusal = Refusal::told(problem);
-    if refusal.code() == "agent_exited" {
-        ended(refusal.document())
+    let problem = ReportedProblem::from_document(problem);
+    if problem.code() == "agent_exited" {
+        exited(problem.document())
     } else {
-        CliError::Refused(Box::new(refusal))
+        CliError::Problem(Box::new(problem))
     }
 }
 
-/// How the process ended, in words.
-fn ended(end: &Value) -> CliError {
+/// The error of an agent that has ended.
+fn exited(end: &Value) -> CliError {
     if end["problem"].is_object() {
-        return CliError::Refused(Box::new(Refusal::told(end["problem"].clone())));
+        return CliError::Problem(Box::new(ReportedProblem::from_document(end["problem"].clone())));
     }
     let code = end["code"].as_i64().or(end["exitCode"].as_i64());
     let how = match (code, end["signal"].as_str()) {
-        (Some(code), _) => format!("the agent ended with exit code {code}"),
-        (_, Some(signal)) => format!("the agent was ended by {signal}"),
-        _ => "the agent was closed by somebody else, or its server stopped".to_owned(),
+        (Some(code), _) => format!("the agent exited with code {code}"),
+        (_, Some(signal)) => format!("the agent was killed by {signal}"),
+        _ => "the instance was closed by another client, or the server stopped".to_owned(),
     };
     let tail = end["stderrTail"].as_str().unwrap_or_default().trim_end();
-    let words =
-        if tail.is_empty() { String::new() } else { format!("; its last words:\n{}", harmless(tail)) };
-    CliError::AgentFailed(how + &words)
+    let output = match tail {
+        "" => String::new(),
+        _ => format!("; the end of its standard error:\n{}", without_control(tail)),
+    };
+    CliError::AgentFailed(how + &output)
 }
 
-/// The signals that a prompt heeds.
+/// The signals that a prompt handles.
 #[derive(Debug)]
 pub(super) struct Signals {
     interrupt: Signal,
@@ -211,11 +213,11 @@ pub(super) struct Signals {
     hangup: Signal,
 }
 
-/// What a signal says.
+/// What a signal requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum SignalAction {
     Interrupt,
-    Leave,
+    Exit,
 }
 
 impl Signals {
@@ -227,11 +229,11 @@ impl Signals {
         })
     }
 
-    pub(super) async fn next(&mut self) -> Told {
+    pub(super) async fn next(&mut self) -> SignalAction {
         tokio::select! {
-            _ = self.interrupt.recv() => Told::Interrupt,
-            _ = self.terminate.recv() => Told::Leave,
-            _ = self.hangup.recv() => Told::Leave,
+            _ = self.interrupt.recv() => SignalAction::Interrupt,
+            _ = self.terminate.recv() => SignalAction::Exit,
+            _ = self.hangup.recv() => SignalAction::Exit,
         }
     }
 

@@ -1,7 +1,7 @@
-//! One instance on a server that runs: messages by POST, events by one stream.
+//! One instance on a running server: messages are sent by POST, events are received from one stream.
 //!
-//! Answers are taken from the stream as well (`Prefer: respond-async`). Every POST has an idempotency key, so that it can
-//! be repeated when a connection breaks and the message still reaches the agent once.
+//! Answers are received from the stream as well (`Prefer: respond-async`). Every POST has an idempotency key, so that
+//! it can be repeated when a connection breaks, and the message still reaches the agent only once.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,27 +12,27 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::incoming::read;
-use super::transport::{Numbered, READ_AHEAD, Received};
-use crate::cli::client::{Feed, Request, Scope, Server, encode};
+use super::transport::{BUFFERED_EVENTS, IncomingReceiver, NumberedMessage};
+use crate::cli::client::{EventStream, Request, Scope, Server, encode};
 use crate::cli::error::CliError;
 
 /// How long to repeat a POST whose connection broke.
-const PATIENCE: Duration = Duration::from_secs(20);
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_LIMIT: Duration = Duration::from_secs(20);
+const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// How often the first request is repeated when its connection breaks.
-const START_REPEATS: u32 = 5;
+const MAX_START_RETRIES: u32 = 5;
 
 /// An instance on a server.
 #[derive(Debug, Clone)]
-pub(super) struct OverHttp {
+pub(super) struct HttpTransport {
     server: Server,
     server_id: String,
-    /// What the idempotency keys begin with.
+    /// The prefix of the idempotency keys.
     salt: String,
 }
 
-impl OverHttp {
-    /// An instance with this random text in its name. Nothing is sent yet.
+impl HttpTransport {
+    /// An instance with this random text in its id. Nothing is sent yet.
     pub(super) fn new(server: Server, salt: String) -> Self {
         Self { server, server_id: format!("prompt-{salt}"), salt }
     }
@@ -45,42 +45,44 @@ impl OverHttp {
         format!("/v1/acp/{}", self.server_id)
     }
 
-    pub(super) async fn start(&self, agent: &str, request: Numbered<'_>) -> Result<Value, CliError> {
+    pub(super) async fn start(&self, agent: &str, request: NumberedMessage<'_>) -> Result<Value, CliError> {
         let mut attempts = 0;
         loop {
             let post = self.server.request(Method::POST, self.path()).query("agent", agent);
             match self.prepare(post, request)?.json().await {
-                // An install can take longer than a proxy waits; the repeat waits with the first.
-                Err(CliError::Broken { .. }) if attempts < START_REPEATS => attempts += 1,
+                // An install can take longer than a proxy waits. A repeated request waits for the same install.
+                Err(CliError::ConnectionLost { .. }) if attempts < MAX_START_RETRIES => attempts += 1,
                 answer => return answer,
             }
         }
     }
 
-    pub(super) async fn send(&self, message: Numbered<'_>) -> Result<(), CliError> {
-        let give_up = Instant::now() + PATIENCE;
+    pub(super) async fn send(&self, message: NumberedMessage<'_>) -> Result<(), CliError> {
+        let deadline = Instant::now() + RETRY_LIMIT;
         loop {
             let post = self.server.request(Method::POST, self.path()).header("prefer", "respond-async")?;
             match self.prepare(post, message)?.send().await.map(drop) {
-                Err(CliError::Broken { .. } | CliError::Unreachable { .. }) if Instant::now() < give_up => {
-                    tokio::time::sleep(PAUSE).await;
+                Err(CliError::ConnectionLost { .. } | CliError::Unreachable { .. })
+                    if Instant::now() < deadline =>
+                {
+                    tokio::time::sleep(RETRY_DELAY).await;
                 }
                 sent => return sent,
             }
         }
     }
 
-    fn prepare(&self, request: Request, message: Numbered<'_>) -> Result<Request, CliError> {
+    fn prepare(&self, request: Request, message: NumberedMessage<'_>) -> Result<Request, CliError> {
         let key = format!("{}-{}", self.salt, message.number);
         Ok(request.header("idempotency-key", &key)?.json_body(message.message))
     }
 
-    pub(super) async fn listen(&self) -> Result<Received, CliError> {
-        let mut feed = Feed::open(&self.server, self.path(), Scope::Instance, None).await?;
-        let (sender, receiver) = mpsc::channel(READ_AHEAD);
+    pub(super) async fn subscribe(&self) -> Result<IncomingReceiver, CliError> {
+        let mut events = EventStream::open(&self.server, self.path(), Scope::Instance, None).await?;
+        let (sender, receiver) = mpsc::channel(BUFFERED_EVENTS);
         tokio::spawn(async move {
             loop {
-                let incoming = match feed.next().await {
+                let incoming = match events.next().await {
                     Ok(Some(event)) => read(&event).map(Ok),
                     Ok(None) => return,
                     Err(error) => Some(Err(error)),
@@ -96,11 +98,11 @@ impl OverHttp {
         Ok(receiver)
     }
 
-    pub(super) async fn is_answer_due(&self) -> Result<bool, CliError> {
+    pub(super) async fn has_pending_request(&self) -> Result<bool, CliError> {
         let list = self.server.get("/v1/acp").await?;
         let servers = list["servers"].as_array().into_iter().flatten();
-        let mut ours = servers.filter(|one| one["serverId"] == self.server_id.as_str());
-        Ok(ours.any(|one| one["pendingRequests"].as_u64().unwrap_or_default() > 0))
+        let mut ours = servers.filter(|instance| instance["serverId"] == self.server_id.as_str());
+        Ok(ours.any(|instance| instance["pendingRequests"].as_u64().unwrap_or_default() > 0))
     }
 
     pub(super) async fn directory(&self, wanted: &Path) -> Result<PathBuf, CliError> {
@@ -120,8 +122,8 @@ impl OverHttp {
         found["install"].take()
     }
 
-    pub(super) async fn end(&self) {
-        // The turn is over; a server that cannot be reached any more has nothing to add to its result.
+    pub(super) async fn close(&self) {
+        // The turn is over, so a server that can no longer be reached does not change its result.
         let _ = self.server.request(Method::DELETE, self.path()).send().await;
     }
 }

@@ -1,7 +1,7 @@
 //! One instance in this process: the engine without a server, a socket or a token.
 //!
-//! An error of the engine becomes the problem document that a client of the HTTP API would receive, so that texts and
-//! exit codes are the same on both transports.
+//! An error of the engine becomes the problem document that a client of the HTTP API would receive, so that codes and
+//! exit codes are the same on both transports. Its detail is the engine's own text, which does not mention HTTP.
 
 use std::sync::Arc;
 
@@ -18,35 +18,38 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::incoming::{Incoming, read_message};
-use super::transport::{READ_AHEAD, Received};
-use crate::cli::client::Refusal;
+use super::transport::{BUFFERED_EVENTS, IncomingReceiver};
+use crate::cli::client::ReportedProblem;
 use crate::cli::error::CliError;
-use crate::engine::{Engine, Wrap};
+use crate::engine::{Engine, WrapEngine};
 use crate::server::{SHUTDOWN_LIMIT, ServerError, hide_from_agents};
 use crate::settings::{CatalogArguments, EngineSettings};
 
-/// What is logged unless `SANDBOX_AGENT_LOG` says otherwise: what a person at the terminal must know.
+/// The default log filter, unless `SANDBOX_AGENT_LOG` is set: only errors, because the log goes to the user's terminal.
 const LOG_FILTER: &str = "error";
+
+/// How the user of a local command lists the agents.
+const LIST_HINT: &str = "`sandbox-agent agents list` lists the available agents";
 
 /// An instance in this process.
 #[derive(Debug, Clone)]
-pub(super) struct InProcess {
+pub(super) struct InProcessTransport {
     instances: Arc<dyn Instances>,
     catalog: Catalog,
     server_id: ServerId,
     max_message_bytes: usize,
 }
 
-impl InProcess {
-    /// Makes an engine, and an instance with this random text in its name. No agent is started yet.
-    pub(super) fn new(arguments: &CatalogArguments, wrap: Wrap, salt: &str) -> Result<Self, CliError> {
+impl InProcessTransport {
+    /// Creates an engine, and an instance with this random text in its id. No agent is started yet.
+    pub(super) fn new(arguments: &CatalogArguments, wrap: WrapEngine, salt: &str) -> Result<Self, CliError> {
         hide_from_agents();
-        let EngineSettings { limits, catalog, log_format } = EngineSettings::settle(arguments)?;
+        let EngineSettings { limits, catalog, log_format } = EngineSettings::resolve(arguments)?;
         let filter = std::env::var("SANDBOX_AGENT_LOG").ok().filter(|filter| !filter.is_empty());
         crate::logs::start(filter.as_deref().unwrap_or(LOG_FILTER), log_format);
         let max_message_bytes = limits.max_message_bytes;
         let Engine { instances, catalog, .. } =
-            Engine::new(limits, catalog, wrap).map_err(ServerError::from)?;
+            Engine::new(limits, catalog, LIST_HINT, wrap).map_err(ServerError::from)?;
         let server_id = ServerId::parse(&format!("prompt-{salt}"))
             .map_err(|invalid| CliError::Usage(invalid.to_string()))?;
         Ok(Self { instances, catalog, server_id, max_message_bytes })
@@ -60,8 +63,8 @@ impl InProcess {
         let agent = Some(agent).filter(|agent| !agent.is_empty()).map(Box::from);
         let request =
             SendRequest { agent, ..SendRequest::new(self.server_id.clone(), self.message(request)?) };
-        let receipt = self.instances.send(request).await.map_err(|error| refused(&error))?;
-        match receipt.outcome.await.map_err(|error| refused(&error))? {
+        let receipt = self.instances.send(request).await.map_err(|error| engine_error(&error))?;
+        match receipt.outcome.await.map_err(|error| engine_error(&error))? {
             Answer::Response(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
             Answer::Accepted => Ok(Value::Null),
         }
@@ -71,7 +74,7 @@ impl InProcess {
         let message = self.message(message)?;
         let request =
             SendRequest { delivery: Delivery::Log, ..SendRequest::new(self.server_id.clone(), message) };
-        self.instances.send(request).await.map(drop).map_err(|error| refused(&error))
+        self.instances.send(request).await.map(drop).map_err(|error| engine_error(&error))
     }
 
     /// A message with memory reserved for it, within the limits.
@@ -80,37 +83,38 @@ impl InProcess {
         let limit = self.max_message_bytes;
         if text.len() > limit {
             let detail = format!(
-                "the message has {} bytes, and may have {limit} (max_message_bytes under [limits] in the config file)",
+                "the message has {} bytes, but only {limit} are allowed (max_message_bytes under [limits] in the config file)",
                 text.len()
             );
-            return Err(refused_with(&Problem::new(Code::PayloadTooLarge, detail).with("limit", limit)));
+            let problem = Problem::new(Code::PayloadTooLarge, detail).with("limit", limit);
+            return Err(to_cli_error(document(&problem)));
         }
-        // One byte more, for the line feed.
+        // One more byte for the line feed.
         let size = text.len() + 1;
         let mut memory = Reservation::empty(self.instances.memory());
-        self.instances.reserve(&mut memory, size).map_err(|error| refused(&error))?;
+        self.instances.reserve(&mut memory, size).map_err(|error| engine_error(&error))?;
         let mut bytes = BytesMut::with_capacity(size);
         bytes.extend_from_slice(text.as_bytes());
         Message::parse(bytes, memory)
-            .map_err(|_| refused(&Error::internal("the prompt is not a JSON-RPC message")))
+            .map_err(|_| engine_error(&Error::internal("the prompt is not a JSON-RPC message")))
     }
 
-    pub(super) async fn listen(&self) -> Result<Received, CliError> {
+    pub(super) async fn subscribe(&self) -> Result<IncomingReceiver, CliError> {
         let subscribe = Subscribe { from: From::Messages(MessageCursor::Oldest), only_answers_to: None };
         let subscription = self.instances.subscribe(&self.server_id, subscribe).await;
-        let subscription = subscription.map_err(|error| refused(&error))?;
-        let (sender, receiver) = mpsc::channel(READ_AHEAD);
+        let subscription = subscription.map_err(|error| engine_error(&error))?;
+        let (sender, receiver) = mpsc::channel(BUFFERED_EVENTS);
         if let Some(subscription) = subscription {
             tokio::spawn(forward(subscription, sender));
         }
         Ok(receiver)
     }
 
-    pub(super) async fn is_answer_due(&self) -> Result<bool, CliError> {
+    pub(super) async fn has_pending_request(&self) -> Result<bool, CliError> {
         match self.instances.get(&self.server_id).await {
             Ok(summary) => Ok(summary.client_requests > 0),
             Err(Error::UnknownInstance { .. }) => Ok(false),
-            Err(error) => Err(refused(&error)),
+            Err(error) => Err(engine_error(&error)),
         }
     }
 
@@ -123,17 +127,17 @@ impl InProcess {
         found.and_then(|agent| serde_json::to_value(agent.install).ok()).unwrap_or_default()
     }
 
-    pub(super) async fn end(&self) {
-        let ending = self.instances.shutdown(Shutdown::End);
-        match tokio::time::timeout(SHUTDOWN_LIMIT, ending).await {
+    pub(super) async fn close(&self) {
+        let shutdown = self.instances.shutdown(Shutdown::End);
+        match tokio::time::timeout(SHUTDOWN_LIMIT, shutdown).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "the agent could not be ended"),
-            Err(_) => tracing::error!("the agent did not end in time; its supervisor finishes the work"),
+            Ok(Err(error)) => tracing::error!(%error, "the agent could not be shut down"),
+            Err(_) => tracing::error!("the agent did not end in time; its supervisor will end it"),
         }
     }
 }
 
-/// Passes events on until there are no more, or until they are not read any more.
+/// Forwards events until the subscription ends or the receiver is dropped.
 async fn forward(mut subscription: Box<dyn Subscription>, sender: mpsc::Sender<Result<Incoming, CliError>>) {
     while let Some(updates) = subscription.next().await {
         match updates {
@@ -145,14 +149,14 @@ async fn forward(mut subscription: Box<dyn Subscription>, sender: mpsc::Sender<R
                 }
             }
             Err(error) => {
-                let _ = sender.send(Err(refused(&error))).await;
+                let _ = sender.send(Err(engine_error(&error))).await;
                 return;
             }
         }
     }
 }
 
-/// What an update means for a prompt; often nothing.
+/// The parts of an update that matter to a prompt; often none.
 fn read(update: &Update) -> Vec<Incoming> {
     match update {
         Update::Events { run, .. } => events(run).filter_map(read_event).collect(),
@@ -168,17 +172,17 @@ fn read_event(event: Event<'_>) -> Option<Incoming> {
         EventKind::Answered => Some(Incoming::Answered(parse(event.bytes())?["id"].take())),
         EventKind::Failed => {
             let failed = event.failure()?;
-            Some(Incoming::Failed(failed.id.as_json().parse().ok()?, document(&to_problem(&failed.error))))
+            Some(Incoming::Failed(failed.id.as_json().parse().ok()?, error_document(&failed.error)))
         }
-        EventKind::Exit => Some(Incoming::Ended(ending(&event.exit()?))),
+        EventKind::Exit => Some(Incoming::Exited(exit_document(&event.exit()?))),
         EventKind::Sent(_) | EventKind::Unparsed => None,
     }
 }
 
-/// The end of the process, with the members that an `exit` event or the problem of an ended agent has.
-fn ending(exit: &ExitRecord) -> Value {
+/// How the process ended, with the members of an `exit` event or of the problem of an exited agent.
+fn exit_document(exit: &ExitRecord) -> Value {
     match &exit.cause {
-        ExitCause::Exited(_) => document(&to_problem(&exit.to_error())),
+        ExitCause::Exited(_) => error_document(&exit.to_error()),
         ExitCause::NotStarted(failure) => json!({"problem": start_failure_to_problem(failure)}),
         ExitCause::Closed | ExitCause::ShutDown => json!({"stderrTail": exit.stderr_tail}),
     }
@@ -189,15 +193,21 @@ fn parse(bytes: &[u8]) -> Option<Value> {
 }
 
 fn document(problem: &Problem) -> Value {
-    // Text, numbers and maps with text keys: nothing here can fail to serialise.
+    // Strings, numbers and maps with string keys always serialise.
     serde_json::to_value(problem).unwrap_or_default()
 }
 
-/// An error of the engine, as the server would have answered.
-fn refused(error: &Error) -> CliError {
-    refused_with(&to_problem(error))
+/// The problem document of an error, with the engine's own text. The text of the HTTP API names requests to send.
+fn error_document(error: &Error) -> Value {
+    let mut document = document(&to_problem(error));
+    document["detail"] = json!(error.to_string());
+    document
 }
 
-fn refused_with(problem: &Problem) -> CliError {
-    CliError::Refused(Box::new(Refusal::told(document(problem))))
+fn engine_error(error: &Error) -> CliError {
+    to_cli_error(error_document(error))
+}
+
+fn to_cli_error(document: Value) -> CliError {
+    CliError::Problem(Box::new(ReportedProblem::from_document(document)))
 }

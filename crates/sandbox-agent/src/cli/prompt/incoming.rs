@@ -1,4 +1,4 @@
-//! What comes from the agent, told apart by its shape. Only the envelope is read.
+//! Messages and events of an agent, classified by their envelope. Their content is not parsed here.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use serde_json::Value;
 
 use crate::cli::client::Event;
 
-/// What comes from the agent, or is told about it.
+/// A message or an event of an agent.
 #[derive(Debug)]
 pub(super) enum Incoming {
-    /// The answer to a request of ours.
+    /// The answer to a request of this client.
     Answer(u64, Result<Value, RpcError>),
-    /// A request of ours that will get no answer, with the problem.
+    /// A request of this client that will get no answer, with the problem.
     Failed(u64, Value),
-    /// The agent asks.
-    Ask { id: Value, method: String, params: Value },
-    /// The agent tells.
-    Notice { method: String, params: Value },
-    /// Somebody answered a request of the agent.
+    /// A request of the agent.
+    Request { id: Value, method: String, params: Value },
+    /// A notification of the agent.
+    Notification { method: String, params: Value },
+    /// A request of the agent was answered, by this or another client.
     Answered(Value),
-    /// The process ended.
-    Ended(Value),
-    /// Messages were lost on the way.
+    /// The agent's process ended.
+    Exited(Value),
+    /// Some messages were lost.
     Gap,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct RpcError {
 }
 
 impl RpcError {
-    /// What ACP answers with before a login.
-    pub(super) const LOGIN_REQUIRED: i64 = -32000;
-    /// What ACP answers with when there is no such session.
+    /// The agent requires authentication.
+    pub(super) const AUTH_REQUIRED: i64 = -32000;
+    /// The session does not exist.
     pub(super) const NOT_FOUND: i64 = -32002;
 
-    /// The answer to what this client cannot do.
+    /// The answer to a request that this client does not support.
     pub(super) fn unknown_method(method: &str) -> Self {
         Self { code: -32601, message: format!("this client has no method {method}"), data: Value::Null }
     }
@@ -56,20 +56,20 @@ impl fmt::Display for RpcError {
     }
 }
 
-/// What an event says; nothing where it is not for us.
+/// Parses an event; `None` if it does not matter to a prompt.
 pub(super) fn read(event: &Event) -> Option<Incoming> {
     let data: Value = serde_json::from_str(&event.data).ok()?;
     match event.name.as_str() {
         "message" => read_message(data),
         "answered" => Some(Incoming::Answered(data["id"].clone())),
         "failed" => Some(Incoming::Failed(data["id"].as_u64()?, data["problem"].clone())),
-        "exit" => Some(Incoming::Ended(data)),
+        "exit" => Some(Incoming::Exited(data)),
         "gap" => Some(Incoming::Gap),
         _ => None,
     }
 }
 
-/// What a JSON-RPC message is.
+/// Classifies a JSON-RPC message.
 pub(super) fn read_message(mut message: Value) -> Option<Incoming> {
     if !message.is_object() {
         return None;
@@ -77,8 +77,8 @@ pub(super) fn read_message(mut message: Value) -> Option<Incoming> {
     let id = message.get("id").cloned();
     let params = message["params"].take();
     match (message["method"].as_str(), id) {
-        (Some(method), Some(id)) => Some(Incoming::Ask { id, method: method.to_owned(), params }),
-        (Some(method), None) => Some(Incoming::Notice { method: method.to_owned(), params }),
+        (Some(method), Some(id)) => Some(Incoming::Request { id, method: method.to_owned(), params }),
+        (Some(method), None) => Some(Incoming::Notification { method: method.to_owned(), params }),
         (None, id) => {
             let outcome = match message["error"].take() {
                 Value::Null => Ok(message["result"].take()),
@@ -102,21 +102,21 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart_by_their_shape() {
+    fn messages_are_classified_by_their_envelope() {
         assert!(matches!(event("message", r#"{"id":3,"result":{"a":1}}"#), Some(Incoming::Answer(3, Ok(_)))));
         let Some(Incoming::Answer(4, Err(error))) =
             event("message", r#"{"id":4,"error":{"code":-32000,"message":"log in","data":"first"}}"#)
         else {
-            panic!("an error is an answer")
+            panic!("an error response is an answer")
         };
         assert_eq!(error.to_string(), "log in (-32000): first");
-        assert!(matches!(event("message", r#"{"id":"x","method":"m"}"#), Some(Incoming::Ask { .. })));
-        assert!(matches!(event("message", r#"{"method":"m"}"#), Some(Incoming::Notice { .. })));
+        assert!(matches!(event("message", r#"{"id":"x","method":"m"}"#), Some(Incoming::Request { .. })));
+        assert!(matches!(event("message", r#"{"method":"m"}"#), Some(Incoming::Notification { .. })));
         assert!(event("message", r#"{"id":null,"error":{"code":1,"message":"?"}}"#).is_none());
         assert!(matches!(event("failed", r#"{"id":1,"problem":{}}"#), Some(Incoming::Failed(1, _))));
         assert!(event("unparsed", r#"{"line":"x"}"#).is_none());
-        for nonsense in ["no json", "[1]", "null", "7"] {
-            assert!(event("message", nonsense).is_none(), "{nonsense}");
+        for invalid in ["no json", "[1]", "null", "7"] {
+            assert!(event("message", invalid).is_none(), "{invalid}");
         }
     }
 }

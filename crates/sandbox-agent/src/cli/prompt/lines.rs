@@ -1,13 +1,13 @@
-//! A turn as lines of JSON, one an event, for programs.
+//! Prints a turn for programs: one line of JSON per event.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::show::{Opened, Show};
+use super::view::{OpenedSession, TurnView};
 use crate::cli::error::CliError;
 
-/// Writes each event as one line on standard output, at once.
+/// Writes each event immediately as one line on standard output.
 #[derive(Debug)]
 pub(super) struct JsonLines;
 
@@ -19,15 +19,15 @@ impl JsonLines {
     }
 }
 
-impl Show for JsonLines {
-    fn opened(&mut self, opened: &Opened<'_>) -> Result<(), CliError> {
-        let Opened { session, agent, server_id, can_go_on, .. } = opened;
+impl TurnView for JsonLines {
+    fn opened(&mut self, opened: &OpenedSession<'_>) -> Result<(), CliError> {
+        let OpenedSession { session, agent, server_id, can_continue, .. } = opened;
         Self::line(&json!({
-            "type": "session", "sessionId": session, "agent": agent, "serverId": server_id, "canGoOn": can_go_on,
+            "type": "session", "sessionId": session, "agent": agent, "serverId": server_id, "canGoOn": can_continue,
         }))
     }
 
-    fn recalled(&mut self, update: &Value) -> Result<(), CliError> {
+    fn replayed(&mut self, update: &Value) -> Result<(), CliError> {
         Self::line(&json!({"type": "recalled", "update": update}))
     }
 
@@ -35,7 +35,7 @@ impl Show for JsonLines {
         Self::line(&json!({"type": "update", "update": update}))
     }
 
-    fn notice(&mut self, method: &str, params: &Value) -> Result<(), CliError> {
+    fn notification(&mut self, method: &str, params: &Value) -> Result<(), CliError> {
         Self::line(&json!({"type": "notification", "method": method, "params": params}))
     }
 

@@ -1,164 +1,164 @@
-//! Markdown as it streams in, for a terminal: headings, emphasis and code become styles, bullets become bullets.
+//! Renders streamed Markdown on a terminal: headings, emphasis and code become styles, list markers become bullets.
 //!
-//! It never waits for more than a few characters, so that text appears as the agent says it. What it does not know
-//! (tables, links, HTML) stays as it was written.
+//! The renderer never waits for more than a few characters, so that text appears as the agent sends it. Syntax that it
+//! does not support (tables, links, HTML) is printed unchanged.
 
-use crate::cli::style::{PLAIN, Style};
+use crate::cli::style::{RESET, Style};
 
-/// A renderer in the middle of a text.
+/// The state of the renderer.
 #[derive(Debug, Default)]
 pub(super) struct Markdown {
-    place: Place,
-    /// What could still become a mark: the beginning of a line, or a run of `*` or backticks.
-    held: String,
-    /// The last character before what is held, to tell emphasis from multiplication.
+    position: Position,
+    /// Characters that could still become markup: the start of a line, or a run of `*` or backticks.
+    pending: String,
+    /// The last character before the pending ones, to distinguish emphasis from multiplication.
     before: Option<char>,
     bold: bool,
     italic: bool,
     heading: bool,
-    /// How many backticks began the code that we are in.
+    /// Inside code: how many backticks started it.
     code: Option<usize>,
     output: String,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     #[default]
     LineStart,
     Text,
-    /// The rest of the line that begins or ends a block of code.
+    /// The rest of the line that starts or ends a code block.
     Fence,
     CodeStart,
     Code,
 }
 
 impl Markdown {
-    /// Takes what comes next and gives what can be shown.
+    /// Adds text, and returns the output that is complete so far.
     pub(super) fn push(&mut self, text: &str) -> String {
         for character in text.chars() {
-            self.take(character);
+            self.push_character(character);
         }
         std::mem::take(&mut self.output)
     }
 
-    /// The end of the text: what was held was no mark.
+    /// Ends the text, and returns the rest of the output. Pending characters were not markup.
     pub(super) fn finish(&mut self) -> String {
-        match self.place {
-            Place::LineStart | Place::CodeStart => {
-                let held = std::mem::take(&mut self.held);
-                self.output.push_str(&held);
+        match self.position {
+            Position::LineStart | Position::CodeStart => {
+                let pending = std::mem::take(&mut self.pending);
+                self.output.push_str(&pending);
             }
-            Place::Text => self.settle(' '),
-            Place::Fence | Place::Code => {}
+            Position::Text => self.resolve_pending(' '),
+            Position::Fence | Position::Code => {}
         }
         self.end_line();
-        let shown = std::mem::take(&mut self.output);
+        let output = std::mem::take(&mut self.output);
         *self = Self::default();
-        shown
+        output
     }
 
-    fn take(&mut self, character: char) {
-        match self.place {
-            Place::LineStart => self.begin(character),
-            Place::Text => self.inline(character),
-            Place::Fence if character == '\n' => {
-                self.place = if self.code.is_some() { Place::CodeStart } else { Place::LineStart };
+    fn push_character(&mut self, character: char) {
+        match self.position {
+            Position::LineStart => self.line_start(character),
+            Position::Text => self.inline(character),
+            Position::Fence if character == '\n' => {
+                self.position = if self.code.is_some() { Position::CodeStart } else { Position::LineStart };
             }
-            Place::Fence => {}
-            Place::CodeStart => self.begin_code(character),
-            Place::Code if character == '\n' => {
+            Position::Fence => {}
+            Position::CodeStart => self.code_line_start(character),
+            Position::Code if character == '\n' => {
                 self.end_line();
                 self.output.push('\n');
-                self.place = Place::CodeStart;
+                self.position = Position::CodeStart;
             }
-            Place::Code => self.output.push(character),
+            Position::Code => self.output.push(character),
         }
     }
 
-    /// Decides what a line is, once enough of it is there.
-    fn begin(&mut self, character: char) {
-        let indent = self.held.len() - self.held.trim_start().len();
-        let mark = self.held[indent..].to_owned();
+    /// Decides what kind of line this is, as soon as enough characters are known.
+    fn line_start(&mut self, character: char) {
+        let indent = self.pending.len() - self.pending.trim_start().len();
+        let mark = self.pending[indent..].to_owned();
         let same = mark.chars().next().is_none_or(|first| first == character);
         match (mark.as_str(), character) {
-            ("", ' ' | '\t') => self.held.push(character),
-            ("" | "`", '`') | ("", '#' | '-' | '+' | '*') => self.held.push(character),
+            ("", ' ' | '\t') => self.pending.push(character),
+            ("" | "`", '`') | ("", '#' | '-' | '+' | '*') => self.pending.push(character),
             ("``", '`') => {
-                self.held.clear();
+                self.pending.clear();
                 self.code = Some(3);
-                self.place = Place::Fence;
+                self.position = Position::Fence;
             }
             ("", '>') => {
-                self.output.push_str(&self.held);
-                self.held.clear();
+                self.output.push_str(&self.pending);
+                self.pending.clear();
                 self.styled(Style::Dim, "│");
-                self.place = Place::Text;
+                self.position = Position::Text;
             }
-            (marks, '#') if marks.starts_with('#') && marks.len() < 6 => self.held.push(character),
+            (marks, '#') if marks.starts_with('#') && marks.len() < 6 => self.pending.push(character),
             (marks, ' ') if marks.starts_with('#') => {
-                self.held.clear();
+                self.pending.clear();
                 self.heading = true;
                 self.restyle();
-                self.place = Place::Text;
+                self.position = Position::Text;
             }
             ("-" | "+" | "*", ' ') => {
-                self.held.truncate(indent);
-                let indent = std::mem::take(&mut self.held);
+                self.pending.truncate(indent);
+                let indent = std::mem::take(&mut self.pending);
                 self.output.push_str(&indent);
                 self.output.push_str("• ");
-                self.place = Place::Text;
+                self.position = Position::Text;
             }
-            (marks, '-' | '*') if same && marks.starts_with(character) => self.held.push(character),
+            (marks, '-' | '*') if same && marks.starts_with(character) => self.pending.push(character),
             (marks, '\n') if marks.len() >= 3 && marks.starts_with(['-', '*']) => {
-                self.held.clear();
+                self.pending.clear();
                 self.styled(Style::Dim, "────────");
                 self.output.push('\n');
             }
             _ => {
-                self.place = Place::Text;
-                let held = std::mem::take(&mut self.held);
+                self.position = Position::Text;
+                let pending = std::mem::take(&mut self.pending);
                 self.before = None;
-                held.chars().for_each(|held| self.inline(held));
+                pending.chars().for_each(|pending| self.inline(pending));
                 self.inline(character);
             }
         }
     }
 
-    fn begin_code(&mut self, character: char) {
-        if character == '`' || (self.held.is_empty() && character == ' ') {
-            self.held.push(character);
-            if self.held.ends_with("```") {
-                self.held.clear();
+    fn code_line_start(&mut self, character: char) {
+        if character == '`' || (self.pending.is_empty() && character == ' ') {
+            self.pending.push(character);
+            if self.pending.ends_with("```") {
+                self.pending.clear();
                 self.code = None;
-                self.place = Place::Fence;
+                self.position = Position::Fence;
             }
             return;
         }
-        let held = std::mem::take(&mut self.held);
-        if character != '\n' || !held.is_empty() {
+        let pending = std::mem::take(&mut self.pending);
+        if character != '\n' || !pending.is_empty() {
             self.output.push_str("    ");
             self.output.push_str(Style::Cyan.start());
         }
-        self.output.push_str(&held);
-        self.place = Place::Code;
-        self.take(character);
+        self.output.push_str(&pending);
+        self.position = Position::Code;
+        self.push_character(character);
     }
 
     fn inline(&mut self, character: char) {
-        let holds = self.held.chars().next();
-        if self.is_mark(character) && holds.is_none_or(|held| held == character) {
-            self.held.push(character);
+        let first = self.pending.chars().next();
+        if self.is_mark(character) && first.is_none_or(|first| first == character) {
+            self.pending.push(character);
             return;
         }
-        self.settle(character);
+        self.resolve_pending(character);
         if self.is_mark(character) {
-            self.held.push(character);
+            self.pending.push(character);
             return;
         }
         if character == '\n' {
             self.end_line();
             self.output.push('\n');
-            self.place = Place::LineStart;
+            self.position = Position::LineStart;
             return;
         }
         self.output.push(character);
@@ -169,20 +169,20 @@ impl Markdown {
         character == '`' || (character == '*' && self.code.is_none())
     }
 
-    /// Decides what the marks that are held mean, now that the next character is known.
-    fn settle(&mut self, next: char) {
-        let held = std::mem::take(&mut self.held);
-        let count = held.len();
-        if held.starts_with('`') {
+    /// Decides what the pending characters mean, now that the next character is known.
+    fn resolve_pending(&mut self, next: char) {
+        let pending = std::mem::take(&mut self.pending);
+        let count = pending.len();
+        if pending.starts_with('`') {
             match self.code {
                 None => self.code = Some(count),
                 Some(open) if open == count => self.code = None,
-                Some(_) => return self.output.push_str(&held),
+                Some(_) => return self.output.push_str(&pending),
             }
             return self.restyle();
         }
-        if !held.starts_with('*') || self.code.is_some() {
-            return self.output.push_str(&held);
+        if !pending.starts_with('*') || self.code.is_some() {
+            return self.output.push_str(&pending);
         }
         let after_word = self.before.is_some_and(|before| !before.is_whitespace());
         let closes = after_word && count <= 3 && (count < 2 || self.bold) && (count == 2 || self.italic);
@@ -192,12 +192,12 @@ impl Markdown {
             self.italic ^= count != 2;
             self.restyle();
         } else {
-            self.output.push_str(&held);
+            self.output.push_str(&pending);
         }
     }
 
     fn restyle(&mut self) {
-        self.output.push_str(PLAIN);
+        self.output.push_str(RESET);
         let styles = [
             (self.bold || self.heading, Style::Bold),
             (self.italic, Style::Italic),
@@ -211,14 +211,14 @@ impl Markdown {
     fn styled(&mut self, style: Style, text: &str) {
         self.output.push_str(style.start());
         self.output.push_str(text);
-        self.output.push_str(PLAIN);
+        self.output.push_str(RESET);
     }
 
-    /// No style goes beyond its line.
+    /// Every style ends with its line.
     fn end_line(&mut self) {
-        let in_block = self.place == Place::Code;
+        let in_block = self.position == Position::Code;
         if self.bold || self.italic || self.heading || self.code.is_some() || in_block {
-            self.output.push_str(PLAIN);
+            self.output.push_str(RESET);
         }
         (self.bold, self.italic, self.heading, self.before) = (false, false, false, None);
         if !in_block {
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// Rendered in one go, with the styles in letters.
+    /// Renders a text at once, with letters instead of the escape sequences.
     fn rendered(text: &str) -> String {
         let mut markdown = Markdown::default();
         let shown = markdown.push(text) + &markdown.finish();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_become_styles() {
+    fn markup_becomes_styles() {
         assert_eq!(rendered("# Title\ntext"), "<0><B>Title<0>\ntext");
         assert_eq!(rendered("a **b** c"), "a <0><B>b<0> c");
         assert_eq!(rendered("*it*."), "<0><I>it<0>.");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mark_stays() {
+    fn other_text_is_unchanged() {
         for text in
             ["2 * 3 * 4", "#hash", "-1 and --flag", "a|b\n|-|-|", "snake_case_name", "1. one", "[a](b)", "##"]
         {
@@ -264,13 +264,13 @@ mod tests {
     }
 
     #[test]
-    fn a_style_that_is_never_closed_ends_with_its_line() {
+    fn an_unclosed_style_ends_with_its_line() {
         assert_eq!(rendered("**open\nnext"), "<0><B>open<0>\nnext");
     }
 
     proptest! {
         #[test]
-        fn the_result_does_not_depend_on_how_the_text_is_cut(
+        fn the_result_does_not_depend_on_the_chunks(
             text in "[ab *`#>\\-\n]{0,40}",
             cuts in proptest::collection::vec(0usize..6, 0..20),
         ) {

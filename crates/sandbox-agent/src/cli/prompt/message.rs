@@ -1,4 +1,4 @@
-//! What is said to the agent: the text, and the files that go with it.
+//! The prompt for the agent: a text and attached files.
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::session::Met;
+use super::session::InitializeResponse;
 use crate::cli::error::CliError;
 
 /// A prompt, read before anything is started.
@@ -30,15 +30,17 @@ impl Message {
     pub(super) fn read(text: &str, files: &[PathBuf]) -> Result<Self, CliError> {
         let text = if text == "-" { from_standard_input()? } else { text.to_owned() };
         if text.trim().is_empty() && files.is_empty() {
-            return Err(CliError::Usage("there is nothing to say; give a text, or - to read one".to_owned()));
+            return Err(CliError::Usage(
+                "the prompt is empty; give a text, or - to read it from standard input".to_owned(),
+            ));
         }
         let files = files.iter().map(|path| Attachment::read(path)).collect::<Result<_, _>>()?;
         Ok(Self { text, files })
     }
 
-    /// As ACP content blocks, in the shapes that the agent takes.
-    pub(super) fn blocks(&self, met: &Met) -> Result<Value, CliError> {
-        let files = self.files.iter().map(|file| file.block(|content| met.takes(content)));
+    /// The prompt as ACP content blocks, of the types that the agent accepts.
+    pub(super) fn blocks(&self, agent: &InitializeResponse) -> Result<Value, CliError> {
+        let files = self.files.iter().map(|file| file.block(|content| agent.accepts(content)));
         let text = Some(Ok(json!({"type": "text", "text": self.text}))).filter(|_| !self.text.is_empty());
         files.chain(text).collect()
     }
@@ -56,23 +58,23 @@ fn from_standard_input() -> Result<String, CliError> {
 
 impl Attachment {
     fn read(path: &Path) -> Result<Self, CliError> {
-        let refuse = |error: std::io::Error| CliError::local(path, &error);
-        let bytes = std::fs::read(path).map_err(refuse)?;
-        let whole = path.canonicalize().map_err(refuse)?;
-        let name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let uri = reqwest::Url::from_file_path(&whole).map(String::from).unwrap_or_else(|()| name.clone());
-        Ok(Self { media_type: media_type(&whole), name, uri, bytes })
+        let local_error = |error: std::io::Error| CliError::local(path, &error);
+        let bytes = std::fs::read(path).map_err(local_error)?;
+        let absolute = path.canonicalize().map_err(local_error)?;
+        let name = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let uri = reqwest::Url::from_file_path(&absolute).map(String::from).unwrap_or_else(|()| name.clone());
+        Ok(Self { media_type: media_type(&absolute), name, uri, bytes })
     }
 
-    fn block(&self, takes: impl Fn(&str) -> bool) -> Result<Value, CliError> {
+    fn block(&self, accepts: impl Fn(&str) -> bool) -> Result<Value, CliError> {
         let Self { name, uri, media_type, bytes } = self;
         let kind = media_type.split('/').next().unwrap_or_default();
-        if matches!(kind, "image" | "audio") && takes(kind) {
+        if matches!(kind, "image" | "audio") && accepts(kind) {
             return Ok(
                 json!({"type": kind, "mimeType": media_type, "data": STANDARD.encode(bytes), "uri": uri}),
             );
         }
-        match (std::str::from_utf8(bytes), takes("embeddedContext")) {
+        match (std::str::from_utf8(bytes), accepts("embeddedContext")) {
             (Ok(text), true) => Ok(json!({
                 "type": "resource", "resource": {"uri": uri, "mimeType": media_type, "text": text},
             })),
@@ -82,14 +84,14 @@ impl Attachment {
             (Err(_), true) => Ok(json!({
                 "type": "resource", "resource": {"uri": uri, "mimeType": media_type, "blob": STANDARD.encode(bytes)},
             })),
-            (Err(_), false) => Err(CliError::Usage(format!("this agent takes no files like {name}"))),
+            (Err(_), false) => Err(CliError::Usage(format!("this agent does not accept files like {name}"))),
         }
     }
 }
 
 fn media_type(path: &Path) -> &'static str {
-    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    match ending.as_str() {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    match extension.as_str() {
         "png" => "image/png",
         "jpg" | "jpeg" => "image/jpeg",
         "gif" => "image/gif",
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_in_the_best_shape_that_the_agent_takes() {
+    fn a_file_is_sent_as_the_best_type_that_the_agent_accepts() {
         let picture = attachment("a.PNG", b"\x89PNG");
         let image = picture.block(|content| content == "image").unwrap();
         assert_eq!((&image["type"], &image["data"]), (&json!("image"), &json!("iVBORw==")));

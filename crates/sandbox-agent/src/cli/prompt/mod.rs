@@ -1,24 +1,24 @@
 //! `sandbox-agent prompt`: one turn with an agent, streamed to the terminal.
 //!
-//! A client like any other, of a server that runs or of an engine in this process. It knows sessions, which the engine
-//! does not, and stores nothing: the agent does, if it can.
+//! It is a client like any other, of a running server or of an engine in this process. Unlike the engine it knows about
+//! sessions, but it stores nothing: sessions are stored by the agent, if the agent supports that.
 
+mod connection;
 mod dialogue;
 mod http;
 mod in_process;
 mod incoming;
 mod lines;
-mod link;
 mod markdown;
 mod message;
 mod permission;
 mod questions;
 mod screen;
 mod session;
-mod show;
 mod terminal;
 mod tools;
 mod transport;
+mod view;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -28,69 +28,69 @@ use agent_catalog::Catalog;
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::dialogue::{Dialogue, Listening, OnInterrupt, Signals};
-use self::http::OverHttp;
-use self::in_process::InProcess;
+use self::connection::Connection;
+use self::dialogue::{Dialogue, OnInterrupt, Signals, Updates};
+use self::http::HttpTransport;
+use self::in_process::InProcessTransport;
 use self::lines::JsonLines;
-use self::link::Link;
 use self::message::Message;
 use self::permission::Allow;
 use self::questions::Questions;
 use self::screen::{Screen, Verbosity};
-use self::session::{Choice, Met};
-use self::show::{Opened, Show};
+use self::session::{InitializeResponse, Setting};
 use self::transport::Transport;
-use super::client::{Refusal, Server, TokenArguments};
+use self::view::{OpenedSession, TurnView};
+use super::client::{ReportedProblem, Server, TokenArguments};
 use super::error::CliError;
 use super::nearest::nearest;
 use super::output::Format;
 use super::progress::StatusLine;
-use crate::engine::Wrap;
+use crate::engine::WrapEngine;
 use crate::settings::CatalogArguments;
 
-/// How long ending the agent may take.
-const ENDING: Duration = Duration::from_secs(10);
-/// The same for a user who has lost patience.
-const LEAVING: Duration = Duration::from_secs(1);
-/// How often to look how far an installation is.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long closing the instance may take.
+const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+/// How long closing the instance may take after the user interrupted the command.
+const INTERRUPTED_CLOSE_LIMIT: Duration = Duration::from_secs(1);
+/// How often the progress of an installation is polled.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What to say to whom.
+/// The agent, the prompt and the options of a turn.
 #[derive(Debug, Args)]
 pub(super) struct PromptArguments {
     /// The agent's id; see `sandbox-agent agents list`
     #[arg(id = "prompted_agent", value_name = "AGENT")]
     agent: String,
-    /// What to say; `-` reads it from standard input
+    /// The prompt; `-` reads it from standard input
     text: String,
-    /// A file that goes with it; repeatable
+    /// A file to attach to the prompt; repeatable
     #[arg(short, long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Where the agent works [default: this directory; with --url, that server's workspace]
+    /// The agent's working directory [default: the current directory; with --url, the server's workspace]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// What happens when the agent asks for permission [default: ask on a terminal, else reject]
+    /// How to answer permission requests [default: ask on a terminal, else reject]
     #[arg(long, value_name = "DECISION")]
     allow: Option<Allow>,
-    /// Go on with an earlier session, where the agent can
+    /// Continue an earlier session, if the agent supports it
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// The model, by id or name
+    /// The model to use, by id or name
     #[arg(long)]
     model: Option<String>,
-    /// The mode, by id or name
+    /// The mode to use, by id or name
     #[arg(long)]
     mode: Option<String>,
-    /// Log in first, with one of the agent's own methods
+    /// Authenticate first, with one of the agent's methods
     #[arg(long, value_name = "METHOD")]
     auth: Option<String>,
-    /// Print one JSON object a line instead: session, update, answered, stop, error
+    /// Print one JSON object per line: session, update, answered, stop, error
     #[arg(long)]
     json: bool,
-    /// Print what the agent says and nothing else
+    /// Print only the agent's answer
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
-    /// A server that runs already; without it, the agent runs in this process, and no server is needed
+    /// URL of a running server [default: none; the agent runs in this process]
     #[arg(long, env = "SANDBOX_AGENT_URL", value_name = "URL", help_heading = "Server")]
     url: Option<String>,
     #[command(flatten)]
@@ -104,43 +104,43 @@ impl PromptArguments {
         Format::of(self.json)
     }
 
-    /// The server that was named, or an engine in this process.
-    fn transport(&self, wrap: Wrap) -> Result<Transport, CliError> {
+    /// The server of `--url`, or an engine in this process.
+    fn transport(&self, wrap: WrapEngine) -> Result<Transport, CliError> {
         let salt = random_text()?;
         match self.url.as_deref().filter(|url| !url.is_empty()) {
             Some(url) => {
                 let server = Server::at(url, self.token.token()?.as_deref())?;
-                Ok(Transport::Http(OverHttp::new(server, salt)))
+                Ok(Transport::Http(HttpTransport::new(server, salt)))
             }
-            None => Ok(Transport::Local(InProcess::new(&self.catalog, wrap, &salt)?)),
+            None => Ok(Transport::Local(InProcessTransport::new(&self.catalog, wrap, &salt)?)),
         }
     }
 }
 
-/// Text that cannot be guessed.
+/// Random text that cannot be guessed.
 fn random_text() -> Result<String, CliError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Has one turn, and leaves nothing running.
-pub(super) fn run(arguments: &PromptArguments, wrap: Wrap) -> Result<(), CliError> {
+/// Runs one turn, and leaves nothing running.
+pub(super) fn run(arguments: &PromptArguments, wrap: WrapEngine) -> Result<(), CliError> {
     let message = Message::read(&arguments.text, &arguments.files)?;
     let questions = Questions::new(arguments.allow)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let result = runtime.block_on(have_turn(arguments, &message, questions, wrap));
+    let result = runtime.block_on(run_turn(arguments, &message, questions, wrap));
     runtime.shutdown_timeout(Duration::from_millis(200));
     result
 }
 
-async fn have_turn(
+async fn run_turn(
     arguments: &PromptArguments,
     message: &Message,
     questions: Questions,
-    wrap: Wrap,
+    wrap: WrapEngine,
 ) -> Result<(), CliError> {
-    let mut show: Box<dyn Show> = if arguments.json {
+    let mut view: Box<dyn TurnView> = if arguments.json {
         Box::new(JsonLines)
     } else {
         Box::new(Screen::new(if arguments.quiet { Verbosity::Quiet } else { Verbosity::Normal }))
@@ -148,42 +148,43 @@ async fn have_turn(
     let signals = Signals::register()?;
     let transport = arguments.transport(wrap)?;
     let turn = Turn { arguments, message, transport: &transport };
-    let result = turn.run(show.as_mut(), questions, signals).await;
+    let result = turn.run(view.as_mut(), questions, signals).await;
     let result = match result {
-        Ok(reason) => reason.verdict(),
+        Ok(stopped) => stopped.into_result(),
         Err(error) => {
             if !matches!(&error, CliError::Io(_)) {
-                show.failed(&error)?;
+                view.failed(&error)?;
             }
             Err(error)
         }
     };
-    tidy_up(&transport, &result).await;
+    close(&transport, &result).await;
     result
 }
 
-/// Ends the agent. Another signal leaves at once: supervisors finish the work.
-async fn tidy_up(transport: &Transport, result: &Result<(), CliError>) {
+/// Closes the instance. Another signal exits at once; the supervisor then ends the agent.
+async fn close(transport: &Transport, result: &Result<(), CliError>) {
     if matches!(result, Err(CliError::Unreachable { .. })) {
         return;
     }
-    let patience = if matches!(result, Err(CliError::Interrupted)) { LEAVING } else { ENDING };
-    let Ok(mut signals) = Signals::register() else { return transport.end().await };
+    let is_interrupted = matches!(result, Err(CliError::Interrupted));
+    let limit = if is_interrupted { INTERRUPTED_CLOSE_LIMIT } else { CLOSE_LIMIT };
+    let Ok(mut signals) = Signals::register() else { return transport.close().await };
     tokio::select! {
-        _ = tokio::time::timeout(patience, transport.end()) => {}
+        _ = tokio::time::timeout(limit, transport.close()) => {}
         () = signals.any() => {}
     }
 }
 
-/// How a turn stopped.
+/// How a turn ended.
 struct Stopped {
     reason: String,
-    /// Whether it was this user who cancelled it.
+    /// True when the user of this command cancelled the turn.
     is_cancelled: bool,
 }
 
 impl Stopped {
-    fn verdict(self) -> Result<(), CliError> {
+    fn into_result(self) -> Result<(), CliError> {
         match self.reason.as_str() {
             "end_turn" => Ok(()),
             "cancelled" if self.is_cancelled => Err(CliError::Interrupted),
@@ -192,7 +193,7 @@ impl Stopped {
     }
 }
 
-/// One turn, all that it needs.
+/// One turn and everything that it needs.
 struct Turn<'a> {
     arguments: &'a PromptArguments,
     message: &'a Message,
@@ -202,7 +203,7 @@ struct Turn<'a> {
 impl Turn<'_> {
     async fn run(
         &self,
-        show: &mut dyn Show,
+        view: &mut dyn TurnView,
         questions: Questions,
         mut signals: Signals,
     ) -> Result<Stopped, CliError> {
@@ -210,81 +211,83 @@ impl Turn<'_> {
         let agent = arguments.agent.as_str();
         let wanted = arguments.cwd.as_deref().unwrap_or(Path::new("."));
         let cwd = self.transport.directory(wanted).await?;
-        let mut link = Link::new(self.transport.clone());
-        let met = tokio::select! {
+        let mut connection = Connection::new(self.transport.clone());
+        let response = tokio::select! {
             biased;
             () = signals.any() => return Err(CliError::Interrupted),
-            met = self.meet(&mut link) => met?,
+            response = self.initialize(&mut connection) => response?,
         };
-        let mut dialogue = Dialogue::open(link, show, questions, signals).await?;
+        let mut dialogue = Dialogue::open(connection, view, questions, signals).await?;
         if let Some(method) = &arguments.auth {
-            dialogue.demand("authenticate", &json!({"methodId": method}), OnInterrupt::Leave).await?;
+            dialogue.call_or_fail("authenticate", &json!({"methodId": method}), OnInterrupt::Exit).await?;
         }
-        let session = session::open(&mut dialogue, &met, &cwd, arguments.session.as_deref()).await?;
-        for (choice, wanted) in [(Choice::Mode, &arguments.mode), (Choice::Model, &arguments.model)] {
+        let session = session::open(&mut dialogue, &response, &cwd, arguments.session.as_deref()).await?;
+        for (setting, wanted) in [(Setting::Mode, &arguments.mode), (Setting::Model, &arguments.model)] {
             if let Some(wanted) = wanted {
-                session::choose(&mut dialogue, &session, choice, wanted).await?;
+                session::set(&mut dialogue, &session, setting, wanted).await?;
             }
         }
-        let server_id = dialogue.link.server_id().to_owned();
-        // The mock agent says that it can, and forgets its sessions when it ends unless it is told where to keep them.
+        let server_id = dialogue.connection.server_id().to_owned();
+        // The mock agent reports that it can load sessions, but without MOCK_AGENT_STATE it stores them only in memory.
         let forgets = agent == Catalog::MOCK && std::env::var_os("MOCK_AGENT_STATE").is_none();
-        let can_go_on = met.can_go_on() && !forgets;
-        let named = |url: &&str| std::env::var("SANDBOX_AGENT_URL").is_ok_and(|variable| variable == *url);
-        let url = arguments.url.as_deref().filter(|url| !url.is_empty() && !named(url));
-        dialogue.show.opened(&Opened {
+        let can_continue = response.can_continue() && !forgets;
+        let is_default =
+            |url: &&str| std::env::var("SANDBOX_AGENT_URL").is_ok_and(|variable| variable == *url);
+        let url = arguments.url.as_deref().filter(|url| !url.is_empty() && !is_default(url));
+        dialogue.view.opened(&OpenedSession {
             session: &session.id,
             agent,
             server_id: &server_id,
             url,
-            can_go_on,
+            can_continue,
         })?;
-        dialogue.listening = Listening::Live;
-        let params = json!({"sessionId": session.id, "prompt": self.message.blocks(&met)?});
-        let response = dialogue.demand("session/prompt", &params, OnInterrupt::Cancel(&session.id)).await?;
-        dialogue.show.stopped(&response)?;
+        dialogue.updates = Updates::Live;
+        let params = json!({"sessionId": session.id, "prompt": self.message.blocks(&response)?});
+        let on_interrupt = OnInterrupt::Cancel(&session.id);
+        let response = dialogue.call_or_fail("session/prompt", &params, on_interrupt).await?;
+        dialogue.view.stopped(&response)?;
         let reason = response["stopReason"].as_str().unwrap_or("the agent gave no reason").to_owned();
         Ok(Stopped { reason, is_cancelled: dialogue.is_cancelled })
     }
 
-    /// Starts the agent, installing it first if need be, and initialises the connection.
-    async fn meet(&self, link: &mut Link) -> Result<Met, CliError> {
+    /// Starts the agent, installing it first if necessary, and sends `initialize`.
+    async fn initialize(&self, connection: &mut Connection) -> Result<InitializeResponse, CliError> {
         let (transport, agent) = (self.transport, self.arguments.agent.as_str());
-        let hello = session::hello();
+        let params = session::initialize_params();
         let started = if self.arguments.json || self.arguments.quiet {
-            link.start(agent, &hello).await
+            connection.start(agent, &params).await
         } else {
             let mut line = StatusLine::new();
             let started = tokio::select! {
-                started = link.start(agent, &hello) => started,
+                started = connection.start(agent, &params) => started,
                 never = show_progress(&mut line, transport, agent) => match never {},
             };
             line.clear();
             started
         };
         match started {
-            Ok(outcome) => Met::new(outcome),
-            Err(CliError::Refused(refusal)) if refusal.code() == "unknown_agent" => {
-                Err(CliError::Refused(Box::new(with_guess(transport, agent, *refusal).await)))
+            Ok(outcome) => InitializeResponse::new(outcome),
+            Err(CliError::Problem(problem)) if problem.code() == "unknown_agent" => {
+                Err(CliError::Problem(Box::new(with_suggestion(transport, agent, *problem).await)))
             }
             Err(error) => Err(error),
         }
     }
 }
 
-/// Adds the agent that was probably meant.
-async fn with_guess(transport: &Transport, agent: &str, refusal: Refusal) -> Refusal {
+/// Suggests the agent with the most similar name.
+async fn with_suggestion(transport: &Transport, agent: &str, problem: ReportedProblem) -> ReportedProblem {
     let ids = transport.agent_ids().await;
     match nearest(agent, ids.iter().map(String::as_str)) {
-        Some(near) => refusal.with_hint(format!("did you mean `{near}`?")),
-        None => refusal.with_hint("`sandbox-agent agents list` shows those there are".to_owned()),
+        Some(near) => problem.with_hint(format!("did you mean `{near}`?")),
+        None => problem,
     }
 }
 
-/// Shows how far the installation of an agent is, until the future is dropped.
+/// Shows the progress of an agent's installation until the future is dropped.
 async fn show_progress(line: &mut StatusLine, transport: &Transport, agent: &str) -> Infallible {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
         if let Some(text) = install_step(agent, &transport.install_progress(agent).await) {
             line.show(&text);
         }

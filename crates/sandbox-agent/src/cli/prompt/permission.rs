@@ -1,14 +1,14 @@
-//! Permissions: what the user decided beforehand, and which of the agent's options that means.
+//! Permission requests: the user's policy, and the option of the agent that matches it.
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-/// What happens when an agent asks for permission.
+/// How permission requests are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Allow {
-    /// Allow, each time anew
+    /// Allow each request once
     Once,
-    /// Allow, and let the agent remember it
+    /// Allow, and let the agent remember the decision
     Always,
     /// Ask on the terminal
     Ask,
@@ -16,7 +16,7 @@ pub(super) enum Allow {
     Reject,
 }
 
-/// One answer that the agent offers.
+/// One option that the agent offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PermissionOption {
     pub(super) id: String,
@@ -24,7 +24,7 @@ pub(super) struct PermissionOption {
     pub(super) kind: Kind,
 }
 
-/// What an option means. Agents may add kinds; those are only chosen by a person.
+/// The kind of an option. Agents may have other kinds; only a user can choose those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     AllowOnce,
@@ -53,8 +53,8 @@ pub(super) fn options(params: &Value) -> Vec<PermissionOption> {
         .collect()
 }
 
-/// The option that a decision means; none where the agent offers nothing of the kind. `once` never becomes `always`:
-/// that would be more than was allowed.
+/// The option that matches a policy; `None` if the agent offers no such option. `once` never selects an `always`
+/// option, which would allow more than the user did.
 pub(super) fn choose(allow: Allow, options: &[PermissionOption]) -> Option<&PermissionOption> {
     let kinds: &[Kind] = match allow {
         Allow::Once => &[Kind::AllowOnce],
@@ -64,16 +64,16 @@ pub(super) fn choose(allow: Allow, options: &[PermissionOption]) -> Option<&Perm
     kinds.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
 }
 
-/// The option that a person's words mean: a number, an id, a name, or y, n and a.
-pub(super) fn understand<'a>(words: &str, options: &'a [PermissionOption]) -> Option<&'a PermissionOption> {
-    let words = words.trim();
-    if let Some(index) = words.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {
+/// The option that a user typed: its number, id or name, or y, n or a.
+pub(super) fn parse_choice<'a>(text: &str, options: &'a [PermissionOption]) -> Option<&'a PermissionOption> {
+    let text = text.trim();
+    if let Some(index) = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {
         return options.get(index);
     }
     let named = |option: &&PermissionOption| {
-        option.id.eq_ignore_ascii_case(words) || option.name.eq_ignore_ascii_case(words)
+        option.id.eq_ignore_ascii_case(text) || option.name.eq_ignore_ascii_case(text)
     };
-    options.iter().find(named).or_else(|| match words.to_ascii_lowercase().as_str() {
+    options.iter().find(named).or_else(|| match text.to_ascii_lowercase().as_str() {
         "y" | "yes" => choose(Allow::Once, options),
         "a" | "always" => options.iter().find(|option| option.kind == Kind::AllowAlways),
         "n" | "no" => choose(Allow::Reject, options),
@@ -81,7 +81,7 @@ pub(super) fn understand<'a>(words: &str, options: &'a [PermissionOption]) -> Op
     })
 }
 
-/// The outcome as the agent hears it. Without an option nothing is allowed.
+/// The result of the permission request. Without an option it is `cancelled`.
 pub(super) fn outcome(option: Option<&PermissionOption>) -> Value {
     match option {
         Some(option) => json!({"outcome": {"outcome": "selected", "optionId": option.id}}),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_takes_the_option_that_means_it_and_never_a_wider_one() {
+    fn a_policy_selects_the_matching_option_and_never_a_broader_one() {
         let all = offered(&["allow_always", "allow_once", "reject_always", "reject_once"]);
         let chosen = |allow, options| choose(allow, options).map(|option| option.id.as_str());
         assert_eq!(chosen(Allow::Once, &all), Some("id-allow_once"));
@@ -115,16 +115,16 @@ mod tests {
     }
 
     #[test]
-    fn a_person_answers_by_number_name_or_letter() {
+    fn a_user_chooses_by_number_name_or_letter() {
         let all = offered(&["allow_once", "allow_always", "reject_once"]);
-        let meant = |words| understand(words, &all).map(|option| option.id.as_str());
-        assert_eq!(meant(" 2 "), Some("id-allow_always"));
-        assert_eq!(meant("ID-reject_once"), Some("id-reject_once"));
-        assert_eq!(meant("y"), Some("id-allow_once"));
-        assert_eq!(meant("a"), Some("id-allow_always"));
-        assert_eq!(meant("No"), Some("id-reject_once"));
+        let chosen = |text| parse_choice(text, &all).map(|option| option.id.as_str());
+        assert_eq!(chosen(" 2 "), Some("id-allow_always"));
+        assert_eq!(chosen("ID-reject_once"), Some("id-reject_once"));
+        assert_eq!(chosen("y"), Some("id-allow_once"));
+        assert_eq!(chosen("a"), Some("id-allow_always"));
+        assert_eq!(chosen("No"), Some("id-reject_once"));
         for unclear in ["", "0", "4", "perhaps"] {
-            assert_eq!(meant(unclear), None, "{unclear}");
+            assert_eq!(chosen(unclear), None, "{unclear}");
         }
     }
 }

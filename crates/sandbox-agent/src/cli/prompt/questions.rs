@@ -1,4 +1,4 @@
-//! What the agent asks: decided beforehand, or asked on the terminal one after the other.
+//! Permission requests and questions of the agent: answered by a policy, or asked on the terminal one after the other.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::permission::{self, Allow, PermissionOption};
 use super::terminal::Terminal;
 use crate::cli::error::CliError;
-use crate::cli::style::{harmless, one_line};
+use crate::cli::style::{one_line, without_control};
 
 const PERMISSION: &str = "session/request_permission";
 const QUESTION: &str = "_sandboxagent/session/request_question";
@@ -16,8 +16,8 @@ const QUESTION: &str = "_sandboxagent/session/request_question";
 #[derive(Debug)]
 pub(super) struct Questions {
     allow: Allow,
-    /// Said once where everything is rejected though nobody said so.
-    excuse: Option<&'static str>,
+    /// Why requests are rejected without being shown, if the user did not ask for that. Reported once.
+    rejection_reason: Option<&'static str>,
     terminal: Option<Terminal>,
     open: VecDeque<Question>,
 }
@@ -30,19 +30,19 @@ pub(super) struct Question {
     pub(super) params: Value,
 }
 
-/// What becomes of a request of the agent.
+/// How to react to a request of the agent.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reaction {
-    /// It is answered so.
+    /// Send this answer.
     Answer(Value),
-    /// The user is asked.
-    Wait,
-    /// This client has no such method.
-    Unknown,
+    /// Ask the user.
+    AskUser,
+    /// Answer that this client does not have the method.
+    UnknownMethod,
 }
 
 impl Questions {
-    /// Without a decision, the terminal is asked where there is one, and where there is none everything is rejected.
+    /// Without a policy the user is asked on the terminal. If there is no terminal, everything is rejected.
     pub(super) fn new(allow: Option<Allow>) -> Result<Self, CliError> {
         let terminal = match allow {
             None | Some(Allow::Ask) => Terminal::open(),
@@ -50,26 +50,26 @@ impl Questions {
         };
         if allow == Some(Allow::Ask) && terminal.is_none() {
             return Err(CliError::Usage(
-                "there is no terminal to ask on; decide with --allow once, --allow always or --allow reject"
+                "there is no terminal to ask on; use --allow once, --allow always or --allow reject"
                     .to_owned(),
             ));
         }
-        let (decided, excuse) = match (allow, &terminal) {
+        let (allow, rejection_reason) = match (allow, &terminal) {
             (Some(allow), _) => (allow, None),
             (None, Some(_)) => (Allow::Ask, None),
             (None, None) => {
-                (Allow::Reject, Some("rejected, since there is no terminal to ask on; see --allow"))
+                (Allow::Reject, Some("rejected, because there is no terminal to ask on; see --allow"))
             }
         };
-        Ok(Self { allow: decided, excuse, terminal, open: VecDeque::new() })
+        Ok(Self { allow, rejection_reason, terminal, open: VecDeque::new() })
     }
 
-    /// Why a question was rejected without being asked; said once.
-    pub(super) fn excuse(&mut self) -> Option<&'static str> {
-        self.excuse.take()
+    /// Why a request was rejected without being shown; only on the first call.
+    pub(super) fn rejection_reason(&mut self) -> Option<&'static str> {
+        self.rejection_reason.take()
     }
 
-    /// Takes a request of the agent.
+    /// Receives a request of the agent.
     pub(super) fn receive(&mut self, id: &Value, method: &str, params: &Value) -> Reaction {
         let asks = self.allow == Allow::Ask;
         match method {
@@ -79,20 +79,20 @@ impl Questions {
                     method: method.into(),
                     params: params.clone(),
                 });
-                Reaction::Wait
+                Reaction::AskUser
             }
             PERMISSION => {
                 let options = permission::options(params);
                 Reaction::Answer(permission::outcome(permission::choose(self.allow, &options)))
             }
-            // Nobody is there to answer it; a permission policy says nothing about it.
+            // A permission policy does not answer questions, and without a terminal there is no user to ask.
             QUESTION => Reaction::Answer(rejected()),
-            _ => Reaction::Unknown,
+            _ => Reaction::UnknownMethod,
         }
     }
 
-    /// Whether the terminal has a question to answer.
-    pub(super) fn is_asking(&self) -> bool {
+    /// True when a question is waiting for the user.
+    pub(super) fn has_open(&self) -> bool {
         !self.open.is_empty()
     }
 
@@ -101,14 +101,14 @@ impl Questions {
         self.open.len()
     }
 
-    /// Shows the question whose turn it is.
+    /// Shows the first open question.
     pub(super) fn show(&mut self) {
         if let (Some(question), Some(terminal)) = (self.open.front(), &mut self.terminal) {
             terminal.show(&question.text());
         }
     }
 
-    /// Waits for a line that answers the question whose turn it is; none when it was not understood.
+    /// Waits for a line that answers the first open question; `None` if the line is not a valid answer.
     pub(super) async fn answer(&mut self) -> Option<(Question, Value)> {
         let line = match &mut self.terminal {
             Some(terminal) => terminal.line().await,
@@ -126,20 +126,20 @@ impl Questions {
         }
     }
 
-    /// Takes a question back that somebody else answered or the agent gave up. True if it was the one on the terminal.
+    /// Removes a question that another client answered or the agent withdrew. True if it was shown on the terminal.
     pub(super) fn withdraw(&mut self, id: &Value) -> bool {
         let was_shown = self.open.front().is_some_and(|question| question.id == *id);
         self.open.retain(|question| question.id != *id);
         was_shown
     }
 
-    /// Takes all questions back, each with the answer that says so.
-    pub(super) fn give_up(&mut self) -> Vec<(Question, Value)> {
-        let given_up = |question: Question| {
+    /// Removes all questions, and returns each with its negative answer.
+    pub(super) fn cancel_all(&mut self) -> Vec<(Question, Value)> {
+        let cancelled = |question: Question| {
             let answer = if question.method == QUESTION { rejected() } else { permission::outcome(None) };
             (question, answer)
         };
-        self.open.drain(..).map(given_up).collect()
+        self.open.drain(..).map(cancelled).collect()
     }
 }
 
@@ -154,24 +154,24 @@ impl Question {
             }
             permission::options(&self.params).into_iter().map(|option| option.name).collect()
         } else {
-            text += &harmless(self.params["prompt"].as_str().unwrap_or("The agent asks"));
+            text += &without_control(self.params["prompt"].as_str().unwrap_or("The agent asks"));
             choices(&self.params).into_iter().map(|(_, label)| label).collect()
         };
         for (index, line) in lines.iter().enumerate() {
             text += &format!("\n  {}) {}", index + 1, one_line(line, 160));
         }
-        let more = if self.method == PERMISSION { ", y or n" } else { "; nothing rejects it" };
+        let more = if self.method == PERMISSION { ", y or n" } else { "; empty rejects it" };
         format!("{text}\nnumber{more}> ")
     }
 
-    /// The answer that a line means. No line at all, as after Ctrl-D, allows nothing.
+    /// The answer for a line; `None` if the line is invalid. The end of input (Ctrl-D) rejects the request.
     fn answer(&self, line: Option<&str>) -> Option<Value> {
         if self.method == PERMISSION {
             let options = permission::options(&self.params);
             return match line {
                 None => Some(permission::outcome(permission::choose(Allow::Reject, &options))),
                 Some(line) => {
-                    let option: Option<&PermissionOption> = permission::understand(line, &options);
+                    let option: Option<&PermissionOption> = permission::parse_choice(line, &options);
                     option.map(|option| permission::outcome(Some(option)))
                 }
             };
@@ -192,7 +192,7 @@ fn rejected() -> Value {
     json!({"status": "rejected"})
 }
 
-/// The options of a question: pairs of id and label, or plain words.
+/// The options of a question: pairs of id and label, or plain strings.
 fn choices(params: &Value) -> Vec<(String, String)> {
     let listed = params["options"].as_array().into_iter().flatten();
     listed
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_takes_a_number_an_id_or_a_label_and_nothing_rejects_it() {
+    fn a_question_accepts_a_number_an_id_or_a_label_and_an_empty_line_rejects_it() {
         let asked = question(&json!([["a", "Option A"], "b"]));
         let chosen = |line: &str| asked.answer(Some(line));
         let answered = |id: &str| Some(json!({"status": "answered", "answers": [[id]]}));
@@ -230,17 +230,17 @@ mod tests {
         assert_eq!((chosen("3"), chosen("0")), (None, None));
         assert_eq!((chosen(" "), asked.answer(None)), (Some(rejected()), Some(rejected())));
         assert_eq!(question(&json!([])).answer(Some("free words")), answered("free words"));
-        assert_eq!(asked.text(), "\nWhich?\n  1) Option A\n  2) b\nnumber; nothing rejects it> ");
+        assert_eq!(asked.text(), "\nWhich?\n  1) Option A\n  2) b\nnumber; empty rejects it> ");
     }
 
     #[test]
-    fn what_was_decided_beforehand_is_answered_at_once() {
+    fn with_a_policy_requests_are_answered_without_asking() {
         let params = json!({"options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]});
         let mut questions = Questions::new(Some(Allow::Once)).unwrap();
         let allowed = json!({"outcome": {"outcome": "selected", "optionId": "yes"}});
         assert_eq!(questions.receive(&json!(0), PERMISSION, &params), Reaction::Answer(allowed));
         assert_eq!(questions.receive(&json!(1), QUESTION, &json!({})), Reaction::Answer(rejected()));
-        assert_eq!(questions.receive(&json!(2), "fs/read_text_file", &json!({})), Reaction::Unknown);
-        assert!(!questions.is_asking());
+        assert_eq!(questions.receive(&json!(2), "fs/read_text_file", &json!({})), Reaction::UnknownMethod);
+        assert!(!questions.has_open());
     }
 }

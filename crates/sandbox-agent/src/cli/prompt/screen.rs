@@ -1,38 +1,38 @@
-//! A turn for people: what the agent says on standard output, everything else on standard error.
+//! Prints a turn for people: the agent's answer on standard output, everything else on standard error.
 //!
-//! So a pipe gets the answer and nothing but the answer, and on a terminal both are seen in their order.
+//! So a pipe receives only the answer, and a terminal shows both in order.
 
 use std::io::{IsTerminal, Write};
 
 use serde_json::Value;
 
 use super::markdown::Markdown;
-use super::show::{Opened, Show};
 use super::tools::{ToolCalls, plan_lines};
+use super::view::{OpenedSession, TurnView};
 use crate::cli::error::CliError;
-use crate::cli::style::{Colour, Style, harmless, one_line};
+use crate::cli::style::{Colour, Style, one_line, without_control};
 
-/// How much is told beside the answer.
+/// How much is printed besides the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verbosity {
     Quiet,
     Normal,
 }
 
-/// Where a turn is shown.
+/// Prints a turn to the terminal.
 #[derive(Debug)]
 pub(super) struct Screen {
     verbosity: Verbosity,
     colour: Colour,
-    /// Only where styles can be shown; else the agent's words stay as they are.
+    /// Only if styles can be shown; otherwise the answer is printed unchanged.
     markdown: Option<Markdown>,
     out_is_terminal: bool,
-    /// Whether the last line of each stream is unfinished.
+    /// True when the last line of the answer, or of a thought, has no line break yet.
     out_open: bool,
     thought_open: bool,
-    /// Whether something else was told since the agent last spoke.
+    /// True when something else was printed since the last part of the answer.
     interrupted: bool,
-    /// The id of the message that the agent speaks, where it says one.
+    /// The id of the current message of the agent, if it has one.
     message: Option<String>,
     tools: ToolCalls,
     plan: Vec<String>,
@@ -58,7 +58,7 @@ impl Screen {
         }
     }
 
-    fn say(&mut self, text: &str) -> Result<(), CliError> {
+    fn print_answer(&mut self, text: &str) -> Result<(), CliError> {
         if text.is_empty() {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl Screen {
             self.end_answer()?;
         }
         self.interrupted = false;
-        let shown = if self.out_is_terminal { harmless(text) } else { text.into() };
+        let shown = if self.out_is_terminal { without_control(text) } else { text.into() };
         let shown = match &mut self.markdown {
             Some(markdown) => markdown.push(&shown).into(),
             None => shown,
@@ -88,44 +88,44 @@ impl Screen {
 
     fn end_thought(&mut self) {
         if std::mem::take(&mut self.thought_open) {
-            tell("\n");
+            write_stderr("\n");
         }
     }
 
-    /// Tells something beside the answer, on lines of its own.
-    fn line(&mut self, text: &str) -> Result<(), CliError> {
+    /// Prints lines to standard error.
+    fn print_line(&mut self, text: &str) -> Result<(), CliError> {
         if self.verbosity == Verbosity::Quiet {
             return Ok(());
         }
         self.pause()?;
-        tell(&format!("{text}\n"));
+        write_stderr(&format!("{text}\n"));
         Ok(())
     }
 
-    fn think(&mut self, text: &str) -> Result<(), CliError> {
+    fn print_thought(&mut self, text: &str) -> Result<(), CliError> {
         if self.verbosity == Verbosity::Quiet || text.is_empty() {
             return Ok(());
         }
         if !self.thought_open {
             self.pause()?;
-            tell(&self.colour.paint(Style::Dim, "thinking: "));
+            write_stderr(&self.colour.paint(Style::Dim, "thinking: "));
         }
         self.thought_open = true;
-        tell(&self.colour.paint(Style::Dim, harmless(text)));
+        write_stderr(&self.colour.paint(Style::Dim, without_control(text)));
         Ok(())
     }
 }
 
-impl Show for Screen {
-    fn opened(&mut self, opened: &Opened<'_>) -> Result<(), CliError> {
-        let Opened { session, agent, url, can_go_on, .. } = opened;
-        let there = url.map_or_else(String::new, |url| format!(" --url {url}"));
-        self.hint = can_go_on
-            .then(|| format!("go on with: sandbox-agent prompt {agent} --session {session}{there} \"...\""));
+impl TurnView for Screen {
+    fn opened(&mut self, opened: &OpenedSession<'_>) -> Result<(), CliError> {
+        let OpenedSession { session, agent, url, can_continue, .. } = opened;
+        let url = url.map_or_else(String::new, |url| format!(" --url {url}"));
+        self.hint = can_continue
+            .then(|| format!("continue with: sandbox-agent prompt {agent} --session {session}{url} \"...\""));
         Ok(())
     }
 
-    fn recalled(&mut self, _: &Value) -> Result<(), CliError> {
+    fn replayed(&mut self, _: &Value) -> Result<(), CliError> {
         Ok(())
     }
 
@@ -133,71 +133,71 @@ impl Show for Screen {
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => {
                 let message = update["messageId"].as_str().map(str::to_owned);
-                // Two messages in a row are two paragraphs.
+                // Two successive messages are separate paragraphs.
                 self.interrupted |= message != self.message;
                 self.message = message;
-                self.say(&content_text(&update["content"]))
+                self.print_answer(&content_text(&update["content"]))
             }
-            Some("agent_thought_chunk") => self.think(&content_text(&update["content"])),
+            Some("agent_thought_chunk") => self.print_thought(&content_text(&update["content"])),
             Some("tool_call" | "tool_call_update") => {
-                for line in self.tools.take(update, self.colour) {
-                    self.line(&line)?;
+                for line in self.tools.update(update, self.colour) {
+                    self.print_line(&line)?;
                 }
                 Ok(())
             }
             Some("plan") => {
                 let lines = plan_lines(update, self.colour);
                 if lines != self.plan {
-                    self.line(&lines.join("\n"))?;
+                    self.print_line(&lines.join("\n"))?;
                     self.plan = lines;
                 }
                 Ok(())
             }
             Some("current_mode_update") => {
                 let mode = one_line(update["currentModeId"].as_str().unwrap_or_default(), 80);
-                self.line(&self.colour.paint(Style::Dim, format!("mode: {mode}")))
+                self.print_line(&self.colour.paint(Style::Dim, format!("mode: {mode}")))
             }
             Some("notice") => {
-                let word = |name: &str| one_line(update[name].as_str().unwrap_or_default(), 400);
-                let text = format!("{} {}", word("title"), word("description"));
-                self.line(&self.colour.paint(Style::Yellow, text.trim_end()))
+                let field = |name: &str| one_line(update[name].as_str().unwrap_or_default(), 400);
+                let text = format!("{} {}", field("title"), field("description"));
+                self.print_line(&self.colour.paint(Style::Yellow, text.trim_end()))
             }
-            // Commands, usage, titles, and whatever ACP has learnt since.
+            // Commands, usage, titles, and updates that newer versions of ACP may add.
             _ => Ok(()),
         }
     }
 
-    fn notice(&mut self, _: &str, _: &Value) -> Result<(), CliError> {
+    fn notification(&mut self, _: &str, _: &Value) -> Result<(), CliError> {
         Ok(())
     }
 
     fn answered(&mut self, method: &str, params: &Value, answer: &Value) -> Result<(), CliError> {
-        let (asked, told) = if method == "session/request_permission" {
+        let (request, result) = if method == "session/request_permission" {
             let title = params["toolCall"]["title"].as_str().unwrap_or("a tool call");
             let chosen = answer["outcome"]["optionId"].as_str();
             let options = params["options"].as_array().into_iter().flatten();
             let named = options.filter(|option| option["optionId"].as_str() == chosen);
             let name = named.filter_map(|option| option["name"].as_str()).next();
-            (format!("permission for {title}"), name.unwrap_or("not given").to_owned())
+            (format!("permission for {title}"), name.unwrap_or("not granted").to_owned())
         } else {
-            let told = if answer["status"] == "answered" { "answered" } else { "rejected" };
-            (params["prompt"].as_str().unwrap_or("question").to_owned(), told.to_owned())
+            let result = if answer["status"] == "answered" { "answered" } else { "rejected" };
+            (params["prompt"].as_str().unwrap_or("question").to_owned(), result.to_owned())
         };
-        let text = format!("? {}: {}", one_line(&asked, 160), one_line(&told, 80));
-        self.line(&self.colour.paint(Style::Yellow, text))
+        let text = format!("? {}: {}", one_line(&request, 160), one_line(&result, 80));
+        self.print_line(&self.colour.paint(Style::Yellow, text))
     }
 
     fn remark(&mut self, text: &str) -> Result<(), CliError> {
-        self.line(&self.colour.paint(Style::Yellow, harmless(text)))
+        self.print_line(&self.colour.paint(Style::Yellow, without_control(text)))
     }
 
     fn stopped(&mut self, response: &Value) -> Result<(), CliError> {
         self.end_thought();
         self.end_answer()?;
         let reason = one_line(response["stopReason"].as_str().unwrap_or("unknown"), 80);
-        self.line(&self.colour.paint(Style::Dim, format!("stop reason: {reason}")))?;
+        self.print_line(&self.colour.paint(Style::Dim, format!("stop reason: {reason}")))?;
         if let Some(hint) = self.hint.take() {
-            self.line(&self.colour.paint(Style::Dim, one_line(&hint, 400)))?;
+            self.print_line(&self.colour.paint(Style::Dim, one_line(&hint, 400)))?;
         }
         Ok(())
     }
@@ -209,7 +209,7 @@ impl Show for Screen {
 
     fn pause(&mut self) -> Result<(), CliError> {
         self.end_thought();
-        // Text in a pipe goes on where it was; on a terminal the lines would run into each other.
+        // In a pipe the answer continues on its line; on a terminal the lines would run into each other.
         if self.out_is_terminal {
             self.end_answer()?;
         }
@@ -218,15 +218,15 @@ impl Show for Screen {
     }
 }
 
-/// What a content block says, or that it says something that a terminal cannot show.
+/// The text of a content block, or a placeholder for content that a terminal cannot show.
 fn content_text(content: &Value) -> String {
-    let word = |name: &str| content[name].as_str().unwrap_or_default();
-    match word("type") {
-        "text" => word("text").to_owned(),
+    let field = |name: &str| content[name].as_str().unwrap_or_default();
+    match field("type") {
+        "text" => field("text").to_owned(),
         kind @ ("image" | "audio") => {
-            format!("[{kind} {}, {} bytes in base64]", word("mimeType"), word("data").len())
+            format!("[{kind} {}, {} bytes in base64]", field("mimeType"), field("data").len())
         }
-        "resource_link" => format!("[{} {}]", word("name"), word("uri")),
+        "resource_link" => format!("[{} {}]", field("name"), field("uri")),
         "resource" => {
             let resource = &content["resource"];
             let uri = resource["uri"].as_str().unwrap_or_default();
@@ -242,7 +242,7 @@ fn write(text: &str) -> Result<(), CliError> {
     Ok(out.flush()?)
 }
 
-/// Standard error is told what it will take: nobody reading it is no reason to stop.
-fn tell(text: &str) {
+/// Errors are ignored: a closed standard error must not stop the turn.
+fn write_stderr(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

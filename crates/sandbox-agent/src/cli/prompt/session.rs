@@ -1,4 +1,4 @@
-//! Meeting an agent and opening a session with it.
+//! Initializing an agent and opening a session with it.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::dialogue::{Dialogue, OnInterrupt};
 use super::incoming::RpcError;
 use crate::cli::error::CliError;
 use crate::cli::nearest::nearest;
-use crate::cli::style::harmless;
+use crate::cli::style::without_control;
 
-/// The first thing an agent hears. This client lends it no files and no terminals: the agent has those of its machine.
-pub(super) fn hello() -> Value {
+/// The parameters of `initialize`. This client provides no files and no terminals: the agent uses those of its machine.
+pub(super) fn initialize_params() -> Value {
     json!({
         "protocolVersion": 1,
         "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
@@ -19,26 +19,27 @@ pub(super) fn hello() -> Value {
     })
 }
 
-/// What an agent said about itself.
+/// The agent's answer to `initialize`.
 #[derive(Debug)]
-pub(super) struct Met(Value);
+pub(super) struct InitializeResponse(Value);
 
-impl Met {
+impl InitializeResponse {
     pub(super) fn new(outcome: Result<Value, RpcError>) -> Result<Self, CliError> {
         let answer = outcome.map_err(|error| {
-            CliError::AgentFailed(format!("the agent refused to talk: {}", harmless(&error.to_string())))
+            let reason = error.to_string();
+            CliError::AgentFailed(format!("the agent failed to initialize: {}", without_control(&reason)))
         })?;
         match answer["protocolVersion"].as_u64() {
             Some(1) => Ok(Self(answer)),
             _ => Err(CliError::AgentFailed(format!(
-                "the agent speaks ACP version {}, this client speaks 1",
+                "the agent uses ACP version {}, but this client supports only version 1",
                 answer["protocolVersion"]
             ))),
         }
     }
 
-    /// What it takes in a prompt: `image`, `audio`, `embeddedContext`.
-    pub(super) fn takes(&self, content: &str) -> bool {
+    /// True when the agent accepts this kind of content in a prompt: `image`, `audio`, `embeddedContext`.
+    pub(super) fn accepts(&self, content: &str) -> bool {
         self.0["agentCapabilities"]["promptCapabilities"][content] == true
     }
 
@@ -50,12 +51,12 @@ impl Met {
         self.0["agentCapabilities"]["loadSession"] == true
     }
 
-    /// Whether a session can be gone on with later.
-    pub(super) fn can_go_on(&self) -> bool {
+    /// True when a session can be continued later.
+    pub(super) fn can_continue(&self) -> bool {
         self.can_resume() || self.can_load()
     }
 
-    fn logins(&self) -> String {
+    fn auth_methods(&self) -> String {
         let methods = self.0["authMethods"].as_array().into_iter().flatten();
         let named = methods.filter_map(|method| {
             let id = method["id"].as_str()?;
@@ -69,61 +70,61 @@ impl Met {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// What the agent said when it was opened: the choices it offers.
-    offers: Value,
+    /// The agent's answer, with the modes and models that it offers.
+    response: Value,
 }
 
-/// Opens a session in a directory: a new one, or an earlier one where the agent can.
+/// Opens a session in a directory: a new one, or an earlier one if the agent supports that.
 pub(super) async fn open(
     dialogue: &mut Dialogue<'_>,
-    met: &Met,
+    agent: &InitializeResponse,
     cwd: &Path,
     earlier: Option<&str>,
 ) -> Result<Session, CliError> {
     let mut params = json!({"cwd": cwd, "mcpServers": []});
     let method = match earlier {
         None => "session/new",
-        // Resuming does not tell the whole conversation again.
-        Some(_) if met.can_resume() => "session/resume",
-        Some(_) if met.can_load() => "session/load",
+        // Resuming is preferred, because it does not replay the whole conversation.
+        Some(_) if agent.can_resume() => "session/resume",
+        Some(_) if agent.can_load() => "session/load",
         Some(_) => {
-            let reason = "this agent cannot go on with an earlier session; leave --session out".to_owned();
+            let reason = "this agent cannot continue an earlier session; omit --session".to_owned();
             return Err(CliError::Usage(reason));
         }
     };
     if let Some(session) = earlier {
         params["sessionId"] = json!(session);
     }
-    let offers = match dialogue.call(method, &params, OnInterrupt::Leave).await? {
-        Ok(offers) => offers,
-        Err(error) => return Err(refused(&error, method, met)),
+    let response = match dialogue.call(method, &params, OnInterrupt::Exit).await? {
+        Ok(response) => response,
+        Err(error) => return Err(session_error(&error, method, agent)),
     };
-    let id = earlier.or(offers["sessionId"].as_str());
+    let id = earlier.or(response["sessionId"].as_str());
     let id =
         id.ok_or_else(|| CliError::AgentFailed("the agent opened a session without an id".to_owned()))?;
-    Ok(Session { id: id.to_owned(), offers })
+    Ok(Session { id: id.to_owned(), response })
 }
 
-fn refused(error: &RpcError, method: &str, met: &Met) -> CliError {
-    let reason = harmless(&error.to_string()).into_owned();
-    match (error.code, met.logins()) {
-        (RpcError::LOGIN_REQUIRED, logins) if !logins.is_empty() => CliError::AgentFailed(format!(
-            "the agent wants a login: {reason}; set the credentials it looks for (see `sandbox-agent agents show`), or choose {logins}"
+fn session_error(error: &RpcError, method: &str, agent: &InitializeResponse) -> CliError {
+    let reason = without_control(&error.to_string()).into_owned();
+    match (error.code, agent.auth_methods()) {
+        (RpcError::AUTH_REQUIRED, methods) if !methods.is_empty() => CliError::AgentFailed(format!(
+            "the agent requires authentication: {reason}; set its credentials (see `sandbox-agent agents show`), or use {methods}"
         )),
         (RpcError::NOT_FOUND, _) => CliError::NotFound(format!("the agent has no such session: {reason}")),
         _ => CliError::AgentFailed(format!("the agent answered {method} with an error: {reason}")),
     }
 }
 
-/// What can be chosen in a session.
+/// A setting of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum Setting {
     Model,
     Mode,
 }
 
-impl Choice {
-    const fn word(self) -> &'static str {
+impl Setting {
+    const fn name(self) -> &'static str {
         match self {
             Self::Model => "model",
             Self::Mode => "mode",
@@ -131,81 +132,84 @@ impl Choice {
     }
 }
 
-/// Chooses a model or a mode, by its id or its name.
-pub(super) async fn choose(
+/// Sets the model or the mode, by its id or its name.
+pub(super) async fn set(
     dialogue: &mut Dialogue<'_>,
     session: &Session,
-    choice: Choice,
+    setting: Setting,
     wanted: &str,
 ) -> Result<(), CliError> {
-    let Some(offer) = Offer::find(&session.offers, choice) else {
-        return Err(CliError::Usage(format!("this agent offers no choice of {}", choice.word())));
+    let Some(available) = AvailableValues::find(&session.response, setting) else {
+        return Err(CliError::Usage(format!("this agent has no {} setting", setting.name())));
     };
-    let value = offer.value(wanted).ok_or_else(|| {
-        let ids: Vec<&str> = offer.values.iter().map(|(id, _)| id.as_str()).collect();
-        let guess = nearest(wanted, ids.iter().copied())
+    let value = available.value(wanted).ok_or_else(|| {
+        let ids: Vec<&str> = available.values.iter().map(|(id, _)| id.as_str()).collect();
+        let suggestion = nearest(wanted, ids.iter().copied())
             .map(|near| format!("did you mean {near}? "))
             .unwrap_or_default();
         CliError::NotFound(format!(
-            "there is no {} `{wanted}`; {guess}the agent has {}",
-            choice.word(),
+            "there is no {} `{wanted}`; {suggestion}the agent has {}",
+            setting.name(),
             ids.join(", ")
         ))
     })?;
     let mut params = json!({"sessionId": session.id});
-    let method = match &offer.way {
-        Way::Option(id) => {
+    let method = match &available.method {
+        SetMethod::ConfigOption(id) => {
             params["configId"] = json!(id);
             params["value"] = json!(value);
             "session/set_config_option"
         }
-        Way::Mode => {
+        SetMethod::Mode => {
             params["modeId"] = json!(value);
             "session/set_mode"
         }
-        Way::OlderModel => {
+        SetMethod::Model => {
             params["modelId"] = json!(value);
             "session/set_model"
         }
     };
-    dialogue.demand(method, &params, OnInterrupt::Leave).await.map(drop)
+    dialogue.call_or_fail(method, &params, OnInterrupt::Exit).await.map(drop)
 }
 
-/// The values of a choice, with the way to choose one.
+/// The values of a setting, and the method that sets it.
 #[derive(Debug, PartialEq, Eq)]
-struct Offer {
-    way: Way,
+struct AvailableValues {
+    method: SetMethod,
     /// Ids and names.
     values: Vec<(String, String)>,
 }
 
-/// How a choice is made; it has changed over ACP's life.
+/// The ACP method that sets a value. It differs between versions of ACP.
 #[derive(Debug, PartialEq, Eq)]
-enum Way {
-    Option(String),
+enum SetMethod {
+    /// `session/set_config_option` with this option.
+    ConfigOption(String),
+    /// `session/set_mode`.
     Mode,
-    OlderModel,
+    /// `session/set_model`, of older versions.
+    Model,
 }
 
-impl Offer {
-    fn find(offers: &Value, choice: Choice) -> Option<Self> {
-        let options = offers["configOptions"].as_array().into_iter().flatten();
-        let mut of_kind = options.filter(|option| option["category"] == choice.word());
+impl AvailableValues {
+    fn find(response: &Value, setting: Setting) -> Option<Self> {
+        let options = response["configOptions"].as_array().into_iter().flatten();
+        let mut of_kind = options.filter(|option| option["category"] == setting.name());
         if let Some(option) = of_kind.next() {
             let listed = option["options"].as_array().into_iter().flatten();
-            // Some lists have groups in them.
+            // Some lists contain groups.
             let flat = listed.flat_map(|entry| match entry["options"].as_array() {
                 Some(group) => group.iter().collect(),
                 None => vec![entry],
             });
-            let way = Way::Option(option["id"].as_str()?.to_owned());
-            return Some(Self { way, values: values(flat, "value") });
+            let method = SetMethod::ConfigOption(option["id"].as_str()?.to_owned());
+            return Some(Self { method, values: values(flat, "value") });
         }
-        let (way, list, id) = match choice {
-            Choice::Mode => (Way::Mode, &offers["modes"]["availableModes"], "id"),
-            Choice::Model => (Way::OlderModel, &offers["models"]["availableModels"], "modelId"),
+        let (method, list, id) = match setting {
+            Setting::Mode => (SetMethod::Mode, &response["modes"]["availableModes"], "id"),
+            Setting::Model => (SetMethod::Model, &response["models"]["availableModels"], "modelId"),
         };
-        Some(Self { way, values: values(list.as_array()?.iter(), id) })
+        Some(Self { method, values: values(list.as_array()?.iter(), id) })
     }
 
     fn value(&self, wanted: &str) -> Option<&str> {
@@ -229,20 +233,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_is_found_in_every_shape_that_agents_offer_it() {
+    fn a_setting_is_found_in_every_form_that_agents_use() {
         let grouped =
             json!([{"group": "g", "options": [{"value": "big", "name": "Big One"}]}, {"value": "small"}]);
-        let offers = json!({"configOptions": [{"id": "m", "category": "model", "options": grouped}]});
-        let offer = Offer::find(&offers, Choice::Model).unwrap();
-        assert_eq!(offer.way, Way::Option("m".to_owned()));
+        let response = json!({"configOptions": [{"id": "m", "category": "model", "options": grouped}]});
+        let available = AvailableValues::find(&response, Setting::Model).unwrap();
+        assert_eq!(available.method, SetMethod::ConfigOption("m".to_owned()));
         assert_eq!(
-            (offer.value("big one"), offer.value("small"), offer.value("huge")),
+            (available.value("big one"), available.value("small"), available.value("huge")),
             (Some("big"), Some("small"), None)
         );
         let older = json!({"models": {"availableModels": [{"modelId": "x", "name": "X"}]}});
-        assert_eq!(Offer::find(&older, Choice::Model).unwrap().way, Way::OlderModel);
+        assert_eq!(AvailableValues::find(&older, Setting::Model).unwrap().method, SetMethod::Model);
         let modes = json!({"modes": {"availableModes": [{"id": "plan", "name": "Plan"}]}});
-        assert_eq!(Offer::find(&modes, Choice::Mode).unwrap().value("PLAN"), Some("plan"));
-        assert_eq!(Offer::find(&json!({}), Choice::Mode), None);
+        assert_eq!(AvailableValues::find(&modes, Setting::Mode).unwrap().value("PLAN"), Some("plan"));
+        assert_eq!(AvailableValues::find(&json!({}), Setting::Mode), None);
     }
 }

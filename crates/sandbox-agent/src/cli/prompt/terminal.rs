@@ -1,11 +1,11 @@
-//! The terminal behind the standard streams, for questions: there also when those are pipes.
+//! The controlling terminal, for questions. It can be used even if the standard streams are pipes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
 use tokio::sync::mpsc;
 
-/// The terminal that this process belongs to.
+/// The controlling terminal of this process.
 #[derive(Debug)]
 pub(super) struct Terminal {
     device: File,
@@ -13,26 +13,26 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// None where there is none, such as in a service or a pipeline of a build machine.
+    /// `None` if there is no terminal, as in a service or in CI.
     pub(super) fn open() -> Option<Self> {
         let device = File::options().read(true).write(true).open("/dev/tty").ok()?;
         Some(Self { device, lines: None })
     }
 
-    /// Shows a new question. What was typed before it is not an answer to it.
+    /// Shows a new question. Lines that were typed before it are discarded.
     pub(super) fn show(&mut self, text: &str) {
-        let lines = self.lines.get_or_insert_with(|| listen(&self.device));
+        let lines = self.lines.get_or_insert_with(|| read_lines(&self.device));
         while lines.try_recv().is_ok() {}
         self.show_again(text);
     }
 
-    /// Shows a question again whose answer was not understood; another one may be typed already.
+    /// Shows a question again after an invalid answer. Lines that were typed since are kept.
     pub(super) fn show_again(&mut self, text: &str) {
-        // A terminal that is gone answers nothing either, which `line` tells.
+        // If the terminal is gone, `line` returns `None`.
         let _ = self.device.write_all(text.as_bytes()).and_then(|()| self.device.flush());
     }
 
-    /// The next line; none when the terminal is gone or its user typed Ctrl-D.
+    /// The next line; `None` when the terminal is gone or the user typed Ctrl-D.
     pub(super) async fn line(&mut self) -> Option<String> {
         match &mut self.lines {
             Some(lines) => lines.recv().await,
@@ -41,8 +41,8 @@ impl Terminal {
     }
 }
 
-/// Reads lines in a thread of its own, which ends with the process: nothing else can be waited for beside a terminal.
-fn listen(device: &File) -> mpsc::UnboundedReceiver<String> {
+/// Reads lines in a separate thread, which ends with the process, because a read from a terminal cannot be cancelled.
+fn read_lines(device: &File) -> mpsc::UnboundedReceiver<String> {
     let (sender, receiver) = mpsc::unbounded_channel();
     if let Ok(device) = device.try_clone() {
         std::thread::spawn(move || {

@@ -1,13 +1,13 @@
-//! Tool calls and plans as lines for people.
+//! Tool calls and plans, formatted for people.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::cli::style::{Colour, Style, harmless, one_line};
+use crate::cli::style::{Colour, Style, one_line, without_control};
 
-/// How much of a title, a path or a reason fits on a line.
-const LONGEST: usize = 160;
+/// The maximum length of a title or a path on a line.
+const MAX_LENGTH: usize = 160;
 /// How many lines of a failed tool's output are shown.
 const FAILURE_LINES: usize = 10;
 
@@ -20,36 +20,36 @@ struct Call {
     title: String,
     status: Status,
     changes: Vec<String>,
-    said: String,
+    output: String,
 }
 
-/// How far a call is. Told when it begins and when it ends.
+/// The status of a call. A line is shown when the call starts and when it ends.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Status {
     #[default]
     New,
-    Begun,
+    Started,
     Completed,
     Failed,
 }
 
 impl ToolCalls {
-    /// Takes a `tool_call` or `tool_call_update` and gives the lines to show for it.
-    pub(super) fn take(&mut self, update: &Value, colour: Colour) -> Vec<String> {
+    /// Applies a `tool_call` or `tool_call_update`, and returns the lines to show for it.
+    pub(super) fn update(&mut self, update: &Value, colour: Colour) -> Vec<String> {
         let id = update["toolCallId"].as_str().unwrap_or_default();
         let call = self.0.entry(id.to_owned()).or_default();
         if let Some(title) = update["title"].as_str().filter(|title| !title.is_empty()) {
-            call.title = one_line(title, LONGEST);
+            call.title = one_line(title, MAX_LENGTH);
         }
         if let Some(content) = update["content"].as_array() {
             call.changes = content.iter().filter_map(change).collect();
-            call.said = content.iter().filter_map(|part| part["content"]["text"].as_str()).collect();
+            call.output = content.iter().filter_map(|part| part["content"]["text"].as_str()).collect();
         }
         let status = match update["status"].as_str() {
             Some("completed") => Status::Completed,
             Some("failed") => Status::Failed,
-            Some("pending" | "in_progress") => Status::Begun,
-            _ if call.status == Status::New => Status::Begun,
+            Some("pending" | "in_progress") => Status::Started,
+            _ if call.status == Status::New => Status::Started,
             _ => call.status,
         };
         let before = std::mem::replace(&mut call.status, status);
@@ -61,7 +61,7 @@ impl Call {
     fn lines(&self, colour: Colour) -> Vec<String> {
         let title = if self.title.is_empty() { "a tool call" } else { &self.title };
         match self.status {
-            Status::New | Status::Begun => vec![format!("{} {title}", colour.paint(Style::Cyan, "→"))],
+            Status::New | Status::Started => vec![format!("{} {title}", colour.paint(Style::Cyan, "→"))],
             Status::Completed => {
                 let mut lines = vec![format!("{} {title}", colour.paint(Style::Green, "✓"))];
                 lines.extend(self.changes.iter().map(|change| format!("  {change}")));
@@ -69,15 +69,15 @@ impl Call {
             }
             Status::Failed => {
                 let mut lines = vec![format!("{} {title}", colour.paint(Style::Red, "✗"))];
-                let said = harmless(&self.said);
-                lines.extend(said.lines().take(FAILURE_LINES).map(|line| format!("  {line}")));
+                let output = without_control(&self.output);
+                lines.extend(output.lines().take(FAILURE_LINES).map(|line| format!("  {line}")));
                 lines
             }
         }
     }
 }
 
-/// A file that a tool changed, with how many lines it added and removed.
+/// A file that a tool changed, with the number of added and removed lines.
 fn change(part: &Value) -> Option<String> {
     if part["type"] != "diff" {
         return None;
@@ -88,13 +88,13 @@ fn change(part: &Value) -> Option<String> {
     new.lines().for_each(|line| *counts.entry(line).or_default() += 1);
     let added: i64 = counts.values().filter(|count| **count > 0).sum();
     let removed: i64 = -counts.values().filter(|count| **count < 0).sum::<i64>();
-    Some(format!("{} +{added} -{removed}", one_line(part["path"].as_str()?, LONGEST)))
+    Some(format!("{} +{added} -{removed}", one_line(part["path"].as_str()?, MAX_LENGTH)))
 }
 
-/// A plan, a line a step.
+/// A plan, with one line per step.
 pub(super) fn plan_lines(update: &Value, colour: Colour) -> Vec<String> {
     let steps = update["entries"].as_array().into_iter().flatten().map(|entry| {
-        let content = one_line(entry["content"].as_str().unwrap_or_default(), LONGEST);
+        let content = one_line(entry["content"].as_str().unwrap_or_default(), MAX_LENGTH);
         match entry["status"].as_str() {
             Some("completed") => format!("  {} {content}", colour.paint(Style::Green, "[x]")),
             Some("in_progress") => format!("  {} {content}", colour.paint(Style::Cyan, "[>]")),
@@ -111,22 +111,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_told_when_it_begins_and_when_it_ends() {
+    fn a_call_is_shown_when_it_starts_and_when_it_ends() {
         let mut calls = ToolCalls::default();
-        let mut take = |update: Value| calls.take(&update, Colour::Off);
-        assert_eq!(take(json!({"toolCallId": "1", "title": "Read\n a", "status": "pending"})), ["→ Read a"]);
-        assert!(take(json!({"toolCallId": "1", "status": "in_progress"})).is_empty());
+        let mut lines = |update: Value| calls.update(&update, Colour::Off);
+        assert_eq!(lines(json!({"toolCallId": "1", "title": "Read\n a", "status": "pending"})), ["→ Read a"]);
+        assert!(lines(json!({"toolCallId": "1", "status": "in_progress"})).is_empty());
         let diff = json!([{"type": "diff", "path": "/a", "oldText": "x\ny\n", "newText": "x\nz\nz\n"}]);
-        assert!(take(json!({"toolCallId": "1", "content": diff})).is_empty());
-        assert_eq!(take(json!({"toolCallId": "1", "status": "completed"})), ["✓ Read a", "  /a +2 -1"]);
-        let said = json!([{"type": "content", "content": {"type": "text", "text": "no such\x1b file"}}]);
-        let failed = take(json!({"toolCallId": "2", "title": "Run", "status": "failed", "content": said}));
+        assert!(lines(json!({"toolCallId": "1", "content": diff})).is_empty());
+        assert_eq!(lines(json!({"toolCallId": "1", "status": "completed"})), ["✓ Read a", "  /a +2 -1"]);
+        let output = json!([{"type": "content", "content": {"type": "text", "text": "no such\x1b file"}}]);
+        let failed = lines(json!({"toolCallId": "2", "title": "Run", "status": "failed", "content": output}));
         assert_eq!(failed, ["✗ Run", "  no such file"]);
-        assert_eq!(take(json!({"toolCallId": "3"})), ["→ a tool call"]);
+        assert_eq!(lines(json!({"toolCallId": "3"})), ["→ a tool call"]);
     }
 
     #[test]
-    fn a_plan_shows_how_far_each_step_is() {
+    fn a_plan_shows_the_status_of_each_step() {
         let entry = |status: &str| json!({"content": "Step", "status": status});
         let update = json!({"entries": [entry("completed"), entry("in_progress"), entry("pending")]});
         assert_eq!(plan_lines(&update, Colour::Off), ["plan:", "  [x] Step", "  [>] Step", "  [ ] Step"]);

@@ -1,38 +1,37 @@
-//! How a prompt reaches its agent: over HTTP on a server that runs, or through an engine in this process.
+//! How a prompt reaches its agent: over HTTP on a running server, or through an engine in this process.
 //!
-//! Everything that differs between the two is behind this one type. Texts, problem documents and exit codes do not
-//! differ.
+//! Everything that differs between the two is behind this one type. Problem codes and exit codes are the same.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::http::OverHttp;
-use super::in_process::InProcess;
+use super::http::HttpTransport;
+use super::in_process::InProcessTransport;
 use super::incoming::Incoming;
 use crate::cli::error::CliError;
 
-/// How many events are read ahead of the terminal.
-pub(super) const READ_AHEAD: usize = 64;
+/// How many events are buffered for the terminal.
+pub(super) const BUFFERED_EVENTS: usize = 64;
 
-/// What the agent sends, until its instance ends or cannot be read any more.
-pub(super) type Received = mpsc::Receiver<Result<Incoming, CliError>>;
+/// Receives the agent's messages and events, until its instance ends or reading fails.
+pub(super) type IncomingReceiver = mpsc::Receiver<Result<Incoming, CliError>>;
 
-/// A message with its place among those of this prompt. A repeat has the same number.
+/// A message with its sequence number in this prompt. A repeated message has the same number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Numbered<'a> {
+pub(super) struct NumberedMessage<'a> {
     pub(super) number: u64,
     pub(super) message: &'a Value,
 }
 
-/// One instance, made for one prompt, and the way to it. Cheap to clone.
+/// The transport to one instance, which exists for one prompt. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
-    /// On a server, whose files are not this machine's.
-    Http(OverHttp),
-    /// In this process, without a server or a socket.
-    Local(InProcess),
+    /// An instance on a server, which may have other files than this machine.
+    Http(HttpTransport),
+    /// An instance in this process, without a server or a socket.
+    Local(InProcessTransport),
 }
 
 impl Transport {
@@ -43,39 +42,39 @@ impl Transport {
         }
     }
 
-    /// Starts the agent with its first request and waits for the answer, which is a whole JSON-RPC message.
-    pub(super) async fn start(&self, agent: &str, request: Numbered<'_>) -> Result<Value, CliError> {
+    /// Starts the agent with its first request and waits for the answer, which is a complete JSON-RPC message.
+    pub(super) async fn start(&self, agent: &str, request: NumberedMessage<'_>) -> Result<Value, CliError> {
         match self {
             Self::Http(http) => http.start(agent, request).await,
             Self::Local(local) => local.start(agent, request.message).await,
         }
     }
 
-    /// Sends a message. Answers, and failures of requests, are received as events.
-    pub(super) async fn send(&self, message: Numbered<'_>) -> Result<(), CliError> {
+    /// Sends a message. Answers and failed requests are received as events.
+    pub(super) async fn send(&self, message: NumberedMessage<'_>) -> Result<(), CliError> {
         match self {
             Self::Http(http) => http.send(message).await,
             Self::Local(local) => local.send(message.message).await,
         }
     }
 
-    /// Reads the instance's events in the background, from the first one on.
-    pub(super) async fn listen(&self) -> Result<Received, CliError> {
+    /// Reads the instance's events in the background, starting with the first.
+    pub(super) async fn subscribe(&self) -> Result<IncomingReceiver, CliError> {
         match self {
-            Self::Http(http) => http.listen().await,
-            Self::Local(local) => local.listen().await,
+            Self::Http(http) => http.subscribe().await,
+            Self::Local(local) => local.subscribe().await,
         }
     }
 
-    /// True while a request waits for the agent.
-    pub(super) async fn is_answer_due(&self) -> Result<bool, CliError> {
+    /// True while a request is waiting for its answer.
+    pub(super) async fn has_pending_request(&self) -> Result<bool, CliError> {
         match self {
-            Self::Http(http) => http.is_answer_due().await,
-            Self::Local(local) => local.is_answer_due().await,
+            Self::Http(http) => http.has_pending_request().await,
+            Self::Local(local) => local.has_pending_request().await,
         }
     }
 
-    /// The directory of the session, as the agent sees it.
+    /// The absolute path of the session's directory, on the agent's machine.
     pub(super) async fn directory(&self, wanted: &Path) -> Result<PathBuf, CliError> {
         match self {
             Self::Http(http) => http.directory(wanted).await,
@@ -83,7 +82,7 @@ impl Transport {
         }
     }
 
-    /// The ids of all agents; none where they cannot be listed.
+    /// The ids of all agents; empty if they cannot be listed.
     pub(super) async fn agent_ids(&self) -> Vec<String> {
         match self {
             Self::Http(http) => http.agent_ids().await,
@@ -91,7 +90,7 @@ impl Transport {
         }
     }
 
-    /// How far the installation of an agent is: `install` of `GET /v1/agents/{agent}`, null where that is not known.
+    /// The progress of an agent's installation: `install` of `GET /v1/agents/{agent}`; null if it is unknown.
     pub(super) async fn install_progress(&self, agent: &str) -> Value {
         match self {
             Self::Http(http) => http.install_progress(agent).await,
@@ -99,11 +98,11 @@ impl Transport {
         }
     }
 
-    /// Ends the instance and its agent, with all its processes.
-    pub(super) async fn end(&self) {
+    /// Closes the instance and ends its agent, with all its processes.
+    pub(super) async fn close(&self) {
         match self {
-            Self::Http(http) => http.end().await,
-            Self::Local(local) => local.end().await,
+            Self::Http(http) => http.close().await,
+            Self::Local(local) => local.close().await,
         }
     }
 }

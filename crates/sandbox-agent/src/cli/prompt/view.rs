@@ -1,47 +1,47 @@
-//! What a prompt shows, for people or for programs.
+//! The output of a turn, for people or for programs.
 
 use serde_json::Value;
 
 use crate::cli::error::CliError;
 
-/// Shows what happens in a turn, in its order.
-pub(super) trait Show: std::fmt::Debug {
-    /// The session is there.
-    fn opened(&mut self, session: &Opened<'_>) -> Result<(), CliError>;
+/// Shows the events of a turn, in order.
+pub(super) trait TurnView: std::fmt::Debug {
+    /// The session was opened.
+    fn opened(&mut self, session: &OpenedSession<'_>) -> Result<(), CliError>;
 
-    /// Something of an earlier conversation, which some agents tell when a session is loaded.
-    fn recalled(&mut self, update: &Value) -> Result<(), CliError>;
+    /// A `session/update` of an earlier conversation, which some agents replay when a session is loaded.
+    fn replayed(&mut self, update: &Value) -> Result<(), CliError>;
 
-    /// A `session/update`.
+    /// A `session/update` of this turn.
     fn update(&mut self, update: &Value) -> Result<(), CliError>;
 
     /// Another notification of the agent.
-    fn notice(&mut self, method: &str, params: &Value) -> Result<(), CliError>;
+    fn notification(&mut self, method: &str, params: &Value) -> Result<(), CliError>;
 
-    /// The agent asked, and this was the answer.
+    /// A request of the agent was answered.
     fn answered(&mut self, method: &str, params: &Value, answer: &Value) -> Result<(), CliError>;
 
-    /// Something that the user should know, beside what the agent says.
+    /// A message of this command for the user.
     fn remark(&mut self, text: &str) -> Result<(), CliError>;
 
     /// The turn is over.
     fn stopped(&mut self, response: &Value) -> Result<(), CliError>;
 
-    /// It could not be brought to its end.
+    /// The turn failed.
     fn failed(&mut self, error: &CliError) -> Result<(), CliError>;
 
-    /// Makes room for a question on the terminal.
+    /// Ends the current line, before a question is shown on the terminal.
     fn pause(&mut self) -> Result<(), CliError>;
 }
 
-/// A session that is there.
+/// An opened session.
 #[derive(Debug)]
-pub(super) struct Opened<'a> {
+pub(super) struct OpenedSession<'a> {
     pub(super) session: &'a str,
     pub(super) agent: &'a str,
     pub(super) server_id: &'a str,
-    /// The server, where the next call has to be told which.
+    /// The URL of the server, if the next command has to name it.
     pub(super) url: Option<&'a str>,
-    /// Whether it can be gone on with in another call.
-    pub(super) can_go_on: bool,
+    /// True when another command can continue the session.
+    pub(super) can_continue: bool,
 }

@@ -1,10 +1,10 @@
-//! The configuration endpoints as the API document describes them.
+//! How the API document describes the configuration endpoints.
 //!
-//! The handlers are generic over the kind of entry, and an operation has a path of its own for each, so the operations
-//! are described here. Entries are kept as the text that came, so their shapes are written down here as well; the
-//! contract fuzzer holds them against the rules of `sandbox-config`.
+//! The handlers are generic over the kind of entry, and each kind has its own paths, so the operations are described
+//! here. Entries are stored as the text that was sent, so their schemas are written here as well; the contract fuzzer
+//! checks them against the rules of `sandbox-config`.
 
-#![allow(dead_code, reason = "shapes to be described, never values")]
+#![allow(dead_code, reason = "only used for their schemas")]
 
 use std::collections::BTreeMap;
 
@@ -34,23 +34,23 @@ macro_rules! describe {
                 get, path = $path, operation_id = $get, tag = "configuration",
                 summary = concat!("Reads ", $what),
                 params(
-                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
-                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "Its name."),
+                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory that the entry belongs to. Relative paths start at the workspace. It need not exist."),
+                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "The name of the entry."),
                 ),
-                responses((status = 200, description = "The entry, as it was stored.", content_type = "application/json", body = $entry), Reading)
+                responses((status = 200, description = "The entry as it was stored.", content_type = "application/json", body = $entry), Reading)
             )]
             pub(super) fn read() {}
 
             #[utoipa::path(
                 put, path = $path, operation_id = $put, tag = "configuration",
                 summary = concat!("Stores ", $what),
-                description = "Replaces one of the same name. Members that are not described are kept.",
+                description = "Replaces an entry with the same name. Unknown members are kept.",
                 params(
-                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
-                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "Its name."),
+                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory that the entry belongs to. Relative paths start at the workspace. It need not exist."),
+                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "The name of the entry."),
                 ),
                 request_body(content = $entry, content_type = "application/json"),
-                responses((status = 204, description = "It is stored."), Storing)
+                responses((status = 204, description = "The entry is stored."), Storing)
             )]
             pub(super) fn store() {}
 
@@ -58,18 +58,18 @@ macro_rules! describe {
                 delete, path = $path, operation_id = $delete, tag = "configuration",
                 summary = concat!("Removes ", $what),
                 params(
-                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory whose sessions it is for; relative to the workspace, need not exist."),
-                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "Its name."),
+                    ("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory that the entry belongs to. Relative paths start at the workspace. It need not exist."),
+                    ($name = String, Query, example = "github", min_length = 1, max_length = 256, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", description = "The name of the entry."),
                 ),
-                responses((status = 204, description = "It is gone, or was not there."), Changing)
+                responses((status = 204, description = "The entry is removed, or did not exist."), Changing)
             )]
             pub(super) fn remove() {}
 
             #[utoipa::path(
                 get, path = $entries_path, operation_id = $list, tag = "configuration",
-                summary = concat!("Lists all of a directory: ", $what),
-                params(("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory; relative to the workspace, need not exist.")),
-                responses((status = 200, description = "The entries by their names.", content_type = "application/json", body = $entries), Changing)
+                summary = concat!("Lists the entries of a directory: ", $what),
+                params(("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory. Relative paths start at the workspace. It need not exist.")),
+                responses((status = 200, description = "The entries by name.", content_type = "application/json", body = $entries), Changing)
             )]
             pub(super) fn list() {}
         }
@@ -116,19 +116,19 @@ describe!(
 ))]
 pub(in crate::routes) struct Document;
 
-/// The MCP servers of a directory by their names.
+/// The MCP servers of a directory, by name.
 #[derive(ToSchema)]
 struct McpConfigList {
     entries: BTreeMap<String, McpConfig>,
 }
 
-/// The sets of skills of a directory by their names.
+/// The sets of skills of a directory, by name.
 #[derive(ToSchema)]
 struct SkillsConfigList {
     entries: BTreeMap<String, SkillsConfig>,
 }
 
-/// An MCP server: a local program, or a remote address.
+/// An MCP server: a local program or a remote URL.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum McpConfig {
@@ -136,14 +136,14 @@ enum McpConfig {
     Remote(RemoteMcp),
 }
 
-/// A program to start, spoken to over its standard input and output.
+/// A program that is started and used over its standard input and output.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LocalMcpConfig)]
 #[serde(rename_all = "camelCase")]
 struct LocalMcp {
     command: Command,
     args: Option<Vec<Word>>,
-    /// Variables of its environment.
+    /// Environment variables for the program.
     env: Option<BTreeMap<Variable, Word>>,
     #[schema(min_length = 1, pattern = "^[^\\u0000]+$")]
     cwd: Option<String>,
@@ -151,7 +151,7 @@ struct LocalMcp {
     timeout_ms: Option<u64>,
 }
 
-/// A program, or a list of the program and its first arguments.
+/// A program, or a list with the program and its first arguments.
 #[derive(Serialize, ToSchema)]
 #[schema(as = McpCommand)]
 #[serde(untagged)]
@@ -180,7 +180,7 @@ impl PartialSchema for Words {
 
 impl ToSchema for Words {}
 
-/// Text that a program can be given.
+/// Text that can be passed to a program.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ProgramText, pattern = "^[^\\u0000]*$")]
 struct Word(String);
@@ -200,28 +200,28 @@ struct Header(String);
 #[schema(as = HeaderText, pattern = "^[^\\r\\n\\u0000]*$")]
 struct HeaderText(String);
 
-/// An address to connect to.
+/// A URL to connect to.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RemoteMcpConfig)]
 #[serde(rename_all = "camelCase")]
 struct RemoteMcp {
-    /// An `http` or `https` address.
+    /// An `http` or `https` URL.
     #[schema(
         pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#:\\s\\u0000-\\u001f\\u007f-\\u009f][^\\s\\u0000-\\u001f\\u007f-\\u009f]*$"
     )]
     url: String,
     transport: Option<Transport>,
     headers: Option<BTreeMap<Header, HeaderText>>,
-    /// The variable that holds the bearer token.
+    /// The environment variable that contains the bearer token.
     bearer_token_env_var: Option<Variable>,
-    /// Headers whose values are in variables: header to variable.
+    /// Headers whose values come from environment variables: header name to variable name.
     env_headers: Option<BTreeMap<Header, Variable>>,
     oauth: Option<OAuth>,
     enabled: Option<bool>,
     timeout_ms: Option<u64>,
 }
 
-/// How to talk to it.
+/// The transport of the MCP server.
 #[derive(Serialize, ToSchema)]
 #[schema(as = McpTransport)]
 #[serde(rename_all = "lowercase")]
@@ -230,7 +230,7 @@ enum Transport {
     Sse,
 }
 
-/// Settings of OAuth, or whether to use it.
+/// OAuth settings, or whether to use OAuth.
 #[derive(Serialize, ToSchema)]
 #[schema(as = McpOAuth)]
 #[serde(untagged)]
@@ -242,24 +242,24 @@ enum OAuth {
 /// Where skills come from.
 #[derive(Serialize, ToSchema)]
 struct SkillsConfig {
-    /// The places.
+    /// The sources.
     sources: Vec<SkillSource>,
 }
 
-/// One place that skills come from.
+/// One source of skills.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SkillSource {
-    /// What kind of place it is.
+    /// The kind of source.
     r#type: SkillSourceType,
-    /// `owner/name`, an address, or a path.
+    /// `owner/name`, a URL, or a path.
     #[schema(min_length = 1, pattern = "^[^\\u0000]+$")]
     source: String,
     /// The branch, tag or commit.
     r#ref: Option<String>,
-    /// The folder inside it.
+    /// The directory inside the source.
     subpath: Option<String>,
-    /// Which of its skills; all when left out.
+    /// The skills to use; default: all.
     skills: Option<Vec<SkillName>>,
 }
 
@@ -268,7 +268,7 @@ struct SkillSource {
 #[schema(min_length = 1)]
 struct SkillName(String);
 
-/// The kinds of places.
+/// The kinds of sources.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum SkillSourceType {

@@ -1,6 +1,6 @@
 //! `/v1/config/mcp` and `/v1/config/skills`: thin routes over the configuration store.
 //!
-//! Both are the same routes over two kinds of entry. Storage only: nothing here is given to an agent.
+//! Both have the same routes, for two kinds of entries. Storage only: nothing here is passed to an agent.
 
 #[cfg(test)]
 pub(super) mod document;
@@ -33,19 +33,19 @@ impl Configuration {
     /// Opens the store under the data directory; relative directories start at the workspace.
     ///
     /// # Errors
-    /// The store's folder cannot be made.
+    /// The store's directory cannot be created.
     pub(crate) fn open(data_directory: &Path, workspace: &Path) -> Result<Self, sandbox_config::Error> {
         Ok(Self { store: ConfigStore::open(data_directory)?, workspace: workspace.to_owned() })
     }
 }
 
-/// A kind of entry, as the routes see it.
+/// A kind of entry.
 trait Kind: Entry {
-    /// Where it is served.
+    /// The path of a single entry.
     const PATH: &'static str;
-    /// Where all of a directory are listed.
+    /// The path that lists all entries of a directory.
     const ENTRIES_PATH: &'static str;
-    /// The parameter that names an entry.
+    /// The query parameter with the name of an entry.
     const NAME: &'static str;
 
     fn collection(store: &ConfigStore) -> Collection<'_, Self>;
@@ -88,10 +88,10 @@ async fn read<K: Kind>(
     State(configuration): State<Configuration>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (directory, name) = address::<K>(&configuration, request.uri())?;
+    let (directory, name) = entry_key::<K>(&configuration, request.uri())?;
     let missing = Problem::new(
         Code::ConfigNotFound,
-        format!("{} has no entry {name}; GET {} lists those it has", directory.as_str(), K::ENTRIES_PATH),
+        format!("{} has no entry {name}; GET {} lists its entries", directory.as_str(), K::ENTRIES_PATH),
     );
     let found = blocking(move || K::collection(&configuration.store).get(&directory, &name)).await?;
     let entry = found.map_err(|error| to_problem(&error, K::NAME))?.ok_or(missing)?;
@@ -104,7 +104,7 @@ async fn store<K: Kind>(
 ) -> Result<StatusCode, Problem> {
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);
-    let (directory, name) = address::<K>(&configuration, &parts.uri)?;
+    let (directory, name) = entry_key::<K>(&configuration, &parts.uri)?;
     negotiate::require_json(&parts.headers)?;
     let body = upload.read_all(MAX_ENTRY_BYTES).await?;
     let entry = K::parse(&body).map_err(|error| to_problem(&error, K::NAME))?;
@@ -118,7 +118,7 @@ async fn remove<K: Kind>(
     State(configuration): State<Configuration>,
     request: Request,
 ) -> Result<StatusCode, Problem> {
-    let (directory, name) = address::<K>(&configuration, request.uri())?;
+    let (directory, name) = entry_key::<K>(&configuration, request.uri())?;
     blocking(move || K::collection(&configuration.store).delete(&directory, &name))
         .await?
         .map_err(|error| to_problem(&error, K::NAME))?;
@@ -141,13 +141,13 @@ async fn list<K: Kind>(
         .await?
         .map_err(|error| to_problem(&error, K::NAME))?;
     let text = serde_json::to_vec(&Entries { entries }).map_err(|error| {
-        tracing::error!(%error, "configuration cannot be written down");
-        Problem::new(Code::Internal, "the server made a mistake; its log has the rest")
+        tracing::error!(%error, "cannot serialise configuration entries");
+        Problem::new(Code::Internal, "internal error; see the server's log")
     })?;
     Ok(json(text))
 }
 
-fn address<K: Kind>(configuration: &Configuration, uri: &Uri) -> Result<(Directory, EntryName), Problem> {
+fn entry_key<K: Kind>(configuration: &Configuration, uri: &Uri) -> Result<(Directory, EntryName), Problem> {
     let query = Query::of(uri);
     let directory = directory::<K>(configuration, &query)?;
     let name = EntryName::parse(query.required(K::NAME)?).map_err(|error| to_problem(&error, K::NAME))?;
@@ -159,11 +159,11 @@ fn directory<K: Kind>(configuration: &Configuration, query: &Query<'_>) -> Resul
         .map_err(|error| to_problem(&error, K::NAME))
 }
 
-/// Text that is JSON already.
+/// A response with text that is already JSON.
 fn json(text: Vec<u8>) -> Response {
     let mut response = text.into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    // Entries hold secrets.
+    // Entries may contain secrets.
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -1,11 +1,11 @@
-//! The one place where a failure of the configuration store becomes a problem.
+//! The one place where an error of the configuration store becomes a problem.
 
 use std::io;
 
 use http_server::{Code, Problem, query};
 use sandbox_config::Error;
 
-/// Says a failure to the client. `name_parameter` is what names an entry of this kind.
+/// The problem for an error of the store. `name_parameter` is the query parameter with the name of an entry.
 pub(super) fn to_problem(error: &Error, name_parameter: &'static str) -> Problem {
     let detail = error.to_string();
     match error {
@@ -23,19 +23,19 @@ pub(super) fn to_problem(error: &Error, name_parameter: &'static str) -> Problem
         Error::Io { source, .. } => match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Problem::new(
                 Code::NoSpace,
-                "the disk that holds the configuration is full; free some space, then try again",
+                "the disk with the configuration is full; free some space, then try again",
             ),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 logged(error, Code::PermissionDenied, "; check the owner and mode of --data-dir")
             }
             _ => logged(error, Code::Internal, "; see the server's log and the state of the disk"),
         },
-        // Damaged, or of a newer release; and whatever a later release of the store may say.
+        // A file that is damaged or was written by a newer release, and errors that later releases may add.
         _ => logged(error, Code::Internal, ""),
     }
 }
 
-/// For what whoever runs the server has to look at.
+/// Also logs the error, because the server's operator has to act on it.
 fn logged(error: &Error, code: Code, advice: &str) -> Problem {
     tracing::error!(%error, "the configuration cannot be read or written");
     Problem::new(code, format!("{error}{advice}"))

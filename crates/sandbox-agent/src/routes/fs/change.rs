@@ -10,24 +10,24 @@ use serde_json::{Map, Value};
 #[cfg(test)]
 use super::document::{Making, Moving, Removing};
 use super::problem::to_problem;
-use super::{Files, required_path, shown};
+use super::{Files, path_text, required_path};
 use crate::routes::blocking::blocking;
 use crate::routes::upload::Upload;
 
-/// Two paths and a switch; anything longer is not that.
+/// The body of a move is two paths and a boolean.
 const MOVE_BODY_LIMIT: usize = 64 << 10;
 
-/// The path that a change was made to.
+/// The path that was changed.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ChangedPath))]
-pub(super) struct OnePath {
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct ChangedPath {
     path: String,
 }
 
-/// What was moved.
+/// The old and the new path.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = MovedEntry))]
-pub(super) struct Moved {
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct MovedEntry {
     from: String,
     to: String,
 }
@@ -42,57 +42,63 @@ pub(super) struct Moved {
     tag = "files",
     params(
         ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
-        ("recursive" = Option<bool>, Query, description = "Remove a directory with all below it."),
+        ("recursive" = Option<bool>, Query, description = "Remove a directory with its contents."),
     ),
-    responses((status = 200, description = "It is gone.", body = OnePath), Removing)
+    responses((status = 200, description = "The entry is removed.", body = ChangedPath), Removing)
 ))]
-pub(super) async fn remove(State(files): State<Files>, request: Request) -> Result<Json<OnePath>, Problem> {
+pub(super) async fn remove(
+    State(files): State<Files>,
+    request: Request,
+) -> Result<Json<ChangedPath>, Problem> {
     let query = Query::of(request.uri());
     let path = required_path(request.uri())?;
     let recursion = if query.switch("recursive")? { Recursion::Recursive } else { Recursion::Single };
     let removed = blocking(move || files.service.remove(&path, recursion)).await?.map_err(to_problem)?;
-    Ok(Json(OnePath { path: shown(&removed) }))
+    Ok(Json(ChangedPath { path: path_text(&removed) }))
 }
 
-/// Makes a directory
+/// Creates a directory
 ///
-/// Parents are made. One that is there already is fine.
+/// Missing parents are created. An existing directory is not an error.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/fs/mkdir",
     operation_id = "makeDirectory",
     tag = "files",
     params(("path" = String, Query, example = "src/new", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace.")),
-    responses((status = 200, description = "It is there.", body = OnePath), Making)
+    responses((status = 200, description = "The directory exists.", body = ChangedPath), Making)
 ))]
 pub(super) async fn make_directory(
     State(files): State<Files>,
     request: Request,
-) -> Result<Json<OnePath>, Problem> {
+) -> Result<Json<ChangedPath>, Problem> {
     let path = required_path(request.uri())?;
     let made = blocking(move || files.service.make_directory(&path)).await?.map_err(to_problem)?;
-    Ok(Json(OnePath { path: shown(&made) }))
+    Ok(Json(ChangedPath { path: path_text(&made) }))
 }
 
 /// Moves an entry
 ///
-/// Also across devices. No path ever loses data on failure.
+/// Works across devices. A failed move loses no data.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/fs/move",
     operation_id = "moveEntry",
     tag = "files",
     request_body(content = MoveRequest, content_type = "application/json", example = json!({"from": "notes.txt", "to": "src/notes.txt"})),
-    responses((status = 200, description = "It is moved.", body = Moved), Moving)
+    responses((status = 200, description = "The entry is moved.", body = MovedEntry), Moving)
 ))]
-pub(super) async fn move_entry(State(files): State<Files>, request: Request) -> Result<Json<Moved>, Problem> {
+pub(super) async fn move_entry(
+    State(files): State<Files>,
+    request: Request,
+) -> Result<Json<MovedEntry>, Problem> {
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);
     negotiate::require_json(&parts.headers)?;
     let MoveRequest { from, to, overwrite } = MoveRequest::parse(&upload.read_all(MOVE_BODY_LIMIT).await?)?;
     let moved =
         blocking(move || files.service.move_entry(&from, &to, overwrite)).await?.map_err(to_problem)?;
-    Ok(Json(Moved { from: shown(&moved.from), to: shown(&moved.to) }))
+    Ok(Json(MovedEntry { from: path_text(&moved.from), to: path_text(&moved.to) }))
 }
 
 /// The body of a move.
@@ -105,7 +111,7 @@ struct MoveRequest {
     /// Its new path.
     #[cfg_attr(test, schema(value_type = String, min_length = 1, pattern = "^[^\\u0000]+$"))]
     to: UserPath,
-    /// Whether something under the new path may be replaced.
+    /// Whether an existing entry at the new path may be replaced.
     #[cfg_attr(test, schema(value_type = Option<bool>))]
     overwrite: Overwrite,
 }
@@ -120,7 +126,7 @@ impl MoveRequest {
         let overwrite = match fields.get("overwrite") {
             None | Some(Value::Null | Value::Bool(false)) => Overwrite::Refuse,
             Some(Value::Bool(true)) => Overwrite::Replace,
-            Some(_) => return Err(wrong("overwrite", "`overwrite` must be true or false")),
+            Some(_) => return Err(invalid_field("overwrite", "`overwrite` must be true or false")),
         };
         Ok(Self { from: path(&fields, "from")?, to: path(&fields, "to")?, overwrite })
     }
@@ -131,12 +137,12 @@ fn path(fields: &Map<String, Value>, name: &'static str) -> Result<UserPath, Pro
         Some(Value::String(text)) if !text.is_empty() => {
             UserPath::parse(text.as_str()).map_err(|error| to_problem(error).with("field", name))
         }
-        Some(Value::String(_)) => Err(wrong(name, format!("`{name}` must not be empty"))),
-        Some(_) => Err(wrong(name, format!("`{name}` must be a string"))),
-        None => Err(wrong(name, format!("`{name}` is missing; it must be a path"))),
+        Some(Value::String(_)) => Err(invalid_field(name, format!("`{name}` must not be empty"))),
+        Some(_) => Err(invalid_field(name, format!("`{name}` must be a string"))),
+        None => Err(invalid_field(name, format!("`{name}` is missing; it must be a path"))),
     }
 }
 
-fn wrong(field: &'static str, detail: impl Into<String>) -> Problem {
+fn invalid_field(field: &'static str, detail: impl Into<String>) -> Problem {
     Problem::new(Code::InvalidField, detail).with("field", field)
 }

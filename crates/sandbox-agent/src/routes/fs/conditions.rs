@@ -1,4 +1,4 @@
-//! Conditional requests (RFC 9110, section 13): which version of a file a client knows or wants.
+//! Conditional requests (RFC 9110, section 13): which version of a file a client has or expects.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,14 +6,15 @@ use http::{HeaderMap, HeaderName, header};
 use http_server::{Code, Problem};
 use sandbox_fs::{ETag, Precondition};
 
-/// A date is exact to the second, so a file that changed within the last one may have changed since under the same date.
-const DATE_IS_EXACT_AFTER: Duration = Duration::from_secs(1);
+/// An HTTP date has a resolution of one second, so a file that changed within the last second may change again without
+/// getting a new date.
+const DATE_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// What `If-Match` or `If-None-Match` lists.
+/// The tags of an `If-Match` or `If-None-Match` header.
 #[derive(Debug, PartialEq, Eq)]
 enum Tags {
     Any,
-    /// With whether each is weak.
+    /// Each tag with its strength.
     Listed(Vec<(ETag, Strength)>),
 }
 
@@ -23,12 +24,12 @@ enum Strength {
     Weak,
 }
 
-/// What a GET should answer, as far as its conditions decide that.
+/// How to answer a GET, according to its conditions.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// The file.
+pub(super) enum ReadDecision {
+    /// Send the file.
     Send,
-    /// 304: the client has it.
+    /// Answer 304: the client has this version.
     NotModified,
 }
 
@@ -38,11 +39,11 @@ pub(super) struct Version<'a> {
     pub(super) modified: Option<SystemTime>,
 }
 
-/// Judges the conditions of a GET or HEAD.
+/// Evaluates the conditions of a GET or HEAD.
 ///
 /// # Errors
-/// 412 when `If-Match` does not hold, 400 when a header cannot be read.
-pub(super) fn for_reading(headers: &HeaderMap, version: &Version<'_>) -> Result<Verdict, Problem> {
+/// 412 when `If-Match` fails, 400 when a header is malformed.
+pub(super) fn evaluate_read(headers: &HeaderMap, version: &Version<'_>) -> Result<ReadDecision, Problem> {
     if let Some(tags) = tags(headers, &header::IF_MATCH)? {
         let holds = match &tags {
             Tags::Any => true,
@@ -53,23 +54,23 @@ pub(super) fn for_reading(headers: &HeaderMap, version: &Version<'_>) -> Result<
         if !holds {
             return Err(Problem::new(
                 Code::PreconditionFailed,
-                format!("the file's version is now {}; drop `If-Match` to read it", version.etag),
+                format!("the file's version is now {}; omit `If-Match` to read it", version.etag),
             ));
         }
     }
     let known = match tags(headers, &header::IF_NONE_MATCH)? {
         Some(Tags::Any) => true,
         Some(Tags::Listed(list)) => list.iter().any(|(tag, _)| tag == version.etag),
-        // A date only counts where no tag is given. A date that cannot be read is no date.
+        // A date counts only if there is no tag. A malformed date is ignored.
         None => match (date(headers, header::IF_MODIFIED_SINCE), version.modified) {
             (Some(since), Some(modified)) => whole_seconds(modified) <= whole_seconds(since),
             _ => false,
         },
     };
-    Ok(if known { Verdict::NotModified } else { Verdict::Send })
+    Ok(if known { ReadDecision::NotModified } else { ReadDecision::Send })
 }
 
-/// Whether a range may be sent: `If-Range` is absent or names exactly this version.
+/// True when a range may be sent: `If-Range` is absent or names exactly this version.
 pub(super) fn allows_range(headers: &HeaderMap, version: &Version<'_>) -> bool {
     let Some(value) = headers.get(header::IF_RANGE) else { return true };
     if let Some(tag) = value.to_str().ok().and_then(ETag::parse) {
@@ -78,17 +79,17 @@ pub(super) fn allows_range(headers: &HeaderMap, version: &Version<'_>) -> bool {
     match (date(headers, header::IF_RANGE), version.modified) {
         (Some(date), Some(modified)) => {
             whole_seconds(date) == whole_seconds(modified)
-                && modified.elapsed().is_ok_and(|age| age > DATE_IS_EXACT_AFTER)
+                && modified.elapsed().is_ok_and(|age| age > DATE_RESOLUTION)
         }
         _ => false,
     }
 }
 
-/// The condition of a PUT.
+/// The precondition of a PUT.
 ///
 /// # Errors
-/// 400 when a header cannot be read or asks for something that no PUT can promise.
-pub(super) fn for_writing(headers: &HeaderMap) -> Result<Precondition, Problem> {
+/// 400 when a header is malformed or not supported for PUT.
+pub(super) fn write_precondition(headers: &HeaderMap) -> Result<Precondition, Problem> {
     match (tags(headers, &header::IF_MATCH)?, tags(headers, &header::IF_NONE_MATCH)?) {
         (None, None) => Ok(Precondition::None),
         (Some(Tags::Any), None) => Ok(Precondition::MustExist),
@@ -97,13 +98,13 @@ pub(super) fn for_writing(headers: &HeaderMap) -> Result<Precondition, Problem> 
             Ok(Precondition::MustMatch(strong.map(|(tag, _)| tag).collect()))
         }
         (None, Some(Tags::Any)) => Ok(Precondition::MustNotExist),
-        (None, Some(Tags::Listed(_))) => Err(unreadable(
+        (None, Some(Tags::Listed(_))) => Err(invalid_header(
             &header::IF_NONE_MATCH,
-            "`If-None-Match` takes only `*` here; use `If-Match` for versions",
+            "only `If-None-Match: *` is supported here; use `If-Match` for versions",
         )),
-        (Some(_), Some(_)) => Err(unreadable(
+        (Some(_), Some(_)) => Err(invalid_header(
             &header::IF_MATCH,
-            "`If-Match` and `If-None-Match` exclude each other here; send one of them",
+            "`If-Match` and `If-None-Match` cannot be combined here; send one of them",
         )),
     }
 }
@@ -118,14 +119,17 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Tags>, Problem>
             return Ok(Some(Tags::Any));
         }
         let parsed = text.and_then(parse_list).ok_or_else(|| {
-            unreadable(name, format!("`{name}` must be `*` or a list of quoted tags, as in \"1-2\", \"3-4\""))
+            invalid_header(
+                name,
+                format!("`{name}` must be `*` or a list of quoted tags, as in \"1-2\", \"3-4\""),
+            )
         })?;
         list.extend(parsed);
     }
     Ok(present.then_some(Tags::Listed(list)))
 }
 
-/// Reads `"a", W/"b"`. A comma may stand inside the quotes.
+/// Parses `"a", W/"b"`. The quotes may contain commas.
 fn parse_list(text: &str) -> Option<Vec<(ETag, Strength)>> {
     let mut list = Vec::new();
     let mut rest = text;
@@ -155,8 +159,8 @@ fn whole_seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |duration| duration.as_secs())
 }
 
-/// The problem of a header that cannot be obeyed.
-pub(super) fn unreadable(name: &HeaderName, detail: impl Into<String>) -> Problem {
+/// The problem for a header that is malformed or not supported.
+pub(super) fn invalid_header(name: &HeaderName, detail: impl Into<String>) -> Problem {
     Problem::new(Code::InvalidHeader, detail).with("header", name.as_str())
 }
 
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_tags_are_read_strictly() {
+    fn lists_of_tags_are_parsed_strictly() {
         let list = parse_list(r#" "a,b" , W/"c","d" "#).unwrap();
         assert_eq!(
             list.iter().map(|(tag, _)| tag.to_string()).collect::<Vec<_>>(),
@@ -188,15 +192,15 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_tag_is_good_enough_to_save_a_download_but_not_to_allow_a_write() {
+    fn a_weak_tag_can_prevent_a_download_but_not_permit_a_write() {
         let etag = tag("\"a\"");
         let version = Version { etag: &etag, modified: None };
-        let read = |pairs| for_reading(&with(pairs), &version);
-        assert_eq!(read(&[(header::IF_NONE_MATCH, "W/\"a\"")]), Ok(Verdict::NotModified));
-        assert_eq!(read(&[(header::IF_NONE_MATCH, "\"b\"")]), Ok(Verdict::Send));
+        let read = |pairs| evaluate_read(&with(pairs), &version);
+        assert_eq!(read(&[(header::IF_NONE_MATCH, "W/\"a\"")]), Ok(ReadDecision::NotModified));
+        assert_eq!(read(&[(header::IF_NONE_MATCH, "\"b\"")]), Ok(ReadDecision::Send));
         assert_eq!(read(&[(header::IF_MATCH, "W/\"a\"")]).unwrap_err().code(), Code::PreconditionFailed);
-        assert_eq!(read(&[(header::IF_MATCH, "\"b\", \"a\"")]), Ok(Verdict::Send));
-        let write = |pairs| for_writing(&with(pairs));
+        assert_eq!(read(&[(header::IF_MATCH, "\"b\", \"a\"")]), Ok(ReadDecision::Send));
+        let write = |pairs| write_precondition(&with(pairs));
         assert_eq!(write(&[(header::IF_MATCH, "W/\"a\"")]), Ok(Precondition::MustMatch(vec![])));
         assert_eq!(write(&[(header::IF_NONE_MATCH, "*")]), Ok(Precondition::MustNotExist));
         assert_eq!(write(&[(header::IF_MATCH, "*")]), Ok(Precondition::MustExist));

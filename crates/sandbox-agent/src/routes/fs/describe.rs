@@ -1,4 +1,4 @@
-//! `GET /v1/fs/entries` and `GET /v1/fs/stat`: what is there, without opening it.
+//! `GET /v1/fs/entries` and `GET /v1/fs/stat`: metadata of files and directories.
 
 use std::num::NonZeroUsize;
 
@@ -11,30 +11,30 @@ use sandbox_fs::{ContinuationToken, Depth, EntriesRequest, Entry, Metadata, Page
 use serde::{Serialize, Serializer};
 
 #[cfg(test)]
-use super::document::Looking;
+use super::document::Describing;
 use super::problem::to_problem;
-use super::{Files, path_or_workspace, required_path, shown};
+use super::{Files, path_or_workspace, path_text, required_path};
 use crate::routes::blocking::blocking;
 
-/// One line of a listing.
+/// One entry of a listing.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FileEntry))]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-struct EntryLine {
-    /// The last part of its path.
+struct FileEntry {
+    /// The last component of the path.
     name: String,
-    /// Where it is.
+    /// The absolute path.
     path: String,
-    /// What it is.
+    /// The type of the entry.
     entry_type: EntryType,
-    /// In bytes.
+    /// The size in bytes.
     size: u64,
-    /// When its content last changed.
+    /// When the content last changed.
     #[cfg_attr(test, schema(format = DateTime))]
     modified: String,
 }
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -56,44 +56,44 @@ impl From<sandbox_fs::EntryType> for EntryType {
     }
 }
 
-/// What is told about one entry.
+/// The metadata of one entry.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FileStat))]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-struct Description {
-    /// Where it is.
+struct FileStat {
+    /// The absolute path.
     path: String,
-    /// What it is; of a link, the link itself.
+    /// The type of the entry. A symbolic link is not followed.
     entry_type: EntryType,
-    /// In bytes.
+    /// The size in bytes.
     size: u64,
-    /// When its content last changed.
+    /// When the content last changed.
     #[cfg_attr(test, schema(format = DateTime))]
     modified: String,
-    /// The permission bits, as octal text.
+    /// The permission bits in octal.
     #[cfg_attr(test, schema(pattern = "^[0-7]{4,}$"))]
     mode: String,
 }
 
 /// Lists a directory
 ///
-/// Sorted by name. With `limit` the answer is a page, and `Link` has the address of the next one while there is more.
+/// Sorted by name. With `limit` the response is one page, and its `Link` header has the URL of the next page, if any.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/fs/entries",
     operation_id = "listEntries",
     tag = "files",
     params(
-        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace, which it is when left out."),
-        ("recursive" = Option<bool>, Query, description = "List all below it as well."),
-        ("limit" = Option<usize>, Query, minimum = 1, description = "The most entries of one page."),
-        ("after" = Option<String>, Query, pattern = "^([0-9a-f]{2})+$", description = "Where the page before ended, out of its `Link`."),
+        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace. Default: the workspace."),
+        ("recursive" = Option<bool>, Query, description = "Include all subdirectories."),
+        ("limit" = Option<usize>, Query, minimum = 1, description = "The maximum number of entries in one page."),
+        ("after" = Option<String>, Query, pattern = "^([0-9a-f]{2})+$", description = "The end of the previous page, from its `Link` header."),
     ),
     responses(
-        (status = 200, description = "The entries.", content_type = "application/json", body = Vec<EntryLine>, headers(
-            ("Link" = String, description = "The next page, as `<address>; rel=\"next\"`."),
+        (status = 200, description = "The entries.", content_type = "application/json", body = Vec<FileEntry>, headers(
+            ("Link" = String, description = "The next page, as `<url>; rel=\"next\"`."),
         )),
-        Looking
+        Describing
     )
 ))]
 pub(super) async fn entries(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
@@ -101,12 +101,12 @@ pub(super) async fn entries(State(files): State<Files>, request: Request) -> Res
     let path = path_or_workspace(request.uri())?;
     let listing = listing(&parameters)?;
     let service = files.service.clone();
-    // A long listing takes a while to write down, too.
+    // Serialising a long listing takes a while too, so that also runs on the blocking thread.
     let (next, lines) = blocking(move || {
         service.entries(&path, &listing).map_err(to_problem).and_then(|Page { entries, next }| {
             let mut text = Vec::new();
-            // Line by line: a long listing is in memory once, not three times.
-            let written = serde_json::Serializer::new(&mut text).collect_seq(entries.iter().map(line));
+            // Entry by entry, so that a long listing is in memory once, not three times.
+            let written = serde_json::Serializer::new(&mut text).collect_seq(entries.iter().map(file_entry));
             written.map_err(|error| cannot_encode(&error))?;
             Ok((next, text))
         })
@@ -122,31 +122,31 @@ pub(super) async fn entries(State(files): State<Files>, request: Request) -> Res
 
 /// Describes one entry
 ///
-/// For a symbolic link, the link itself.
+/// A symbolic link is not followed.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/fs/stat",
     operation_id = "statEntry",
     tag = "files",
     params(("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace.")),
-    responses((status = 200, description = "The entry.", body = Description), Looking)
+    responses((status = 200, description = "The entry.", body = FileStat), Describing)
 ))]
 pub(super) async fn stat(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let path = required_path(request.uri())?;
     let service = files.service.clone();
     let (path, metadata) = blocking(move || service.stat(&path)).await?.map_err(to_problem)?;
     let Metadata { entry_type, size, modified, .. } = &metadata;
-    let description = Description {
-        path: shown(&path),
+    let stat = FileStat {
+        path: path_text(&path),
         entry_type: (*entry_type).into(),
         size: *size,
         modified: modified.to_string(),
         mode: metadata.mode_text(),
     };
-    Ok(Json(description).into_response())
+    Ok(Json(stat).into_response())
 }
 
-/// What to list: the directory's own entries, all of them, unless told otherwise.
+/// What to list. Default: all entries of the directory itself.
 fn listing(parameters: &Query<'_>) -> Result<EntriesRequest, Problem> {
     let depth = if parameters.switch("recursive")? { Depth::Recursive } else { Depth::Children };
     let limit = match parameters.number("limit")? {
@@ -160,17 +160,17 @@ fn listing(parameters: &Query<'_>) -> Result<EntriesRequest, Problem> {
     Ok(EntriesRequest { depth, limit, after })
 }
 
-fn line(entry: &Entry) -> EntryLine {
-    EntryLine {
+fn file_entry(entry: &Entry) -> FileEntry {
+    FileEntry {
         name: entry.name.to_string_lossy().into_owned(),
-        path: shown(&entry.path),
+        path: path_text(&entry.path),
         entry_type: entry.metadata.entry_type.into(),
         size: entry.metadata.size,
         modified: entry.metadata.modified.to_string(),
     }
 }
 
-/// The address of the next page: this one's, letter by letter, going on after its last entry.
+/// The URL of the next page: that of this page, unchanged except for `after`.
 fn link_to_next(uri: &Uri, token: &ContinuationToken) -> Result<HeaderValue, Problem> {
     let mut link = String::from("</v1/fs/entries?");
     for pair in uri.query().unwrap_or_default().split('&') {
@@ -184,6 +184,6 @@ fn link_to_next(uri: &Uri, token: &ContinuationToken) -> Result<HeaderValue, Pro
 }
 
 fn cannot_encode(error: &dyn std::error::Error) -> Problem {
-    tracing::error!(%error, "a listing cannot be written down");
-    Problem::new(Code::Internal, "the server made a mistake; its log has the rest")
+    tracing::error!(%error, "cannot serialise a listing");
+    Problem::new(Code::Internal, "internal error; see the server's log")
 }

@@ -1,6 +1,4 @@
-//! The file endpoints in one piece for the API document, with the problems of each.
-//!
-//! Where a path leads is the service's business, and most of what can go wrong on the way can go wrong everywhere.
+//! The file endpoints for the API document, with the problems of each. Most problems of paths are possible everywhere.
 
 use std::borrow::Cow;
 
@@ -52,9 +50,9 @@ impl ToSchema for ChangeEvent {
     }
 }
 
-/// The names of archives.
+/// The formats of archives.
 #[derive(utoipa::ToSchema)]
-#[allow(dead_code, reason = "a shape to be described, never a value")]
+#[allow(dead_code, reason = "only used for its schema")]
 pub(super) enum ArchiveName {
     #[schema(rename = "tar")]
     Tar,
@@ -69,10 +67,10 @@ pub(super) enum ArchiveName {
 /// Bytes of any kind.
 #[derive(utoipa::ToSchema)]
 #[schema(value_type = String, format = Binary)]
-#[allow(dead_code, reason = "a shape to be described, never a value")]
+#[allow(dead_code, reason = "only used for its schema")]
 pub(super) struct Bytes(Vec<u8>);
 
-problems!(pub(super) Looking:
+problems!(pub(super) Describing:
     InvalidParameter, InvalidPath, PermissionDenied, FileNotFound, WrongKind, Busy, ChangedMeanwhile, Internal,
     OutOfResources);
 problems!(pub(super) Reading:

@@ -1,8 +1,8 @@
-//! What is counted of files.
+//! The counters of the file endpoints.
 
 use metrics::{Counter, Exposition};
 
-/// Bytes by what was done with them.
+/// Bytes by operation.
 #[derive(Debug, Default)]
 pub(super) struct FileMetrics {
     pub(super) read: Counter,
@@ -15,7 +15,7 @@ impl FileMetrics {
     pub(super) fn expose(&self, text: &mut Exposition) {
         text.counter(
             "sandbox_agent_file_bytes_total",
-            "Bytes of files read and written, and of archives packed and unpacked, as they travel.",
+            "Bytes of files read and written, and of archives packed and unpacked, as transferred.",
         )
         .value(&[("operation", "read")], self.read.get())
         .value(&[("operation", "write")], self.written.get())

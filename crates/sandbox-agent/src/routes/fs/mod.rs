@@ -1,8 +1,8 @@
 //! `/v1/fs/*`: thin routes over the file service.
 //!
-//! Each endpoint parses its request into the service's types, has the service do the work on a blocking thread, and
-//! writes the result down. No path is looked at here beyond being taken from the query string: where it leads is the
-//! service's business, and behind it the kernel's.
+//! Each endpoint parses its request into the service's types, calls the service on a blocking thread, and serialises
+//! the result. Paths are only decoded from the query string here: resolving and checking them is left to the service
+//! and the kernel.
 
 mod attachment;
 mod change;
@@ -34,8 +34,8 @@ use self::metrics::FileMetrics;
 use self::problem::to_problem;
 use crate::settings::FileSettings;
 
-/// How many archives are packed or unpacked at once; each needs a thread for as long as its client takes. More wait
-/// for their turn, so that slow clients never take the threads of everybody else.
+/// How many archives are packed or unpacked at the same time. Each needs a thread as long as its transfer takes.
+/// Further requests wait, so that slow clients cannot use up the threads of other requests.
 const ARCHIVES_AT_ONCE: usize = 64;
 
 /// The file endpoints' state. Cheap to clone.
@@ -46,15 +46,15 @@ pub(crate) struct Files {
     max_upload_entries: Option<u64>,
     archives: Arc<Semaphore>,
     metrics: Arc<FileMetrics>,
-    /// Ends the streams that would not end by themselves.
+    /// Cancelled at shutdown to end the streams, which have no end of their own.
     stop: CancellationToken,
 }
 
 impl Files {
-    /// Opens what the settings say.
+    /// Opens the root and the workspace of the settings.
     ///
     /// # Errors
-    /// Root or workspace are no directories, or the workspace is outside the root.
+    /// The root or the workspace is not a directory, or the workspace is outside the root.
     pub(crate) fn open(settings: &FileSettings, stop: CancellationToken) -> sandbox_fs::Result<Self> {
         Ok(Self {
             service: FileService::open(&settings.root)?,
@@ -71,7 +71,7 @@ impl Files {
         self.service.workspace()
     }
 
-    /// Writes down what is counted of files.
+    /// Writes the counters of the file endpoints.
     pub(crate) fn expose(&self, text: &mut ::metrics::Exposition) {
         self.metrics.expose(text);
     }
@@ -93,18 +93,18 @@ pub(super) fn routes(files: Files) -> Routes {
         .with_state(files)
 }
 
-/// The `path` that a request must name.
+/// The `path` parameter of a request that needs one.
 fn required_path(uri: &Uri) -> Result<UserPath, Problem> {
     Query::of(uri).required("path")?;
     path_or_workspace(uri)
 }
 
-/// The `path` of a request that means the workspace when it names none.
+/// The `path` parameter of a request; default: the workspace.
 fn path_or_workspace(uri: &Uri) -> Result<UserPath, Problem> {
     let query = Query::of(uri);
     match query.one("path")?.filter(|path| !path.is_empty()) {
         None => Ok(UserPath::workspace()),
-        // Decoding to text puts this in place of what is no text, which would be another file's name.
+        // Decoding has replaced bytes that are not UTF-8, so the text may name a different file.
         Some(path) if path.contains(char::REPLACEMENT_CHARACTER) => {
             UserPath::parse(OsString::from_vec(raw_path(uri))).map_err(to_problem)
         }
@@ -112,7 +112,7 @@ fn path_or_workspace(uri: &Uri) -> Result<UserPath, Problem> {
     }
 }
 
-/// The bytes of `path`: names of files need not be text.
+/// The raw bytes of `path`: file names need not be UTF-8.
 fn raw_path(uri: &Uri) -> Vec<u8> {
     let pairs = uri.query().unwrap_or_default().split('&');
     let value = pairs.filter_map(|pair| pair.strip_prefix("path=")).next().unwrap_or_default();
@@ -132,8 +132,8 @@ fn raw_path(uri: &Uri) -> Vec<u8> {
     bytes
 }
 
-/// A path as answers show it. JSON has no way to say a name that is not UTF-8, so such a name is shown as far as it is.
-fn shown(path: &Path) -> String {
+/// A path as text for responses. JSON cannot represent a name that is not UTF-8, so its invalid bytes are replaced.
+fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_taken_byte_by_byte_also_where_it_is_no_text() {
+    fn a_path_keeps_bytes_that_are_not_utf8() {
         let path = |query: &str| {
             let uri: Uri = format!("/v1/fs/file?{query}").parse().unwrap();
             required_path(&uri).map(|path| path.as_path().as_os_str().as_encoded_bytes().to_vec())

@@ -1,4 +1,4 @@
-//! The one place where a failure of the file service becomes a problem.
+//! The one place where an error of the file service becomes a problem.
 
 use std::io;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::path::Path;
 use http_server::{Code, Problem, query};
 use sandbox_fs::Error;
 
-use super::shown;
+use super::path_text;
 use crate::routes::upload;
 
-/// Says a failure to the client. What only the log should know is logged here.
-#[allow(clippy::needless_pass_by_value, reason = "the shape that `map_err` wants")]
+/// The problem for an error. Details that must not be sent to the client are logged.
+#[allow(clippy::needless_pass_by_value, reason = "the signature that `map_err` needs")]
 pub(super) fn to_problem(error: Error) -> Problem {
     let detail = error.to_string();
-    let about = |code: Code, path: &Path| Problem::new(code, detail.clone()).with("path", shown(path));
+    let about = |code: Code, path: &Path| Problem::new(code, detail.clone()).with("path", path_text(path));
     match &error {
         Error::NotFound { path } => about(Code::FileNotFound, path),
         Error::WrongKind { path, .. } => about(Code::WrongKind, path),
@@ -26,13 +26,13 @@ pub(super) fn to_problem(error: Error) -> Problem {
         Error::BadToken => query::invalid("after", detail),
         Error::PreconditionFailed { path } => about(Code::PreconditionFailed, path),
         Error::IntoItself { from, to } => {
-            Problem::new(Code::MoveIntoItself, detail).with("from", shown(from)).with("to", shown(to))
+            Problem::new(Code::MoveIntoItself, detail).with("from", path_text(from)).with("to", path_text(to))
         }
         Error::NotEmpty { path } => about(Code::NotEmpty, path),
         Error::ArchiveRejected { entry, .. } => {
             let problem = Problem::new(Code::ArchiveRejected, detail);
             match entry {
-                Some(entry) => problem.with("entry", shown(entry)),
+                Some(entry) => problem.with("entry", path_text(entry)),
                 None => problem,
             }
         }
@@ -48,20 +48,22 @@ pub(super) fn to_problem(error: Error) -> Problem {
         Error::InputFailed { .. } => upload::incomplete(),
         Error::WatchLimit { path } => about(Code::OutOfResources, path).retry_after(5),
         Error::Io { path, source } => system(&error, path, source),
-        // Nobody is there any more to read about `OutputFailed`, nor do we know what a later variant means.
+        // After `OutputFailed` the client is gone. Variants that later releases may add are unknown.
         _ => unknown(&error),
     }
 }
 
 fn system(error: &Error, path: &Path, source: &io::Error) -> Problem {
     let about = |code: Code, advice: &str| {
-        Problem::new(code, format!("{}: {source}; {advice}", shown(path))).with("path", shown(path))
+        Problem::new(code, format!("{}: {source}; {advice}", path_text(path))).with("path", path_text(path))
     };
     match source.kind() {
         io::ErrorKind::ResourceBusy | io::ErrorKind::ExecutableFileBusy => {
-            about(Code::Busy, "end what uses it, or unmount it, then try again")
+            about(Code::Busy, "stop the program that uses it, or unmount it, then try again")
         }
-        io::ErrorKind::FileTooLarge => about(Code::NoSpace, "this file system takes no file of that size"),
+        io::ErrorKind::FileTooLarge => {
+            about(Code::NoSpace, "this file system does not support files of that size")
+        }
         io::ErrorKind::InvalidFilename => about(Code::InvalidPath, "choose another name"),
         _ if source.raw_os_error().is_some_and(is_exhaustion) => {
             about(Code::OutOfResources, "close files or watches, or raise the limit, then try again")
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_is_told_apart_as_far_as_a_client_can_act_on_it() {
+    fn system_errors_have_their_own_code_if_a_client_can_act_on_them() {
         assert_eq!(code_of(rustix::io::Errno::BUSY), Code::Busy);
         assert_eq!(code_of(rustix::io::Errno::MFILE), Code::OutOfResources);
         assert_eq!(code_of(rustix::io::Errno::FBIG), Code::NoSpace);

@@ -1,4 +1,4 @@
-//! `GET` and `HEAD /v1/fs/file`: a file's bytes, one chunk in memory at a time.
+//! `GET` and `HEAD /v1/fs/file`: the content of a file, streamed in chunks.
 
 use std::io;
 use std::path::Path;
@@ -15,18 +15,18 @@ use http_server::{Code, Problem};
 use sandbox_fs::{FileReader, Length, RangeReader};
 use tokio::task::JoinHandle;
 
-use super::conditions::{self, Verdict, Version};
+use super::conditions::{self, ReadDecision, Version};
 #[cfg(test)]
 use super::document::{Bytes as FileBytes, Reading};
 use super::metrics::FileMetrics;
 use super::problem::to_problem;
-use super::range::Wanted;
-use super::{Files, attachment, range, required_path, shown};
+use super::range::RequestedRange;
+use super::{Files, attachment, path_text, range, required_path};
 use crate::routes::blocking::blocking;
 
 /// Sends a file
 ///
-/// The whole, or the part that was asked for. Several parts that do not touch are answered with the whole.
+/// The whole file, or the requested range. Several separate ranges are answered with the whole file.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/fs/file",
@@ -34,27 +34,27 @@ use crate::routes::blocking::blocking;
     tag = "files",
     params(
         ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
-        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions of which it must be one."),
+        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or a list of versions. Fails unless the file has one of them."),
         ("If-None-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions that the client has."),
         ("If-Modified-Since" = Option<String>, Header, nullable = false, description = "The date of the version that the client has."),
-        ("Range" = Option<String>, Header, nullable = false, description = "The part to send, as `bytes=0-99`."),
-        ("If-Range" = Option<String>, Header, nullable = false, description = "Send the part only of this version, else the whole."),
+        ("Range" = Option<String>, Header, nullable = false, description = "The range to send, as `bytes=0-99`."),
+        ("If-Range" = Option<String>, Header, nullable = false, description = "Send the range only if the file has this version, else the whole file."),
     ),
     responses(
         (status = 200, description = "The file.", content_type = "application/octet-stream", body = inline(FileBytes), headers(
-            ("ETag" = String, description = "The version."),
-            ("Last-Modified" = String, description = "The date of the version."),
-            ("Accept-Ranges" = String, description = "`bytes`, or `none` where the system makes up the content."),
+            ("ETag" = String, description = "The version of the file."),
+            ("Last-Modified" = String, description = "When the file last changed."),
+            ("Accept-Ranges" = String, description = "`bytes`, or `none` if the system generates the content while it is read."),
             ("Content-Disposition" = String, description = "Always an attachment."),
         )),
-        (status = 206, description = "The part.", content_type = "application/octet-stream", body = inline(FileBytes), headers(
-            ("ETag" = String, description = "The version."),
-            ("Last-Modified" = String, description = "The date of the version."),
-            ("Accept-Ranges" = String, description = "`bytes`, or `none` where the system makes up the content."),
+        (status = 206, description = "The range.", content_type = "application/octet-stream", body = inline(FileBytes), headers(
+            ("ETag" = String, description = "The version of the file."),
+            ("Last-Modified" = String, description = "When the file last changed."),
+            ("Accept-Ranges" = String, description = "`bytes`, or `none` if the system generates the content while it is read."),
             ("Content-Disposition" = String, description = "Always an attachment."),
-            ("Content-Range" = String, description = "Which part it is, as `bytes 0-99/1234`."),
+            ("Content-Range" = String, description = "The position of the range, as `bytes 0-99/1234`."),
         )),
-        (status = 304, description = "The client has it."),
+        (status = 304, description = "The client already has this version."),
         Reading
     )
 ))]
@@ -65,12 +65,12 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
     match file.length() {
         Length::Known(size) => send_known(&files, request.method(), request.headers(), file, size),
         Length::Unknown => {
-            // Made up by the system while it is read: its size and times say nothing about its version.
+            // The system generates the content while it is read, so size and times do not identify a version.
             let mut response = Response::new(Body::empty());
-            attachment::mark(response.headers_mut(), "application/octet-stream", &name(file.path()));
+            attachment::set_headers(response.headers_mut(), "application/octet-stream", &name(file.path()));
             response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
             if request.method() != Method::HEAD {
-                *response.body_mut() = stream_of(file.whole(), files.metrics);
+                *response.body_mut() = file_body(file.whole(), files.metrics);
             }
             Ok(response)
         }
@@ -79,7 +79,7 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
 
 /// Describes a file without sending it
 ///
-/// The headers of a GET.
+/// Returns the headers of a GET.
 #[cfg_attr(test, utoipa::path(
     head,
     path = "/v1/fs/file",
@@ -87,18 +87,18 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
     tag = "files",
     params(
         ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
-        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions of which it must be one."),
+        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or a list of versions. Fails unless the file has one of them."),
         ("If-None-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions that the client has."),
         ("If-Modified-Since" = Option<String>, Header, nullable = false, description = "The date of the version that the client has."),
     ),
     responses(
-        (status = 200, description = "It is there.", headers(
-            ("ETag" = String, description = "The version."),
-            ("Last-Modified" = String, description = "The date of the version."),
-            ("Accept-Ranges" = String, description = "`bytes`, or `none` where the system makes up the content."),
+        (status = 200, description = "The file exists.", headers(
+            ("ETag" = String, description = "The version of the file."),
+            ("Last-Modified" = String, description = "When the file last changed."),
+            ("Accept-Ranges" = String, description = "`bytes`, or `none` if the system generates the content while it is read."),
             ("Content-Disposition" = String, description = "Always an attachment."),
         )),
-        (status = 304, description = "The client has it."),
+        (status = 304, description = "The client already has this version."),
         Reading
     )
 ))]
@@ -109,58 +109,59 @@ pub(super) async fn head(files: State<Files>, request: Request) -> Result<Respon
 fn send_known(
     files: &Files,
     method: &Method,
-    asked: &HeaderMap,
+    request_headers: &HeaderMap,
     file: FileReader,
     size: u64,
 ) -> Result<Response, Problem> {
     let etag = file.metadata().etag.clone();
     let modified = file.metadata().modified.to_system_time();
     let version = Version { etag: &etag, modified };
-    let verdict = conditions::for_reading(asked, &version)?;
+    let decision = conditions::evaluate_read(request_headers, &version)?;
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
-    attachment::mark(headers, "application/octet-stream", &name(file.path()));
+    attachment::set_headers(headers, "application/octet-stream", &name(file.path()));
     headers.insert(header::ETAG, text(etag.to_string())?);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     if let Some(date) = modified.filter(|time| *time >= SystemTime::UNIX_EPOCH) {
         headers.insert(header::LAST_MODIFIED, text(httpdate::fmt_http_date(date))?);
     }
-    if verdict == Verdict::NotModified {
+    if decision == ReadDecision::NotModified {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         return Ok(response);
     }
-    // Only GET knows ranges.
-    let wanted = if method == Method::GET && conditions::allows_range(asked, &version) {
-        range::of(asked, size)
+    // Ranges apply only to GET.
+    let requested = if method == Method::GET && conditions::allows_range(request_headers, &version) {
+        range::of(request_headers, size)
     } else {
-        Wanted::Whole
+        RequestedRange::Whole
     };
-    let reader = match wanted {
-        Wanted::Whole => {
+    let reader = match requested {
+        RequestedRange::Whole => {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(size));
             file.whole()
         }
-        Wanted::Part(part) => {
+        RequestedRange::Part(part) => {
             let (first, last) = (part.start, part.end - 1);
             headers.insert(header::CONTENT_RANGE, text(format!("bytes {first}-{last}/{size}"))?);
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(part.end - part.start));
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             file.range(part)
         }
-        Wanted::Unsatisfiable => return Err(unsatisfiable(file.path(), size)),
+        RequestedRange::Unsatisfiable => return Err(unsatisfiable(file.path(), size)),
     };
     if method != Method::HEAD {
-        *response.body_mut() = stream_of(reader, Arc::clone(&files.metrics));
+        *response.body_mut() = file_body(reader, Arc::clone(&files.metrics));
     }
     Ok(response)
 }
 
-/// Reads ahead by one chunk: the next is read while the connection takes this one, and no thread waits for it.
-fn stream_of(reader: RangeReader, metrics: Arc<FileMetrics>) -> Body {
+/// Reads one chunk ahead: the next chunk is read while the current one is sent. No thread waits for the connection.
+fn file_body(reader: RangeReader, metrics: Arc<FileMetrics>) -> Body {
     Body::from_stream(stream::try_unfold((fetch(reader), metrics), |(fetched, metrics)| async move {
         let (reader, chunk) = fetched.await.map_err(io::Error::other)?;
-        // The connection is cut, so that the client does not take a part for the whole.
-        let chunk = chunk.inspect_err(|error| tracing::warn!(%error, "a download broke off"))?;
+        // The error aborts the connection, so that the client does not mistake a part for the whole file.
+        let chunk =
+            chunk.inspect_err(|error| tracing::warn!(%error, "reading a file for a download failed"))?;
         Ok::<_, io::Error>(chunk.map(|chunk| {
             metrics.read.add(chunk.len() as u64);
             (Bytes::from(chunk), (fetch(reader), metrics))
@@ -178,9 +179,9 @@ fn fetch(mut reader: RangeReader) -> JoinHandle<Fetched> {
 }
 
 fn unsatisfiable(path: &Path, size: u64) -> Problem {
-    let detail = format!("{} has {size} bytes; ask for a range inside it", shown(path));
+    let detail = format!("{} has {size} bytes; request a range inside it", path_text(path));
     let problem =
-        Problem::new(Code::RangeNotSatisfiable, detail).with("path", shown(path)).with("size", size);
+        Problem::new(Code::RangeNotSatisfiable, detail).with("path", path_text(path)).with("size", size);
     match HeaderValue::try_from(format!("bytes */{size}")) {
         Ok(value) => problem.header(header::CONTENT_RANGE, value),
         Err(_) => problem,
@@ -188,10 +189,10 @@ fn unsatisfiable(path: &Path, size: u64) -> Problem {
 }
 
 fn name(path: &Path) -> String {
-    attachment::name_of(path)
+    attachment::file_name(path)
 }
 
-/// Digits, letters and punctuation of our own making; should it not be a header value, that is our mistake.
+/// The server builds these values from digits, letters and punctuation, so a failure is an internal error.
 fn text(value: String) -> Result<HeaderValue, Problem> {
     HeaderValue::try_from(value)
         .map_err(|error| Problem::new(Code::Internal, format!("a header cannot be written: {error}")))

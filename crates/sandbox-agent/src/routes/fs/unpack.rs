@@ -1,4 +1,4 @@
-//! `POST /v1/fs/upload-batch`: an archive, unpacked whole or not at all.
+//! `POST /v1/fs/upload-batch`: unpacks an archive, completely or not at all.
 
 use std::io::{self, Read};
 
@@ -14,53 +14,56 @@ use tokio::sync::mpsc;
 #[cfg(test)]
 use super::document::{Bytes as FileBytes, Unpacking};
 use super::problem::to_problem;
-use super::{Files, path_or_workspace, shown};
+use super::{Files, path_or_workspace, path_text};
 use crate::routes::blocking::{detached, interrupted};
 use crate::routes::upload::Upload;
 
-/// Pieces of the body between the connection and the thread that unpacks.
-const PIECES_AHEAD: usize = 2;
+/// How many parts of the body are buffered between the connection and the unpacking thread.
+const BUFFERED_PARTS: usize = 2;
 
 /// What was unpacked.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = UnpackedArchive))]
-pub(super) struct Unpacked {
-    /// The first 1024 of them.
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct UnpackedArchive {
+    /// The paths of the first 1024 entries.
     paths: Vec<String>,
-    /// Whether there are more.
+    /// True when there are more entries.
     truncated: bool,
-    /// How many there are.
+    /// The number of entries.
     count: u64,
 }
 
 /// Unpacks an archive into a directory
 ///
-/// A tar, plain or packed with gzip or zstd. It is checked whole before anything becomes visible, and one bad entry
-/// refuses all of it. What is there and not in the archive stays.
+/// A tar, plain or compressed with gzip or zstd. The whole archive is checked before anything becomes visible, and one
+/// invalid entry rejects all of it. Existing files that are not in the archive are kept.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/fs/upload-batch",
     operation_id = "uploadBatch",
     tag = "files",
     params(
-        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace, which it is when left out."),
-        ("Content-Encoding" = Option<String>, Header, pattern = "^(identity|gzip|x-gzip|zstd)$", nullable = false, description = "`gzip` or `zstd` around a plain tar."),
+        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace. Default: the workspace."),
+        ("Content-Encoding" = Option<String>, Header, pattern = "^(identity|gzip|x-gzip|zstd)$", nullable = false, description = "`gzip` or `zstd`, if the body is a compressed plain tar."),
     ),
     request_body(description = "The archive.", content(
         (FileBytes = "application/x-tar"),
         (FileBytes = "application/gzip"),
         (FileBytes = "application/zstd")
     )),
-    responses((status = 200, description = "It is unpacked.", body = Unpacked), Unpacking)
+    responses((status = 200, description = "The archive is unpacked.", body = UnpackedArchive), Unpacking)
 ))]
-pub(super) async fn unpack(State(files): State<Files>, request: Request) -> Result<Json<Unpacked>, Problem> {
+pub(super) async fn unpack(
+    State(files): State<Files>,
+    request: Request,
+) -> Result<Json<UnpackedArchive>, Problem> {
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);
     let path = path_or_workspace(&parts.uri)?;
     let format = format_of(&parts.headers)?;
     let Extracted { paths, truncated, count, .. } = detached(extract(files, path, format, upload)).await?;
-    let paths = paths.iter().map(|path| shown(path)).collect();
-    Ok(Json(Unpacked { paths, truncated, count }))
+    let paths = paths.iter().map(|path| path_text(path)).collect();
+    Ok(Json(UnpackedArchive { paths, truncated, count }))
 }
 
 async fn extract(
@@ -69,73 +72,73 @@ async fn extract(
     format: ArchiveFormat,
     mut upload: Upload,
 ) -> Result<Extracted, Problem> {
-    // Never closed, so this only ever waits.
-    let turn = files.archives.acquire_owned().await.ok();
+    // The semaphore is never closed, so this cannot fail.
+    let permit = files.archives.acquire_owned().await.ok();
     let limits = ArchiveLimits { max_bytes: files.max_upload_bytes, max_entries: files.max_upload_entries };
-    let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
+    let (sender, parts) = mpsc::channel(BUFFERED_PARTS);
     let metrics = std::sync::Arc::clone(&files.metrics);
     let extraction = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        files.service.extract_archive(&path, format, limits, PieceReader::new(pieces))
+        let _permit = permit;
+        files.service.extract_archive(&path, format, limits, BodyReader::new(parts))
     });
-    let bytes = feed(&mut upload, sender).await;
+    let bytes = forward(&mut upload, sender).await;
     let extracted = extraction.await.map_err(|error| interrupted(&error))?.map_err(to_problem)?;
     metrics.unpacked.add(bytes);
     Ok(extracted)
 }
 
-/// What the connection hands to the thread that unpacks. The end is said, so that a connection that is just gone (the
-/// server stops) is never taken for it.
+/// What the connection sends to the unpacking thread. The end of the body is explicit, so that a dropped sender (when
+/// the server stops) is not mistaken for it.
 #[derive(Debug)]
-enum Piece {
+enum BodyPart {
     Data(Bytes),
     End,
     Failed(io::Error),
 }
 
-/// Hands the body over until it ends or nobody wants the rest. Returns how many bytes it had.
-async fn feed(upload: &mut Upload, sender: mpsc::Sender<Piece>) -> u64 {
+/// Forwards the body to the unpacking thread until the body or the thread ends. Returns the number of bytes.
+async fn forward(upload: &mut Upload, sender: mpsc::Sender<BodyPart>) -> u64 {
     let mut count = 0;
     loop {
         let next = tokio::select! {
             next = upload.next() => next,
             () = sender.closed() => return count,
         };
-        let piece = match next {
+        let part = match next {
             Ok(Some(bytes)) => {
                 count += bytes.len() as u64;
-                Piece::Data(bytes)
+                BodyPart::Data(bytes)
             }
-            Ok(None) => Piece::End,
-            Err(error) => Piece::Failed(error),
+            Ok(None) => BodyPart::End,
+            Err(error) => BodyPart::Failed(error),
         };
-        let is_last = !matches!(piece, Piece::Data(_));
-        if sender.send(piece).await.is_err() || is_last {
+        let is_last = !matches!(part, BodyPart::Data(_));
+        if sender.send(part).await.is_err() || is_last {
             return count;
         }
     }
 }
 
-/// The body as the thread that unpacks reads it.
-struct PieceReader {
-    pieces: mpsc::Receiver<Piece>,
+/// Reads the body on the unpacking thread.
+struct BodyReader {
+    parts: mpsc::Receiver<BodyPart>,
     current: Bytes,
     has_ended: bool,
 }
 
-impl PieceReader {
-    fn new(pieces: mpsc::Receiver<Piece>) -> Self {
-        Self { pieces, current: Bytes::new(), has_ended: false }
+impl BodyReader {
+    fn new(parts: mpsc::Receiver<BodyPart>) -> Self {
+        Self { parts, current: Bytes::new(), has_ended: false }
     }
 }
 
-impl Read for PieceReader {
+impl Read for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.has_ended {
-            match self.pieces.blocking_recv() {
-                Some(Piece::Data(bytes)) => self.current = bytes,
-                Some(Piece::End) => self.has_ended = true,
-                Some(Piece::Failed(error)) => return Err(error),
+            match self.parts.blocking_recv() {
+                Some(BodyPart::Data(bytes)) => self.current = bytes,
+                Some(BodyPart::End) => self.has_ended = true,
+                Some(BodyPart::Failed(error)) => return Err(error),
                 None => return Err(io::ErrorKind::ConnectionAborted.into()),
             }
         }
@@ -145,14 +148,14 @@ impl Read for PieceReader {
     }
 }
 
-/// How the body is packed, by its content type; a plain tar may be compressed for the way, too.
+/// The format of the body, from its content type. A plain tar may also be compressed by `Content-Encoding`.
 fn format_of(headers: &HeaderMap) -> Result<ArchiveFormat, Problem> {
-    let refuse = |what: String| {
+    let unsupported = |what: String| {
         let detail = format!("{what}; send application/x-tar, application/gzip or application/zstd");
         Err(Problem::new(Code::UnsupportedMediaType, detail))
     };
     let Some(media_type) = negotiate::media_type(headers) else {
-        return refuse("the archive has no content type".to_owned());
+        return unsupported("the archive has no content type".to_owned());
     };
     let packed = match media_type.as_str() {
         "application/x-tar" | "application/tar" | "application/x-gtar" | "application/x-ustar" => {
@@ -170,14 +173,14 @@ fn format_of(headers: &HeaderMap) -> Result<ArchiveFormat, Problem> {
         | "application/x-tar+zstd"
         | "application/tar+zstd"
         | "application/x-zstd-compressed-tar" => ArchiveFormat::TarZstd,
-        other => return refuse(format!("{other} is no archive that is unpacked here")),
+        other => return unsupported(format!("{other} is not a supported archive type")),
     };
     let encoding = headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
     match (packed, encoding.as_deref()) {
         (packed, None | Some(b"identity")) => Ok(packed),
         (ArchiveFormat::Tar, Some(b"gzip" | b"x-gzip")) => Ok(ArchiveFormat::TarGzip),
         (ArchiveFormat::Tar, Some(b"zstd")) => Ok(ArchiveFormat::TarZstd),
-        _ => refuse("this `Content-Encoding` is not undone here".to_owned()),
+        _ => unsupported("this `Content-Encoding` is not supported here".to_owned()),
     }
 }
 
@@ -188,23 +191,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_end_that_is_said_is_an_end() {
-        let read = |pieces: Vec<Piece>| {
+    fn a_body_without_an_explicit_end_is_an_error() {
+        let read = |parts: Vec<BodyPart>| {
             let (sender, receiver) = mpsc::channel(8);
-            pieces.into_iter().for_each(|piece| sender.try_send(piece).unwrap());
+            parts.into_iter().for_each(|part| sender.try_send(part).unwrap());
             drop(sender);
             let mut text = String::new();
-            PieceReader::new(receiver).read_to_string(&mut text).map(|_| text).map_err(|error| error.kind())
+            BodyReader::new(receiver).read_to_string(&mut text).map(|_| text).map_err(|error| error.kind())
         };
-        let data = |text: &'static str| Piece::Data(Bytes::from_static(text.as_bytes()));
-        assert_eq!(read(vec![data("a"), data(""), data("bc"), Piece::End]), Ok("abc".to_owned()));
+        let data = |text: &'static str| BodyPart::Data(Bytes::from_static(text.as_bytes()));
+        assert_eq!(read(vec![data("a"), data(""), data("bc"), BodyPart::End]), Ok("abc".to_owned()));
         assert_eq!(read(vec![data("a")]), Err(io::ErrorKind::ConnectionAborted));
-        let failed = Piece::Failed(io::ErrorKind::TimedOut.into());
+        let failed = BodyPart::Failed(io::ErrorKind::TimedOut.into());
         assert_eq!(read(vec![data("a"), failed]), Err(io::ErrorKind::TimedOut));
     }
 
     #[test]
-    fn the_content_type_says_how_an_archive_is_packed() {
+    fn the_content_type_determines_the_archive_format() {
         let format = |media_type: &'static str, encoding: Option<&'static str>| {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));

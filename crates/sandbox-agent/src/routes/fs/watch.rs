@@ -1,7 +1,7 @@
 //! `GET /v1/fs/watch`: changes as they happen, as server-sent events.
 //!
-//! Events have no ids and nothing is replayed: a reader that comes back lists the directory again, as one that is told
-//! of an `overflow` does. A slow reader slows nobody; what it is too slow for becomes one `overflow`.
+//! Events have no ids and are not replayed: a client that reconnects lists the directory again, as it does after an
+//! `overflow`. A slow client slows down nothing else; the events that it misses become one `overflow`.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -23,30 +23,30 @@ use tokio_util::sync::CancellationToken;
 #[cfg(test)]
 use super::document::{ChangeEvent, Watching};
 use super::problem::to_problem;
-use super::{Files, path_or_workspace, shown};
+use super::{Files, path_or_workspace, path_text};
 use crate::routes::blocking::blocking;
 
-const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
-/// How often the watching thread looks whether anybody still reads.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Events between the watching thread and the connection.
-const EVENTS_AHEAD: usize = 64;
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
+/// How often the watching thread checks whether the client is still connected.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// How many events are buffered between the watching thread and the connection.
+const BUFFERED_EVENTS: usize = 64;
 
-/// Streams what changes in a directory
+/// Streams the changes in a directory
 ///
-/// Server-sent events without ids: `created`, `changed`, `removed`, `renamed`, and `overflow` when some were missed
-/// and the directory is to be listed again. Nothing is replayed. A comment comes every 15 seconds.
+/// Server-sent events without ids: `created`, `changed`, `removed`, `renamed`, and `overflow` when events were missed
+/// and the directory must be listed again. Events are not replayed. A comment is sent every 15 seconds.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/fs/watch",
     operation_id = "watchFiles",
     tag = "files",
     params(
-        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace, which it is when left out."),
-        ("recursive" = Option<bool>, Query, description = "Watch all below it as well, which is the default."),
+        ("path" = Option<String>, Query, example = "src", pattern = "^[^\\u0000]*$", description = "Absolute, or relative to the workspace. Default: the workspace."),
+        ("recursive" = Option<bool>, Query, description = "Include all subdirectories. Default: true."),
     ),
     responses(
-        (status = 200, description = "The events, for as long as the client stays.", content_type = "text/event-stream", body = ChangeEvent),
+        (status = 200, description = "The events, until the client disconnects.", content_type = "text/event-stream", body = ChangeEvent),
         Watching
     )
 ))]
@@ -60,12 +60,12 @@ pub(super) async fn watch(State(files): State<Files>, request: Request) -> Resul
     let service = files.service.clone();
     let (watched, watcher) = blocking(move || {
         let watcher = service.watch(&path, &options)?;
-        Ok((shown(&service.shown_path(&path)?), watcher))
+        Ok((path_text(&service.shown_path(&path)?), watcher))
     })
     .await?
     .map_err(to_problem)?;
-    let (sender, events) = mpsc::channel(EVENTS_AHEAD);
-    // A watch lasts for as long as its reader likes, so it gets a thread of its own and takes none from the pool.
+    let (sender, events) = mpsc::channel(BUFFERED_EVENTS);
+    // A watch lasts until its client disconnects, so it gets its own thread instead of one from the pool.
     std::thread::Builder::new()
         .name("watch".to_owned())
         .spawn(move || forward(watcher, &watched, &sender))
@@ -78,21 +78,21 @@ pub(super) async fn watch(State(files): State<Files>, request: Request) -> Resul
 
 fn forward(mut watcher: Watcher, watched: &str, sender: &mpsc::Sender<Bytes>) {
     while !sender.is_closed() {
-        let Some(change) = watcher.next(LOOK_EVERY) else { continue };
+        let Some(change) = watcher.next(CHECK_INTERVAL) else { continue };
         if sender.blocking_send(event(&change, watched)).is_err() {
             return;
         }
     }
 }
 
-/// What happened to one path.
+/// A change of one path.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct PathChange {
     path: String,
 }
 
-/// One path that became another.
+/// The old and the new path.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Renaming {
@@ -101,12 +101,14 @@ pub(super) struct Renaming {
 }
 
 fn event(change: &Change, watched: &str) -> Bytes {
-    let one = |path: &Path| json!(PathChange { path: shown(path) });
+    let one = |path: &Path| json!(PathChange { path: path_text(path) });
     let (name, data) = match change {
         Change::Created(path) => ("created", one(path)),
         Change::Changed(path) => ("changed", one(path)),
         Change::Removed(path) => ("removed", one(path)),
-        Change::Renamed { from, to } => ("renamed", json!(Renaming { from: shown(from), to: shown(to) })),
+        Change::Renamed { from, to } => {
+            ("renamed", json!(Renaming { from: path_text(from), to: path_text(to) }))
+        }
         Change::Overflow => ("overflow", json!(PathChange { path: watched.to_owned() })),
     };
     // JSON escapes every line break, so the data is one line.
@@ -120,7 +122,7 @@ fn respond(events: mpsc::Receiver<Bytes>, stop: CancellationToken) -> Response {
             Some(greeting) => greeting,
             None => tokio::select! {
                 event = events.recv() => event?,
-                () = tokio::time::sleep(HEARTBEAT_EVERY) => Bytes::from_static(HEARTBEAT),
+                () = tokio::time::sleep(HEARTBEAT_INTERVAL) => Bytes::from_static(HEARTBEAT),
                 () = stop.cancelled() => return None,
             },
         };
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_line_of_data_whatever_the_name() {
+    fn the_data_of_an_event_is_one_line_for_any_file_name() {
         let text = event(&Change::Created("/w/a\nb\r".into()), "/w");
         assert_eq!(text, "event: created\ndata: {\"path\":\"/w/a\\nb\\r\"}\n\n");
         assert_eq!(event(&Change::Overflow, "/w"), "event: overflow\ndata: {\"path\":\"/w\"}\n\n");

@@ -1,8 +1,8 @@
-//! `PUT /v1/fs/file`: a file from a body, all of it or nothing of it.
+//! `PUT /v1/fs/file`: stores the body as a file, completely or not at all.
 //!
-//! No thread waits for a slow client: bytes are gathered as they come and handed to a blocking thread in batches. The
-//! last batch and the commit are one step, in a task of its own, so a body that came whole is stored whether or not
-//! its client still waits.
+//! No thread waits for a slow client: bytes are collected as they arrive and passed to a blocking thread in batches.
+//! The last batch and the commit are one step in a task of its own, so a complete body is stored even if its client
+//! has disconnected.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -16,23 +16,24 @@ use serde::Serialize;
 #[cfg(test)]
 use super::document::{Bytes as FileBytes, Writing};
 use super::problem::to_problem;
-use super::{Files, conditions, required_path, shown};
+use super::{Files, conditions, path_text, required_path};
 use crate::routes::blocking::{blocking, detached};
 use crate::routes::upload::{self, Upload};
 
-/// How much is gathered before it is written. Two of these are in memory for an upload: one that is written, one that comes.
+/// How much is collected before it is written. An upload holds two batches in memory: one is being written, one is
+/// being received.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// What was written.
+/// The result of a write.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = WrittenFile))]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
-struct Written {
-    /// Where the file is.
+struct WrittenFile {
+    /// The absolute path of the file.
     path: String,
-    /// How much was written.
+    /// The size of the file.
     bytes_written: u64,
-    /// Only said when the file could not be replaced in one step.
+    /// `false` when the file could not be replaced in one step; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schema(nullable = false))]
     atomic: Option<bool>,
@@ -40,8 +41,8 @@ struct Written {
 
 /// Writes a file
 ///
-/// All of it or nothing: the old file stays until the new one is complete. Parents are made. Where a file cannot be
-/// replaced in one step, it is written in place and the answer says so.
+/// All or nothing: the old file stays until the new one is complete. Missing parents are created. A file that cannot be
+/// replaced in one step is written in place, and the response has `atomic: false`.
 #[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/fs/file",
@@ -49,25 +50,25 @@ struct Written {
     tag = "files",
     params(
         ("path" = String, Query, example = "notes.txt", min_length = 1, pattern = "^[^\\u0000]+$", description = "Absolute, or relative to the workspace."),
-        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or the versions of which the old file must be one."),
-        ("If-None-Match" = Option<String>, Header, pattern = "^\\*$", nullable = false, description = "`*`: there must be no old file."),
+        ("If-Match" = Option<String>, Header, pattern = "^(\\*|(W/)?\"[^\"]*\"(, ?(W/)?\"[^\"]*\")*)$", nullable = false, description = "`*`, or a list of versions. Fails unless the old file has one of them."),
+        ("If-None-Match" = Option<String>, Header, pattern = "^\\*$", nullable = false, description = "`*`: fails if the file exists."),
     ),
-    request_body(content = inline(FileBytes), content_type = "application/octet-stream", description = "The bytes, of any content type."),
+    request_body(content = inline(FileBytes), content_type = "application/octet-stream", description = "The content of the file. Any content type is accepted."),
     responses(
-        (status = 200, description = "It is written.", body = Written, headers(("ETag" = String, description = "The version."))),
+        (status = 200, description = "The file is written.", body = WrittenFile, headers(("ETag" = String, description = "The version of the file."))),
         Writing
     )
 ))]
 pub(super) async fn write(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let upload = Upload::new(&parts.headers, body);
-    let (path, options) = read_request(&parts, &files)?;
-    if let Some(limit) = options.max_bytes.filter(|limit| upload.announced() > *limit) {
+    let (path, options) = parse_request(&parts, &files)?;
+    if let Some(limit) = options.max_bytes.filter(|limit| upload.declared_size() > *limit) {
         return Err(to_problem(sandbox_fs::Error::TooLarge { limit }));
     }
     let outcome = detached(store(files, path, options, upload)).await?;
-    let written = Written {
-        path: shown(&outcome.path),
+    let written = WrittenFile {
+        path: path_text(&outcome.path),
         bytes_written: outcome.bytes_written,
         atomic: (outcome.atomic == Atomicity::InPlace).then_some(false),
     };
@@ -78,32 +79,32 @@ pub(super) async fn write(State(files): State<Files>, request: Request) -> Resul
     Ok(response)
 }
 
-fn read_request(parts: &Parts, files: &Files) -> Result<(UserPath, WriteOptions), Problem> {
+fn parse_request(parts: &Parts, files: &Files) -> Result<(UserPath, WriteOptions), Problem> {
     let path = required_path(&parts.uri)?;
-    refuse_encoding(&parts.headers)?;
+    check_encoding(&parts.headers)?;
     if parts.headers.contains_key(header::CONTENT_RANGE) {
-        // Taken for a whole file, a part would replace it.
-        return Err(conditions::unreadable(
+        // If the header were ignored, the part would replace the whole file.
+        return Err(conditions::invalid_header(
             &header::CONTENT_RANGE,
-            "a file is written whole; drop `Content-Range`",
+            "partial writes are not supported; omit `Content-Range`",
         ));
     }
-    let precondition = conditions::for_writing(&parts.headers)?;
+    let precondition = conditions::write_precondition(&parts.headers)?;
     Ok((path, WriteOptions { precondition, max_bytes: files.max_upload_bytes }))
 }
 
-/// Refuses a body that is wrapped in a way that would be stored instead of being undone.
-fn refuse_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+/// Rejects an encoded body, which would be stored without being decoded.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     match headers.get(header::CONTENT_ENCODING) {
         Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => Err(Problem::new(
             Code::UnsupportedMediaType,
-            "the body is stored as it comes; send it without `Content-Encoding`",
+            "the body is stored without decoding; send it without `Content-Encoding`",
         )),
         _ => Ok(()),
     }
 }
 
-/// What a step of writing leads to.
+/// The result of writing one batch.
 enum Step {
     More(AtomicWriter),
     Done(WriteOutcome),
@@ -116,15 +117,15 @@ async fn store(
     mut upload: Upload,
 ) -> Result<WriteOutcome, Problem> {
     let Files { service, metrics, .. } = files;
-    // Before the first byte is asked for: a client that waits for `100 Continue` need not send what is refused.
+    // Before the body is read: a client that waits for `100 Continue` need not send a body that is rejected.
     let mut writer = blocking(move || service.begin_write(&path, &options)).await?.map_err(to_problem)?;
-    let mut came = upload.next_batch(BATCH_BYTES).await;
+    let mut received = upload.next_batch(BATCH_BYTES).await;
     loop {
-        let batch = match came {
+        let batch = match received {
             Ok(batch) => batch,
             Err(error) => {
-                tracing::debug!(%error, "an upload was cut off");
-                // Removing what came so far can take a while.
+                tracing::debug!(%error, "an upload was interrupted");
+                // Removing the partial file can take a while.
                 blocking(move || drop(writer)).await?;
                 return Err(upload::incomplete());
             }
@@ -139,10 +140,10 @@ async fn store(
             });
             step.await?.map_err(to_problem)
         };
-        // The next bytes come in while these are written; a failure to write does not wait for them.
+        // The next batch is received while this one is written. A failed write does not wait for it.
         let next = async { Ok(if complete { Ok(Vec::new()) } else { upload.next_batch(BATCH_BYTES).await }) };
         match tokio::try_join!(step, next)? {
-            (Step::More(same), next) => (writer, came) = (same, next),
+            (Step::More(same), next) => (writer, received) = (same, next),
             (Step::Done(outcome), _) => {
                 metrics.written.add(outcome.bytes_written);
                 return Ok(outcome);
