@@ -49,7 +49,7 @@ fn the_text_can_come_from_standard_input() {
     let place = Place::new();
     let said = place.run_with_input("echo from\na pipe", &["prompt", "mock", "-"]).done();
     assert_eq!(said.output, "from\na pipe\n");
-    place.run_with_input("  \n", &["prompt", "mock", "-"]).exits(2).says("nothing to say");
+    place.run_with_input("  \n", &["prompt", "mock", "-"]).exits(2).says("the prompt is empty");
 }
 
 #[test]
@@ -92,11 +92,11 @@ fn model_and_mode_are_chosen_by_id_or_name() {
 fn an_earlier_session_is_continued_if_the_agent_supports_it() {
     let place = Place::new();
     let forgotten = place.run(&["prompt", "mock", "echo first"]).done();
-    assert!(!forgotten.errors.contains("go on with"), "{}", forgotten.errors);
+    assert!(!forgotten.errors.contains("continue with"), "{}", forgotten.errors);
     let state = place.path("state.json").display().to_string();
     let place = place.with("MOCK_AGENT_STATE", &state);
     let first = place.run(&["prompt", "mock", "echo first"]).done();
-    let first = first.says("go on with: sandbox-agent prompt mock --session mock-session-1 ");
+    let first = first.says("continue with: sandbox-agent prompt mock --session mock-session-1 ");
     assert_eq!(first.output, "first\n");
     let second = place.run(&["prompt", "mock", "echo second", "--session", "mock-session-1"]).done();
     assert_eq!(second.output, "second\n", "earlier text must not be printed again");

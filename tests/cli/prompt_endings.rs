@@ -77,7 +77,9 @@ fn an_error_answer_and_a_crash_are_reported_with_the_agents_stderr() {
     place.run(&["prompt", "mock", "error"]).exits(6).says("The mock agent was asked to fail (-32603)");
     let died = place.run(&["prompt", "mock", "crash 3"]).exits(6);
     assert_eq!(died.output, "I am about to crash.\n");
-    died.says("the agent ended with exit code 3; its last words:\nmock-agent: crashing with code 3\n");
+    died.says(
+        "the agent exited with code 3; the end of its standard error:\nmock-agent: crashing with code 3\n",
+    );
     let agent = format!("dead='{}' --exit-at-start 4", fault_agent().display());
     let dead = place.run(&["prompt", "dead", "hello", "--agent", &agent]);
     assert_eq!(dead.code, Some(6), "{}", dead.errors);
