@@ -26,7 +26,7 @@ packages:
 
 # Runs all tests that need no privileges. Uses the network only through apt, npm, pip and cargo. Only apt needs root, and it
 # is called only if a package is missing.
-test: test-tools test-rust test-api test-ts
+test: lint test-tools test-rust test-api test-ts
 
 test-tools:
 	sh scripts/test-tools.sh
@@ -76,9 +76,13 @@ test-dist: builds-tools test-tools ui
 	SANDBOX_AGENT_BIN=$(CURDIR)/$(STATIC)/sandbox-agent sh scripts/nextest.sh run -p sandbox-agent --profile privileged
 	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
 
-lint: deny
+# Style, mistakes, documentation, words, versions and licences. `make test` begins with it.
+lint: packages deny
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+	sh scripts/words.sh
+	node packages/scripts/version.mjs --check
 
 # Checks licences, versions and sources of dependencies. `make deny CHECK=advisories` also downloads the list of known
 # vulnerabilities.

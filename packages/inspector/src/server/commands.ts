@@ -6,6 +6,7 @@
 import { AcpHttpError } from "acp-http-client";
 import { isObject, type JsonObject, objectOf, randomHex, textOf } from "acp-http-client/internal";
 import type { JournalStore } from "../journal/store.ts";
+import { VERSION } from "../version.ts";
 import type { Http } from "./http.ts";
 
 /** The commands that the user can give. */
@@ -60,7 +61,6 @@ export class StartError extends Error {
   }
 }
 
-const VERSION = "0.1.0";
 const METHOD_NOT_FOUND = -32601;
 
 /** The capabilities of this page: it shows questions and forms, and offers no files and terminals. */

@@ -6,6 +6,7 @@ import { META_NAMESPACE } from "../convert/meta.ts";
 import type { SandboxAgentError } from "../errors.ts";
 import type { Http, RetryOptions, ServerOptions } from "../http.ts";
 import type { JsonObject } from "../json.ts";
+import { VERSION } from "../version.ts";
 import { type ConnectionInfo, readConnection } from "./capabilities.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { OpenSessions } from "./open-sessions.ts";
@@ -40,7 +41,6 @@ export interface LinkOptions extends ServerOptions {
 
 /** The protocol version that this client requests. */
 const PROTOCOL_VERSION = 1;
-const CLIENT_VERSION = "0.1.0";
 
 /** Connects. */
 export async function openLink(options: LinkOptions): Promise<Link> {
@@ -60,7 +60,7 @@ export async function openLink(options: LinkOptions): Promise<Link> {
   const answer = await connection.request("initialize", {
     protocolVersion: PROTOCOL_VERSION,
     clientCapabilities: options.capabilities,
-    clientInfo: { name: "sandbox-agent", title: "Sandbox Agent SDK", version: CLIENT_VERSION },
+    clientInfo: { name: "sandbox-agent", title: "Sandbox Agent SDK", version: VERSION },
     _meta: { [META_NAMESPACE]: { agent } },
   });
   const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
