@@ -1,15 +1,25 @@
 //! Requests of the agent that wait for an answer of a client. The first answer wins.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use bytes::Bytes;
 use event_log::Record;
 
+use crate::id_map::IdMap;
 use crate::request_id::RequestId;
 use crate::summary::AgentRequest;
 
-/// How many answered ids are remembered, to tell a second answer from one that the agent never asked for.
-const REMEMBERED_ANSWERS: usize = 65_536;
+/// How much memory the ids of answered requests may take, which tell a second answer from one that the agent never asked
+/// for. Room for some ten thousand short ids.
+const REMEMBERED_BYTES: usize = 1 << 20;
+/// How many requests of an agent are kept track of. A client's answer to an older one is forwarded all the same.
+const MAX_OPEN: usize = 4096;
+/// How many open requests a list shows, oldest first.
+const LISTED: usize = 256;
+/// What an open request takes beside its id: its entries in both tables.
+const OPEN_OVERHEAD: usize = size_of::<(u64, OpenRequest)>() + 64;
+/// What a remembered id takes beside its text: its entries in both tables.
+const REMEMBERED_OVERHEAD: usize = 2 * size_of::<(RequestId, u64)>() + 64;
 
 /// Which request of the agent a client's response belongs to.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,18 +46,24 @@ struct OpenRequest {
 #[derive(Debug, Default)]
 pub(crate) struct AgentRequests {
     open: BTreeMap<u64, OpenRequest>,
-    by_id: HashMap<RequestId, VecDeque<u64>>,
-    answered: HashSet<RequestId>,
-    answered_order: VecDeque<RequestId>,
+    by_id: IdMap<VecDeque<u64>>,
+    answered: AnsweredIds,
     retained_bytes: usize,
 }
 
 impl AgentRequests {
     /// The agent sent a request.
     pub(crate) fn open(&mut self, id: RequestId, event: u64) {
-        self.answered.remove(&id);
-        self.by_id.entry(id.clone()).or_default().push_back(event);
+        self.answered.forget(&id);
+        match self.by_id.get_mut(&id) {
+            Some(events) => events.push_back(event),
+            None => self.by_id.insert(id.clone(), VecDeque::from([event])),
+        }
         self.open.insert(event, OpenRequest { id, retained: None });
+        while self.open.len() > MAX_OPEN {
+            let Some(oldest) = self.open.keys().next().copied() else { return };
+            self.close(oldest);
+        }
     }
 
     /// Which request a response with this id belongs to.
@@ -61,20 +77,19 @@ impl AgentRequests {
 
     /// Closes the request that was this event: a client answered it. Returns its id.
     pub(crate) fn answer(&mut self, event: u64) -> Option<RequestId> {
+        let id = self.close(event)?;
+        self.answered.remember(id.clone());
+        Some(id)
+    }
+
+    /// Keeps track of a request no longer. Returns its id.
+    fn close(&mut self, event: u64) -> Option<RequestId> {
         let OpenRequest { id, retained } = self.open.remove(&event)?;
         self.retained_bytes -= retained.map_or(0, |bytes| bytes.len());
         if let Some(events) = self.by_id.get_mut(&id) {
             events.retain(|other| *other != event);
             if events.is_empty() {
                 self.by_id.remove(&id);
-            }
-        }
-        if self.answered.insert(id.clone()) {
-            self.answered_order.push_back(id.clone());
-        }
-        while self.answered_order.len() > REMEMBERED_ANSWERS {
-            if let Some(oldest) = self.answered_order.pop_front() {
-                self.answered.remove(&oldest);
             }
         }
         Some(id)
@@ -98,7 +113,7 @@ impl AgentRequests {
     pub(crate) fn drop_oldest_retained(&mut self) -> Option<usize> {
         let event = *self.open.iter().find(|(_, open)| open.retained.is_some())?.0;
         let freed = self.open.get(&event)?.retained.as_ref()?.len();
-        self.answer(event);
+        self.close(event);
         Some(freed)
     }
 
@@ -109,9 +124,13 @@ impl AgentRequests {
             .filter_map(|(event, open)| open.retained.as_ref().map(|request| (*event, request)))
     }
 
-    /// All open requests, oldest first.
+    /// The open requests as lists show them, oldest first.
     pub(crate) fn list(&self) -> Vec<AgentRequest> {
-        self.open.iter().map(|(event, open)| AgentRequest { id: open.id.clone(), sequence: *event }).collect()
+        self.open
+            .iter()
+            .take(LISTED)
+            .map(|(event, open)| AgentRequest { id: open.id.clone(), sequence: *event })
+            .collect()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -122,19 +141,61 @@ impl AgentRequests {
         self.retained_bytes
     }
 
+    /// All memory that is held here: retained requests, ids and entries.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.retained_bytes
+            + self.open.len() * OPEN_OVERHEAD
+            + self.by_id.held_bytes()
+            + self.answered.held_bytes()
+    }
+
     /// The process ended: no request waits any more.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
     fn find(&self, id: &RequestId) -> Option<u64> {
-        let oldest = |events: &VecDeque<u64>| events.front().copied();
-        if let Some(event) = self.by_id.get(id).and_then(oldest) {
-            return Some(event);
+        let id = self.by_id.matching(id)?;
+        self.by_id.get(&id)?.front().copied()
+    }
+}
+
+/// The ids of the requests that were answered last.
+#[derive(Debug, Default)]
+struct AnsweredIds {
+    /// Each with the number under which it stands in `order`.
+    ids: HashMap<RequestId, u64>,
+    /// Oldest first. An id that was forgotten or remembered again leaves its old entry behind.
+    order: VecDeque<(RequestId, u64)>,
+    next: u64,
+    bytes: usize,
+}
+
+impl AnsweredIds {
+    fn contains(&self, id: &RequestId) -> bool {
+        self.ids.contains_key(id)
+    }
+
+    fn remember(&mut self, id: RequestId) {
+        self.bytes += REMEMBERED_OVERHEAD + id.held_bytes();
+        self.ids.insert(id.clone(), self.next);
+        self.order.push_back((id, self.next));
+        self.next += 1;
+        while self.bytes > REMEMBERED_BYTES {
+            let Some((oldest, number)) = self.order.pop_front() else { return };
+            self.bytes -= REMEMBERED_OVERHEAD + oldest.held_bytes();
+            if self.ids.get(&oldest) == Some(&number) {
+                self.ids.remove(&oldest);
+            }
         }
-        let double = id.as_double()?;
-        let (_, events) = self.by_id.iter().find(|(key, _)| key.as_double() == Some(double))?;
-        oldest(events)
+    }
+
+    fn forget(&mut self, id: &RequestId) {
+        self.ids.remove(id);
+    }
+
+    const fn held_bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -167,6 +228,37 @@ mod tests {
         assert_eq!(requests.classify(&id("1")), ResponseMatch::Open { event: 2 });
         requests.answer(2);
         assert_eq!(requests.classify(&id("1")), ResponseMatch::AlreadyAnswered);
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_the_agent_sends() {
+        let mut requests = AgentRequests::default();
+        let long = |n: u64| id(&format!("\"{n}{}\"", "x".repeat(4000)));
+        for event in 0..10_000 {
+            requests.open(long(event), event);
+        }
+        assert_eq!((requests.len(), requests.list().len()), (MAX_OPEN, LISTED));
+        assert_eq!(requests.classify(&long(0)), ResponseMatch::Unknown, "its answer is forwarded");
+        assert!(requests.held_bytes() > MAX_OPEN * 4000 && requests.held_bytes() < MAX_OPEN * 4500);
+        for event in 0..10_000 {
+            requests.answer(event);
+        }
+        assert_eq!(requests.len(), 0);
+        assert!(requests.held_bytes() <= REMEMBERED_BYTES);
+        assert_eq!(requests.classify(&long(9_999)), ResponseMatch::AlreadyAnswered);
+        requests.clear();
+        assert_eq!(requests.held_bytes(), 0);
+    }
+
+    #[test]
+    fn an_id_that_is_used_again_and_again_stays_remembered() {
+        let mut requests = AgentRequests::default();
+        for event in 0..20_000 {
+            requests.open(id("1"), event);
+            requests.answer(event);
+        }
+        assert_eq!(requests.classify(&id("1")), ResponseMatch::AlreadyAnswered);
+        assert!(requests.held_bytes() <= REMEMBERED_BYTES);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use crate::caller::Asker;
+use crate::id_map::IdMap;
 use crate::idempotency::IdempotencyKey;
 use crate::message::{Delivery, Settled};
 use crate::request_id::RequestId;
@@ -78,13 +79,13 @@ impl ClientRequest {
 /// its caller has gone: a second request under the same id could be given the first one's answer.
 #[derive(Debug, Default)]
 pub(crate) struct ClientRequests {
-    open: HashMap<RequestId, ClientRequest>,
+    open: IdMap<ClientRequest>,
     assigned: u64,
 }
 
 impl ClientRequests {
     pub(crate) fn is_taken(&self, id: &RequestId) -> bool {
-        self.open.contains_key(id)
+        self.open.contains(id)
     }
 
     /// An integer that no waiting request has.
@@ -112,12 +113,9 @@ impl ClientRequests {
 
     /// Takes the request that a response with this id answers: the same id, else the same double.
     pub(crate) fn answer(&mut self, id: &RequestId) -> Option<(RequestId, ClientRequest)> {
-        if let Some(found) = self.open.remove_entry(id) {
-            return Some(found);
-        }
-        let double = id.as_double()?;
-        let key = self.open.keys().find(|key| key.as_double() == Some(double))?.clone();
-        self.open.remove_entry(&key)
+        let id = self.open.matching(id)?;
+        let request = self.open.remove(&id)?;
+        Some((id, request))
     }
 
     /// Takes out the callers that have waited for `limit`, and returns since when the others do. The requests stay.
@@ -144,7 +142,7 @@ impl ClientRequests {
     }
 
     pub(crate) fn take_all(&mut self) -> HashMap<RequestId, ClientRequest> {
-        std::mem::take(&mut self.open)
+        self.open.take_all()
     }
 
     pub(crate) fn remove(&mut self, id: &RequestId) -> Option<ClientRequest> {
@@ -153,6 +151,11 @@ impl ClientRequests {
 
     pub(crate) fn len(&self) -> usize {
         self.open.len()
+    }
+
+    /// The memory of ids and entries. Messages and answers are charged where they are held.
+    pub(crate) const fn held_bytes(&self) -> usize {
+        self.open.held_bytes()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

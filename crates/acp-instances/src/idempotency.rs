@@ -60,12 +60,22 @@ pub(crate) struct RememberedKeys {
     max_keys: usize,
     /// How much of the agent's answers may be held for repeats.
     max_bytes: usize,
+    /// How much of them is held.
     held_bytes: usize,
+    /// What keys and entries take.
+    key_bytes: usize,
 }
 
 impl RememberedKeys {
     pub(crate) fn new(max_keys: usize, max_bytes: usize) -> Self {
-        Self { records: HashMap::new(), order: VecDeque::new(), max_keys, max_bytes, held_bytes: 0 }
+        Self {
+            records: HashMap::new(),
+            order: VecDeque::new(),
+            max_keys,
+            max_bytes,
+            held_bytes: 0,
+            key_bytes: 0,
+        }
     }
 
     /// What is known of a key.
@@ -88,7 +98,10 @@ impl RememberedKeys {
         let record = Record { fingerprint: key.fingerprint, remembered };
         match self.records.insert(Arc::clone(&key.text), record) {
             Some(old) => self.held_bytes -= held(&old.remembered),
-            None => self.order.push_back(Arc::clone(&key.text)),
+            None => {
+                self.key_bytes += KEY_OVERHEAD + key.text.len();
+                self.order.push_back(Arc::clone(&key.text));
+            }
         }
         self.trim();
     }
@@ -97,13 +110,14 @@ impl RememberedKeys {
     pub(crate) fn forget(&mut self, key: &IdempotencyKey) {
         if let Some(old) = self.records.remove(&key.text) {
             self.held_bytes -= held(&old.remembered);
+            self.key_bytes -= KEY_OVERHEAD + key.text.len();
             self.order.retain(|other| *other != key.text);
         }
     }
 
-    /// How many bytes of answers are held.
+    /// The memory of answers, keys and entries.
     pub(crate) const fn held_bytes(&self) -> usize {
-        self.held_bytes
+        self.held_bytes + self.key_bytes
     }
 
     /// An answer is copied, so that it does not keep the log's memory alive. One that is too large is not held.
@@ -125,6 +139,7 @@ impl RememberedKeys {
                 && let Some(record) = self.records.remove(&oldest)
             {
                 self.held_bytes -= held(&record.remembered);
+                self.key_bytes -= KEY_OVERHEAD + oldest.len();
             }
         }
         let mut index = 0;
@@ -140,6 +155,9 @@ impl RememberedKeys {
         }
     }
 }
+
+/// What a key takes beside its text: its entries in both tables.
+const KEY_OVERHEAD: usize = size_of::<(Arc<str>, Record)>() + size_of::<Arc<str>>() + 80;
 
 fn held(remembered: &Remembered) -> usize {
     match remembered {
@@ -179,8 +197,9 @@ mod tests {
         keys.remember(&key("c", b""), answer(b"too long for the store"));
         assert!(matches!(keys.recall(&key("c", b"")), Ok(Some(Remembered::Gone))));
         assert!(matches!(keys.recall(&key("a", b"")), Ok(None)));
-        assert_eq!(keys.held_bytes(), 3);
+        assert_eq!((keys.held_bytes, keys.held_bytes()), (3, 3 + 2 * (KEY_OVERHEAD + 1)));
         keys.forget(&key("b", b""));
+        keys.forget(&key("c", b""));
         assert_eq!(keys.held_bytes(), 0);
     }
 

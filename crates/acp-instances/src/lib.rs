@@ -74,6 +74,7 @@ mod error;
 mod event;
 mod exit;
 mod first_exchange;
+mod id_map;
 mod idempotency;
 mod instance;
 mod instances;

@@ -30,9 +30,16 @@ enum Text {
 const SHORT: usize = 22;
 
 impl RequestId {
-    /// Reads an id from its JSON text. `None` when it is neither a string, a number nor null.
+    /// The longest id, as JSON. Ids are held for as long as their requests are open, by the thousand.
+    pub const MAX_LENGTH: usize = 4096;
+
+    /// Reads an id from its JSON text. `None` when it is neither a string, a number nor null, or longer than
+    /// [`Self::MAX_LENGTH`].
     #[must_use]
     pub fn parse(json: &str) -> Option<Self> {
+        if json.len() > Self::MAX_LENGTH {
+            return None;
+        }
         match json.as_bytes().first()? {
             b'"' => Some(Self::canonical(&canonical_string(json)?)),
             b'-' | b'0'..=b'9' => Some(Self::canonical(&canonical_number(json))),
@@ -87,6 +94,14 @@ impl RequestId {
     pub fn deserialize_exactly<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         Self::parse(raw.get()).ok_or_else(|| D::Error::custom("an id is a string, a number or null"))
+    }
+
+    /// The memory that this id takes beside its own size.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.0 {
+            Text::Short { .. } => 0,
+            Text::Long(text) => text.len() + 2 * size_of::<usize>(),
+        }
     }
 
     fn as_bytes(&self) -> &[u8] {
@@ -228,6 +243,14 @@ mod tests {
         assert_eq!(sent.as_double(), back.as_double());
         assert_eq!(id(r#""1""#).as_double(), None);
         assert_eq!(id("null").as_double(), None);
+    }
+
+    #[test]
+    fn an_id_has_a_greatest_length() {
+        let longest = format!("\"{}\"", "x".repeat(RequestId::MAX_LENGTH - 2));
+        assert!(RequestId::parse(&longest).is_some());
+        assert!(RequestId::parse(&longest.replacen('x', "xx", 1)).is_none());
+        assert!(RequestId::parse(&"9".repeat(RequestId::MAX_LENGTH + 1)).is_none());
     }
 
     #[test]

@@ -94,6 +94,17 @@ impl Reservation {
         granted
     }
 
+    /// Reserves `bytes` in place of what is reserved. Returns false, and changes nothing, when that would exceed the limit.
+    #[must_use]
+    pub fn resize(&mut self, bytes: usize) -> bool {
+        if bytes > self.bytes {
+            return self.grow(bytes - self.bytes);
+        }
+        self.account.refund(self.bytes - bytes);
+        self.bytes = bytes;
+        true
+    }
+
     /// What is reserved.
     #[must_use]
     pub const fn bytes(&self) -> usize {
@@ -120,6 +131,8 @@ mod tests {
         assert!(first.grow(60));
         assert!(!Reservation::empty(&account).grow(41));
         assert_eq!(account.excess(50), 10);
+        assert!(first.resize(100) && !first.resize(101) && first.resize(30));
+        assert_eq!((first.bytes(), account.used()), (30, 30));
         drop(first);
         assert_eq!(account.used(), 0);
     }

@@ -67,3 +67,52 @@ fn a_hundred_posts_of_32_mib_to_an_agent_that_does_not_read_stay_within_the_budg
     server.delete("a").send().expect(204);
     server.open("b", "fault");
 }
+
+#[test]
+fn unfinished_lines_of_many_agents_stay_within_the_budget_and_none_is_lost_silently() {
+    let budget = 64 * MEBIBYTE;
+    let server = Server::with().flag("--memory-budget", &budget.to_string()).start();
+    let ids: Vec<String> = (0..12).map(|n| format!("i{n}")).collect();
+    let mut readers = Vec::new();
+    for id in &ids {
+        server.open(id, "fault");
+        readers.push(server.stream(id));
+        readers.last_mut().unwrap().next();
+    }
+    let before = server.process.peak_memory();
+    // All lines begin before any of them ends: together they are six times as long as the budget.
+    let emit = call(1, "emit", json!({"count": 1, "bytes": 31_000_000}));
+    let posts: Vec<_> = ids.iter().map(|id| server.post(id, emit.clone()).start()).collect();
+    let mut kept = 0;
+    for (post, reader) in posts.into_iter().zip(&mut readers) {
+        post.join().unwrap().expect(200);
+        let event = reader.next();
+        match event.name.as_str() {
+            "message" => kept += 1,
+            "unparsed" => assert!(event.data.contains("--memory-budget"), "{}", event.data),
+            "gap" => {}
+            other => panic!("{other}: {}", event.data),
+        }
+    }
+    assert!(kept > 0, "there is memory for some of them");
+    let grown = server.process.peak_memory() - before;
+    assert!(grown < budget * 3 / 2 + 40 * MEBIBYTE, "{} MiB for a budget of 64", grown / MEBIBYTE);
+}
+
+#[test]
+fn an_id_has_a_greatest_length_in_both_directions() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let mut reader = server.stream("a");
+    reader.next();
+    let (longest, longer) = ("x".repeat(4094), "x".repeat(4095));
+    server.post("a", call(longest.as_str(), "echo", json!({}))).send().expect(200);
+    let refused =
+        server.post("a", call(longer.as_str(), "echo", json!({}))).send().problem(400, "invalid_message");
+    assert!(refused["detail"].as_str().unwrap().contains("4096"), "{refused}");
+    reader.next();
+    server.tell("a", "ask", json!({"id": longer, "method": "m", "params": {}}));
+    let event = reader.next();
+    assert_eq!(event.name, "unparsed", "{}", event.data);
+    assert!(event.data.contains("4096"), "{}", event.data);
+}

@@ -145,7 +145,7 @@ fn classify(text: &str, error: &serde_json::Error) -> EnvelopeError {
             EnvelopeError::Shape("a batch is not supported; send one message at a time")
         }
         Ok(_) if text.trim_start().starts_with('{') => {
-            EnvelopeError::Shape("the id must be a string, a number or null")
+            EnvelopeError::Shape("the id must be a string, a number or null, of at most 4096 bytes")
         }
         Ok(_) => EnvelopeError::Shape("a message is a JSON object"),
         Err(_) => EnvelopeError::Json(error.to_string()),

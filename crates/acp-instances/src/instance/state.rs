@@ -426,7 +426,8 @@ impl State {
     }
 
     fn settle_account(&mut self) {
-        let held = self.agent_requests.retained_bytes()
+        let held = self.agent_requests.held_bytes()
+            + self.client_requests.held_bytes()
             + self.keys.held_bytes()
             + self.first_exchange.bytes()
             + self.kept_lines;

@@ -4,9 +4,10 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
-use event_log::{Batch, Log};
+use event_log::{Batch, Log, Reservation};
 use process_supervisor::PipeSize;
 use serde_json::json;
 use tokio::net::unix::pipe;
@@ -20,6 +21,10 @@ use crate::event::EventKind;
 const READ_BYTES: usize = 1 << 20;
 /// Lines from this length on are not copied once more when they are complete.
 const LARGE: usize = 64 << 10;
+/// How long a line waits for memory, while the agent waits for the pipe. Then it is given up, and reported.
+const MEMORY_PATIENCE: Duration = Duration::from_secs(5);
+/// How often a line that waits for memory is tried again.
+const MEMORY_PAUSE: Duration = Duration::from_millis(50);
 /// How many characters of a line that is not a message are shown to readers.
 const SHOWN_CHARACTERS: usize = 200;
 
@@ -32,6 +37,7 @@ thread_local! {
 pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
     let mut lines = Lines::new(instance.shared.limits.max_message_bytes);
     let mut pipe_size = PipeSize::default();
+    let mut memory = Reservation::empty(&instance.shared.account);
     loop {
         if pipe.readable().await.is_err() {
             break;
@@ -47,6 +53,7 @@ pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
             Ok(_) => {
                 pipe_size.fit(&pipe, lines.partial.len());
                 instance.shared.make_room(0);
+                charge(&mut memory, &mut lines, &instance).await;
                 // Readers of the stream get the processor before the next flood comes in. This waits for no reader: one
                 // whose connection is full has nothing to do and costs no time.
                 tokio::task::yield_now().await;
@@ -56,6 +63,22 @@ pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
     let output = Output::new(&mut instance.lock().output, lines.size_with(&[]));
     if let Some(output) = lines.finish(output) {
         output.append_to(&instance);
+    }
+}
+
+/// Charges the unfinished line to the memory account. A line for which there is no memory is given up after a while.
+async fn charge(memory: &mut Reservation, lines: &mut Lines, instance: &Instance) {
+    let deadline = tokio::time::Instant::now() + MEMORY_PATIENCE;
+    while !memory.resize(lines.held_bytes()) {
+        instance.shared.make_room(lines.held_bytes() - memory.bytes());
+        if memory.resize(lines.held_bytes()) {
+            return;
+        }
+        if tokio::time::Instant::now() >= deadline || instance.close.is_cancelled() {
+            lines.give_up("there is no memory for it within --memory-budget");
+        } else {
+            tokio::time::sleep(MEMORY_PAUSE).await;
+        }
     }
 }
 
@@ -149,13 +172,22 @@ impl Output {
     }
 }
 
+/// A line that cannot be kept. Its beginning is in [`Lines::partial`].
+#[derive(Debug)]
+struct Skipped {
+    /// How long it is so far.
+    length: usize,
+    /// Why it is not kept.
+    reason: String,
+}
+
 /// Cuts a byte stream into lines at LF, and only there.
 #[derive(Debug)]
 struct Lines {
     /// The beginning of a line whose end has not come.
     partial: BytesMut,
-    /// How long the current line is so far, when it is too long to be kept.
-    skipping: Option<usize>,
+    /// Set while the rest of a line that cannot be kept is skipped.
+    skipping: Option<Skipped>,
     max_line: usize,
     /// True when the line that ends is the only one of its read, so that its memory can become the batch's.
     is_alone: bool,
@@ -211,16 +243,13 @@ impl Lines {
     }
 
     fn end_line(&mut self, rest: &[u8], output: &mut Output) {
-        let skipped = self.skipping.take();
-        let length = skipped.unwrap_or(self.partial.len()) + rest.len();
-        if skipped.is_some() || length > self.max_line {
+        if self.skipping.is_none() && self.partial.len() + rest.len() > self.max_line {
+            self.skip_too_long();
+        }
+        if let Some(Skipped { length, reason }) = self.skipping.take() {
             let mut shown = std::mem::take(&mut self.partial);
             shown.extend_from_slice(&rest[..rest.len().min(SHOWN_CHARACTERS * 4)]);
-            output.unparsed(
-                &shown,
-                &format!("longer than the {} bytes of --max-message-bytes", self.max_line),
-                length,
-            );
+            output.unparsed(&shown, &reason, length + rest.len());
         } else if self.partial.is_empty() {
             read_line(rest, &mut self.template, output);
         } else {
@@ -238,14 +267,31 @@ impl Lines {
         }
     }
 
+    fn skip_too_long(&mut self) {
+        self.give_up(&format!("longer than the {} bytes of --max-message-bytes", self.max_line));
+    }
+
+    /// Keeps no more of the current line than is shown of it.
+    fn give_up(&mut self, reason: &str) {
+        self.skipping = Some(Skipped { length: self.partial.len(), reason: reason.to_owned() });
+        // A copy, since the memory of the whole beginning would be held otherwise.
+        self.partial = self.partial[..self.partial.len().min(SHOWN_CHARACTERS * 4)].into();
+    }
+
+    /// The memory of the unfinished line. A short one is part of what an instance takes anyway.
+    fn held_bytes(&self) -> usize {
+        if self.partial.capacity() >= LARGE { self.partial.capacity() } else { 0 }
+    }
+
     fn keep(&mut self, bytes: &[u8]) {
         match &mut self.skipping {
-            Some(length) => *length += bytes.len(),
+            Some(skipped) => skipped.length += bytes.len(),
             None if self.partial.len() + bytes.len() > self.max_line => {
-                self.skipping = Some(self.partial.len() + bytes.len());
                 self.partial.extend_from_slice(&bytes[..bytes.len().min(SHOWN_CHARACTERS * 4)]);
-                // A copy, since the memory of the whole beginning would be held otherwise.
-                self.partial = self.partial[..self.partial.len().min(SHOWN_CHARACTERS * 4)].into();
+                self.skip_too_long();
+                if let Some(skipped) = &mut self.skipping {
+                    skipped.length += bytes.len().saturating_sub(SHOWN_CHARACTERS * 4);
+                }
             }
             None => {
                 let length = self.partial.len() + bytes.len();

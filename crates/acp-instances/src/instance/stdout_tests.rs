@@ -125,3 +125,21 @@ proptest::proptest! {
         proptest::prop_assert_eq!(out, messages);
     }
 }
+
+#[test]
+fn a_line_that_is_given_up_is_reported_with_its_whole_length_and_holds_no_memory() {
+    let mut lines = Lines::new(1 << 20);
+    assert!(feed_one(&mut lines, &[b'x'; LARGE]).is_none());
+    assert!(lines.held_bytes() >= LARGE);
+    lines.give_up("a reason");
+    assert_eq!(lines.held_bytes(), 0);
+    let rest = format!("{}\n{MESSAGE}\n", "y".repeat(1000));
+    let output = feed_one(&mut lines, rest.as_bytes()).unwrap();
+    let [(EventKind::Unparsed, data), (kind, message)] = &records(output)[..] else { panic!("two records") };
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(
+        (data["error"].as_str(), data["bytes"].as_u64()),
+        (Some("a reason"), Some(LARGE as u64 + 1000))
+    );
+    assert_eq!((*kind, message.as_str()), (NOTIFICATION, MESSAGE));
+}

@@ -1,0 +1,156 @@
+//! A map by request id that finds a number also by its double, and knows how much memory it takes.
+
+use std::collections::HashMap;
+
+use crate::request_id::RequestId;
+
+/// What a map takes for an entry beside the entry itself: its place in the table, and the allocator's share.
+const ENTRY_OVERHEAD: usize = 64;
+
+/// Values by request id.
+#[derive(Debug)]
+pub(crate) struct IdMap<V> {
+    entries: HashMap<RequestId, V>,
+    /// The ids that an agent with doubles may send back in another spelling, by the bits of their double. Nearly always
+    /// empty.
+    rounded: HashMap<u64, Vec<RequestId>>,
+    bytes: usize,
+}
+
+impl<V> Default for IdMap<V> {
+    fn default() -> Self {
+        Self { entries: HashMap::new(), rounded: HashMap::new(), bytes: 0 }
+    }
+}
+
+impl<V> IdMap<V> {
+    pub(crate) fn insert(&mut self, id: RequestId, value: V) {
+        if self.entries.insert(id.clone(), value).is_some() {
+            return;
+        }
+        self.bytes += Self::cost(&id);
+        if let Some(double) = roundable(&id) {
+            self.rounded.entry(double.to_bits()).or_default().push(id);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: &RequestId) -> Option<V> {
+        let value = self.entries.remove(id)?;
+        self.bytes -= Self::cost(id);
+        if let Some(double) = roundable(id)
+            && let Some(ids) = self.rounded.get_mut(&double.to_bits())
+        {
+            ids.retain(|other| other != id);
+            if ids.is_empty() {
+                self.rounded.remove(&double.to_bits());
+            }
+        }
+        Some(value)
+    }
+
+    /// The id in this map that a response with `id` means: the same id, else a number with the same double.
+    pub(crate) fn matching(&self, id: &RequestId) -> Option<RequestId> {
+        if self.entries.contains_key(id) {
+            return Some(id.clone());
+        }
+        let double = id.as_double()?;
+        if let Some(rounded) = self.rounded.get(&double.to_bits()).and_then(|ids| ids.first()) {
+            return Some(rounded.clone());
+        }
+        let integer = RequestId::parse(&double.to_string())?;
+        self.entries.contains_key(&integer).then_some(integer)
+    }
+
+    pub(crate) fn contains(&self, id: &RequestId) -> bool {
+        self.entries.contains_key(id)
+    }
+
+    pub(crate) fn get(&self, id: &RequestId) -> Option<&V> {
+        self.entries.get(id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: &RequestId) -> Option<&mut V> {
+        self.entries.get_mut(id)
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.values()
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.values_mut()
+    }
+
+    pub(crate) fn take_all(&mut self) -> HashMap<RequestId, V> {
+        std::mem::take(self).entries
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The memory of all entries, without what their values point to.
+    pub(crate) const fn held_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn cost(id: &RequestId) -> usize {
+        size_of::<(RequestId, V)>() + ENTRY_OVERHEAD + id.held_bytes()
+    }
+}
+
+/// The double of a number that has more digits than a double keeps, or a fraction. Integers of up to 15 digits survive
+/// the way through a double as they are.
+fn roundable(id: &RequestId) -> Option<f64> {
+    let double = id.as_double()?;
+    let text = id.as_json();
+    let is_plain = text.len() <= 15 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    (!is_plain).then_some(double)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(json: &str) -> RequestId {
+        RequestId::parse(json).unwrap()
+    }
+
+    #[test]
+    fn a_number_is_found_by_its_double_and_only_then() {
+        let mut map = IdMap::default();
+        for json in ["12", "\"12\"", "12345678901234567890123", "0.1", "-7"] {
+            map.insert(id(json), json);
+        }
+        let found = |json: &str| map.matching(&id(json)).and_then(|id| map.get(&id).copied());
+        assert_eq!(found("12"), Some("12"));
+        assert_eq!(found("12.0"), Some("12"));
+        assert_eq!(found("12.000000000000000000001"), Some("12"));
+        assert_eq!(found("\"12\""), Some("\"12\""));
+        assert_eq!(found("1.2345678901234568e+22"), Some("12345678901234567890123"));
+        assert_eq!(found("0.1000000000000000055511151231257827"), Some("0.1"));
+        assert_eq!(found("-7e0"), Some("-7"));
+        for unknown in ["13", "\"13\"", "null", "1e300", "-12"] {
+            assert_eq!(found(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn what_goes_in_and_out_again_leaves_nothing() {
+        let mut map = IdMap::default();
+        let long = format!("\"{}\"", "x".repeat(1000));
+        for json in ["1", "12345678901234567890123", &long] {
+            map.insert(id(json), ());
+            map.insert(id(json), ());
+        }
+        assert!(map.held_bytes() > 1000);
+        for json in ["1", "12345678901234567890123", &long] {
+            assert!(map.remove(&id(json)).is_some());
+        }
+        assert_eq!((map.len(), map.held_bytes(), map.rounded.len()), (0, 0, 0));
+    }
+}
