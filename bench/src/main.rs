@@ -1,4 +1,4 @@
-//! Metrics the bridge against what is possible at all on the same machine, and against its peer: in one run, as
+//! Measures the server against what is possible at all on the same machine, and against its peer: in one run, as
 //! ratios.
 //!
 //! One binary with several roles: the agent, the limits, and the load. `run` plays them all; the other roles are

@@ -213,11 +213,6 @@ impl<'a> Scanner<'a> {
 /// The index of the next quote, backslash or control character.
 #[inline]
 pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    // The high bit of every byte that is zero. Bytes above the lowest such byte may be marked wrongly; only the lowest
-    // is used.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let mut at = from;
     let mut words = 0;
     while let Some(Ok(eight)) = bytes.get(at..at + 8).map(<[u8; 8]>::try_from) {
@@ -227,10 +222,7 @@ pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
             words += 1;
             continue;
         }
-        let word = u64::from_le_bytes(eight);
-        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let special =
-            controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        let special = special_bytes(u64::from_le_bytes(eight));
         if special != 0 {
             return Some(at + special.trailing_zeros() as usize / 8);
         }
@@ -239,14 +231,30 @@ pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
     bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).map(|offset| at + offset)
 }
 
+/// The high bit of every quote, backslash and control character among eight bytes. Bytes above the lowest of these may be
+/// marked wrongly, so only the lowest one counts; if there is none, the result is 0.
+#[inline]
+const fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let quotes = word ^ (ONES * b'"' as u64);
+    let backslashes = word ^ (ONES * b'\\' as u64);
+    let controls = word.wrapping_sub(ONES * 0x20) & !word;
+    (controls | (quotes.wrapping_sub(ONES) & !quotes) | (backslashes.wrapping_sub(ONES) & !backslashes))
+        & HIGHS
+}
+
 /// After so many words without a special byte, a string is taken for a long one.
 const LONG_STRING: u32 = 16;
 
-/// The length of a prefix without quotes, backslashes and control characters, in steps of 64 bytes. The compiler makes
-/// wide instructions of this.
+/// The length of a prefix without quotes, backslashes and control characters, in steps of 64 bytes. In words rather than
+/// bytes: with some settings the compiler makes no wide instructions of a loop over bytes, and large messages take three
+/// times as long.
 fn plain_prefix(bytes: &[u8]) -> usize {
-    let is_special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
-    let has_special = |block: &[u8; 64]| block.iter().fold(false, |found, byte| found | is_special(byte));
+    let has_special = |block: &[u8; 64]| {
+        let (words, _) = block.as_chunks::<8>();
+        words.iter().fold(0, |found, word| found | special_bytes(u64::from_le_bytes(*word))) != 0
+    };
     let (blocks, _) = bytes.as_chunks::<64>();
     blocks.iter().take_while(|block| !has_special(block)).count() * 64
 }
