@@ -91,6 +91,23 @@ fn an_error_answer_and_a_crash_are_reported_with_the_agents_stderr() {
 }
 
 #[test]
+fn errors_of_a_prompt_without_a_server_do_not_mention_http() {
+    let place = Place::new();
+    let agent = format!("dead='{}' --exit-at-start 4", fault_agent().display());
+    for arguments in [
+        &["prompt", "none", "hello", "--agent", "none=/no/such/program"][..],
+        &["prompt", "dead", "hello", "--agent", &agent],
+        &["prompt", "qqqqqq", "hello"],
+    ] {
+        let finished = place.run(arguments);
+        assert_ne!(finished.code, Some(0), "{arguments:?}");
+        for word in ["server answered", "HTTP", "GET /", "POST", "DELETE", "?agent="] {
+            assert!(!finished.errors.contains(word), "{arguments:?}: {}", finished.errors);
+        }
+    }
+}
+
+#[test]
 fn errors_are_json_too_with_the_json_flag() {
     let place = Place::new();
     let died = place.run(&["prompt", "mock", "crash 3", "--json"]).exits(6);

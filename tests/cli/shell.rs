@@ -48,11 +48,15 @@ fn every_command_has_a_manual_page() {
 }
 
 #[test]
-fn every_command_has_help_and_the_exit_codes_are_documented() {
+fn every_command_has_help_with_examples_and_the_exit_codes_are_documented() {
     let place = Place::new();
     let help = place.run(&["--help"]).done().output;
     assert!(help.contains("Exit codes:") && help.contains("130"), "{help}");
     for command in ["prompt", "fs", "mcp", "skills", "acp", "api", "install", "agents", "server", "man"] {
-        assert!(place.run(&[command, "--help"]).done().output.contains("Usage: "), "{command}");
+        let help = place.run(&[command, "--help"]).done().output;
+        assert!(
+            help.contains("Usage: ") && help.contains("Examples:\n  sandbox-agent "),
+            "{command}: {help}"
+        );
     }
 }
