@@ -139,8 +139,9 @@ mod tests {
         for example in EXAMPLES.iter().flat_map(|(_, examples)| examples.iter()) {
             // Without the pipes and redirections of the shell.
             let start = example.find("sandbox-agent").unwrap();
-            let call = example[start..].split([" | ", " > "].as_slice()).next();
-            let words = split_words(call.unwrap_or_default()).unwrap();
+            let call = example[start..].split(" | ").next().unwrap_or_default();
+            let call = call.split(" > ").next().unwrap_or_default();
+            let words = split_words(call).unwrap();
             let parsed = crate::cli::command().try_get_matches_from(words);
             assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
         }

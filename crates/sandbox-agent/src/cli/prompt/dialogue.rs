@@ -135,7 +135,7 @@ impl<'s> Dialogue<'s> {
                 }
             },
             Incoming::Answered(id) => self.withdraw(&id),
-            Incoming::Ended(end) => Err(exited(&end)),
+            Incoming::Exited(end) => Err(exited(&end)),
             Incoming::Gap => {
                 self.view.remark("some messages of the agent were lost")?;
                 if self.connection.has_pending_request().await? {
