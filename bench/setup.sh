@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings what the benchmark measures against: the published peer from npm, and Debian's nginx.
+# Installs the programs that the benchmark compares with: the published peer from npm, and Debian's nginx.
 set -eu
 target=${CARGO_TARGET_DIR:-$(dirname "$0")/../target}
 

@@ -1,7 +1,7 @@
-//! The agent that is put behind every side: as little work as a JSON-RPC agent can do.
+//! The agent behind every measured side: it does as little work as a JSON-RPC agent can.
 //!
-//! It answers every request, with an empty result unless the method asks for more. A method is a word and, for
-//! some, a number behind a colon: `burst:1000` writes a thousand events and then answers.
+//! It answers every request, with an empty result unless the method requests more. A method is a word and, for
+//! some, a number after a colon: `burst:1000` writes a thousand events and then answers.
 
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::Result;
 
-/// One event of the stream, as long as a typical text chunk. `@` is replaced by a running number.
+/// One event of the stream, as long as a typical text chunk. The `@`s are replaced by a sequence number.
 const EVENT: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"words words words words and more @@@@@@@@@@"}}}}"#;
-/// How long the agent takes to come up, in milliseconds.
+/// How long the agent takes to start, in milliseconds.
 pub(crate) const DELAY: &str = "BENCH_AGENT_DELAY_MS";
 /// How long `think` takes.
 pub(crate) const THINKING: Duration = Duration::from_millis(10);
 
-/// Starts the agent as a process of its own, with both its pipes.
+/// Starts the agent as a separate process, with both its pipes.
 pub(crate) fn start() -> Result<(Child, ChildStdin, ChildStdout)> {
     let mut command = Command::new(std::env::current_exe()?);
     let mut agent = command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -29,13 +29,13 @@ pub(crate) fn request(id: u64, method: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{}}}}"#)
 }
 
-/// Now, in nanoseconds that other processes on this machine understand.
+/// The current time in nanoseconds, comparable between processes on this machine.
 pub(crate) fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The number behind a field's name.
+/// The number after a field's name.
 pub(crate) fn number_after(bytes: &[u8], field: &str) -> Option<u64> {
     let start = memchr::memmem::find(bytes, field.as_bytes())? + field.len();
     let digits =
@@ -43,7 +43,7 @@ pub(crate) fn number_after(bytes: &[u8], field: &str) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Is the agent, on this process's own pipes.
+/// Runs the agent on this process's own pipes.
 pub(crate) fn run() -> Result<()> {
     if let Some(delay) = std::env::var(DELAY).ok().and_then(|text| text.parse().ok()) {
         std::thread::sleep(Duration::from_millis(delay));
@@ -57,7 +57,7 @@ pub(crate) fn run() -> Result<()> {
             return Ok(());
         }
         answer(&line, &mut output)?;
-        // What waits in the pipe is answered together.
+        // All requests waiting in the pipe are answered together.
         if input.buffer().is_empty() {
             output.flush()?;
         }
@@ -65,7 +65,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn answer(line: &[u8], output: &mut impl Write) -> Result<()> {
-    // The envelope comes first; what a large message holds behind it is not searched.
+    // The envelope comes first; the content of a large message after it is not searched.
     let head = &line[..line.len().min(200)];
     let Some(id) = number_after(head, r#""id":"#) else { return Ok(()) };
     let method = word_after(head, br#""method":""#);
@@ -143,7 +143,7 @@ fn stream(output: &mut impl Write, duration: Duration) -> Result<u64> {
     Ok(count)
 }
 
-/// The event with a place for a number.
+/// The event with a placeholder for its number.
 struct Event {
     line: Vec<u8>,
     at: usize,

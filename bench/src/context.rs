@@ -1,18 +1,18 @@
-//! What every measurement needs to know: which programs there are, where to put files, how often to measure.
+//! The context of every measurement: the measured programs, a folder for files, and the number of rounds.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Result;
 
-/// Who is measured.
+/// A measured side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// What is possible at all.
+    /// The upper bound of what is possible.
     Limit,
     /// The published product that does the same.
     Peer,
-    /// The binary that is shipped: static, with musl.
+    /// The shipped binary: static, with musl.
     Ours,
     /// The same source, linked with glibc.
     Glibc,
@@ -50,11 +50,11 @@ pub(crate) struct Programs {
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) programs: Programs,
-    /// A folder for whatever is written, on the disk of the build; removed at the end.
+    /// A folder for temporary files, on the disk of the build; removed at the end.
     pub(crate) scratch: PathBuf,
-    /// How often everything is measured.
+    /// The number of rounds.
     pub(crate) rounds: usize,
-    /// How long one round of a throughput lasts.
+    /// The duration of one throughput round.
     pub(crate) stretch: Duration,
 }
 
@@ -66,13 +66,13 @@ impl Context {
         Ok(Self { programs, scratch, rounds, stretch: Duration::from_secs(2) })
     }
 
-    /// The sides that can be measured here: all but a peer that is not installed.
+    /// The sides that can be measured here: all except a peer that is not installed.
     pub(crate) fn sides(&self) -> impl Iterator<Item = Side> {
         let has_peer = self.programs.peer.is_some();
         Side::ALL.into_iter().filter(move |side| has_peer || *side != Side::Peer)
     }
 
-    /// Those of them that are a server with agents behind it.
+    /// Those of them that are servers with agents.
     pub(crate) fn servers(&self) -> impl Iterator<Item = Side> {
         self.sides().filter(|side| *side != Side::Limit)
     }

@@ -1,4 +1,4 @@
-//! The agent on its own pipes, with no server between.
+//! The agent on its own pipes, without a server in between.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::{Result, agent};
 
-/// An agent whose pipes belong to this runtime, as a client's would.
+/// An agent whose pipes belong to this runtime, like a client's.
 pub(crate) struct Direct {
     child: Child,
     pub(crate) stdin: ChildStdin,

@@ -1,4 +1,4 @@
-//! As much of an HTTP client as a load generator needs, on a plain socket.
+//! A minimal HTTP client for a load generator, on a plain socket.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -10,7 +10,7 @@ use crate::servers::Target;
 pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// How much of the buffer belongs to the response that was read last.
+    /// How much of the buffer belongs to the last response.
     used: usize,
 }
 
@@ -21,7 +21,7 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::with_capacity(64 << 10), used: 0 })
     }
 
-    /// Sends a request and reads the whole response; its body, when the status is 2xx.
+    /// Sends a request and reads the whole response; returns its body if the status is 2xx.
     pub(crate) async fn send(&mut self, request: &[u8]) -> Result<Vec<u8>> {
         self.stream.write_all(request).await?;
         self.receive().await
@@ -32,7 +32,7 @@ impl Connection {
         Ok(self.stream.write_all(bytes).await?)
     }
 
-    /// The same without a copy of the body.
+    /// The same, without copying the body.
     pub(crate) async fn send_in_place(&mut self, request: &[u8]) -> Result<&[u8]> {
         self.stream.write_all(request).await?;
         self.receive_in_place().await
@@ -57,7 +57,7 @@ impl Connection {
         Ok(&self.buffer[head.body..end])
     }
 
-    /// Sends a request, reads its response and forgets the body; how long that was.
+    /// Sends a request, reads its response and discards the body; returns its length.
     pub(crate) async fn download(&mut self, request: &[u8]) -> Result<usize> {
         self.stream.write_all(request).await?;
         let head = self.receive_head().await?;
@@ -76,7 +76,7 @@ impl Connection {
         Ok(received)
     }
 
-    /// Sends a request and hands over the raw socket, for streams.
+    /// Sends a request and returns the raw socket, for streams.
     pub(crate) async fn into_stream(mut self, request: &[u8]) -> Result<TcpStream> {
         self.stream.write_all(request).await?;
         Ok(self.stream)
@@ -100,7 +100,7 @@ impl Connection {
     }
 }
 
-/// The first part of a response, once all of it is there. Bodies have a length or do not exist.
+/// The head of a response, once it is complete. Bodies have a length or do not exist.
 struct Head {
     status: u16,
     body: usize,
@@ -127,7 +127,7 @@ pub(crate) fn post(server: &Target, path: &str, body: &str) -> Vec<u8> {
     post_with(server, path, "", body)
 }
 
-/// The same with some headers of its own.
+/// The same, with additional headers.
 pub(crate) fn post_with(server: &Target, path: &str, headers: &str, body: &str) -> Vec<u8> {
     let authorization = authorization(server);
     format!(
@@ -142,7 +142,7 @@ pub(crate) fn get_stream(server: &Target, path: &str) -> Vec<u8> {
     get(server, path, "accept: text/event-stream\r\n")
 }
 
-/// A GET with some headers of its own.
+/// A GET with additional headers.
 pub(crate) fn get(server: &Target, path: &str, headers: &str) -> Vec<u8> {
     let authorization = authorization(server);
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}{authorization}\r\n").into_bytes()

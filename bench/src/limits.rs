@@ -1,4 +1,4 @@
-//! What is possible at all: bare axum handlers, and a program that frames lines and writes them to sockets.
+//! The upper bounds: bare axum handlers, and a program that frames lines and writes them to sockets.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
@@ -18,8 +18,8 @@ use crate::{Result, agent};
 const FIRST_EVENT: u64 = 1_700_000_000_000_000;
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// Answers every POST at once: with a body like the agent's, with the body that came, or with 202 and an event on a
-/// stream. Answers GETs with as many bytes as they name.
+/// Answers every POST at once: with a body like the agent's, with the request's body, or with 202 and an event on
+/// a stream. Answers a GET with the number of bytes in its path.
 pub(crate) fn serve_http() -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
@@ -40,7 +40,7 @@ pub(crate) fn serve_http() -> Result<()> {
     })
 }
 
-/// Events on their way to the one reader of the stream.
+/// Events for the only reader of the stream.
 #[derive(Default)]
 struct Events {
     frames: Mutex<Frames>,
@@ -50,11 +50,11 @@ struct Events {
 #[derive(Default)]
 struct Frames {
     bytes: Vec<u8>,
-    /// How many there were so far.
+    /// The number of events so far.
     count: u64,
 }
 
-/// Takes a request and writes an event like the agent's answer, in a frame as long as a server's.
+/// Accepts a request and writes an event like the agent's answer, in a frame as long as a server's.
 async fn take(State(events): State<Arc<Events>>, body: Bytes) -> StatusCode {
     let Some(id) = agent::number_after(&body, r#""id":"#) else { return StatusCode::BAD_REQUEST };
     {
@@ -71,7 +71,7 @@ async fn take(State(events): State<Arc<Events>>, body: Bytes) -> StatusCode {
     StatusCode::ACCEPTED
 }
 
-/// The stream: whatever waits, as one chunk.
+/// The stream: all waiting events as one chunk.
 async fn follow(State(events): State<Arc<Events>>) -> impl IntoResponse {
     let stream = futures_util::stream::unfold(events, |events| async {
         loop {
@@ -88,7 +88,7 @@ async fn follow(State(events): State<Arc<Events>>) -> impl IntoResponse {
     ([("content-type", "text/event-stream")], Body::from_stream(stream))
 }
 
-/// Waits for as many connections as told, starts the agent's stream, and writes the same event bytes to each.
+/// Waits for the given number of connections, starts the agent's stream, and writes the same event bytes to each.
 pub(crate) fn serve_stream(arguments: &[String]) -> Result<()> {
     let readers: usize = arguments.first().ok_or("how many readers?")?.parse()?;
     let milliseconds: u64 = arguments.get(1).ok_or("how many milliseconds?")?.parse()?;

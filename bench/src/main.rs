@@ -1,8 +1,7 @@
-//! Measures the server against what is possible at all on the same machine, and against its peer: in one run, as
-//! ratios.
+//! Measures the server against the upper bound on the same machine, and against its peer: in one run, as ratios.
 //!
-//! One binary with several roles: the agent, the limits, and the load. `run` plays them all; the other roles are
-//! what it starts as separate processes, so that each side has a process of its own.
+//! One binary with several roles: the agent, the limits, and the load. `run` coordinates them and starts the other
+//! roles as separate processes, so that each side has its own process.
 
 mod agent;
 mod context;
@@ -17,7 +16,7 @@ mod servers;
 
 use std::process::ExitCode;
 
-/// The name under which the peer starts its agent; this binary is put in that place.
+/// The name of the peer's agent program; this binary is put in its place.
 const PEER_AGENT: &str = "mock-acp";
 
 fn main() -> ExitCode {
@@ -47,5 +46,5 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whatever goes wrong ends the measurement of its side; nothing here is worth telling errors apart.
+/// Any error ends the measurement of its side, so errors need no types.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

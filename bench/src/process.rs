@@ -1,4 +1,4 @@
-//! What the system says of a process: its memory, its processor time, its children.
+//! The system's data about a process: its memory, its processor time, its children.
 
 use std::fs;
 
@@ -9,17 +9,17 @@ pub(crate) fn resident_kb(pid: u32) -> Result<u64> {
     status(pid, "VmRSS:")
 }
 
-/// The most it ever was.
+/// The peak resident memory, in kB.
 pub(crate) fn peak_kb(pid: u32) -> Result<u64> {
     status(pid, "VmHWM:")
 }
 
-/// The part of it that is not a file's: what the process has written itself.
+/// The part that is not backed by a file: memory that the process has written.
 pub(crate) fn anonymous_kb(pid: u32) -> Result<u64> {
     status(pid, "RssAnon:")
 }
 
-/// The memory that would be free without this process: its own pages, and its share of those it shares.
+/// The process's private memory and its share of shared memory.
 pub(crate) fn proportional_kb(pid: u32) -> Result<u64> {
     number(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?, "Pss:")
 }
@@ -36,7 +36,7 @@ fn number(text: &str, field: &str) -> Result<u64> {
 /// The processor time a process has used, in milliseconds.
 pub(crate) fn processor_ms(pid: u32) -> Result<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name, in parentheses, may hold anything; the fields behind it are numbers.
+    // The name in parentheses may contain anything; the fields after it are numbers.
     let (_, fields) = text.rsplit_once(')').ok_or("no name")?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let ticks: u64 = fields.get(11).ok_or("no utime")?.parse::<u64>()?
@@ -44,7 +44,7 @@ pub(crate) fn processor_ms(pid: u32) -> Result<u64> {
     Ok(ticks * 1000 / rustix::param::clock_ticks_per_second())
 }
 
-/// Its children, of all its threads.
+/// The children of all its threads.
 pub(crate) fn children(pid: u32) -> Result<Vec<u32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -54,8 +54,8 @@ pub(crate) fn children(pid: u32) -> Result<Vec<u32>> {
     Ok(children)
 }
 
-/// Lets this process and those it starts open as many files as the system allows: a thousand instances with a
-/// reader each take several thousand.
+/// Raises the limit on open files for this process and its children: a thousand instances with a reader each need
+/// several thousand.
 pub(crate) fn allow_many_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);

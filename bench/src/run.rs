@@ -1,4 +1,4 @@
-//! The run: every measurement, or those that were named, one after the other.
+//! Runs all measurements, or the named ones, one after the other.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,20 +10,23 @@ use crate::process;
 use crate::report::{Row, write_page};
 
 const ROUNDS: usize = 5;
-/// No measurement takes longer than this; one that does has found something that hangs.
+/// Longer than any measurement takes; one that exceeds it hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// `[--rounds N] [NAME...]`: everything, or what is named. Only a whole run against everything writes the page.
+/// `[--rounds N] [NAME...]`: runs everything, or the named measurements. Only a complete run with all sides writes
+/// the page.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (mut rounds, mut names) = (ROUNDS, Vec::new());
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--rounds" => rounds = words.next().ok_or("--rounds wants a number")?.parse()?,
+            "--rounds" => rounds = words.next().ok_or("--rounds needs a number")?.parse()?,
             name if measure::ALL.iter().any(|one| one.name == name) => names.push(name),
             other => {
                 let all: Vec<_> = measure::ALL.iter().map(|one| one.name).collect();
-                return Err(format!("no measurement is called {other}; there are {}", all.join(", ")).into());
+                return Err(
+                    format!("there is no measurement {other}; available are {}", all.join(", ")).into()
+                );
             }
         }
     }
@@ -55,18 +58,18 @@ async fn measure_all(context: &Context, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Where `bench/setup.sh` and the Makefile put things, or where a variable points.
+/// The paths of the programs: those of `bench/setup.sh` and the Makefile, or those in variables.
 fn programs(target: &Path) -> Result<Programs> {
     let find = |variable: &str, usual: PathBuf| -> Result<PathBuf> {
         let path = std::env::var_os(variable).map_or(usual, PathBuf::from);
         let found = path.canonicalize();
         found.map_err(|error| {
-            format!("{}: {error}; `make bench` brings it, or set {variable}", path.display()).into()
+            format!("{}: {error}; run `make bench`, or set {variable}", path.display()).into()
         })
     };
     let find_if_any = |variable: &str, usual: PathBuf| {
         let found = find(variable, usual);
-        found.inspect_err(|error| eprintln!("bench: measured without {error}")).ok()
+        found.inspect_err(|error| eprintln!("bench: continuing without {error}")).ok()
     };
     let architecture = std::env::consts::ARCH;
     let npm_architecture = if architecture == "aarch64" { "arm64" } else { "x64" };

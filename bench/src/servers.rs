@@ -1,4 +1,4 @@
-//! The sides as processes: started, found, and ended.
+//! Starts and stops the measured sides as processes.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::http::{Connection, get, post};
 use crate::{PEER_AGENT, Result, agent};
 
 const TOKEN: &str = "bench-token";
-/// How long a server may take to come up.
+/// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where requests go.
@@ -20,12 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Target {
     /// `host:port`.
     pub(crate) address: String,
-    /// The bearer token it wants.
+    /// The bearer token that it requires.
     pub(crate) token: Option<&'static str>,
 }
 
 impl Target {
-    /// A server that somebody else started, for a profiler to look at.
+    /// An already running server, for a profiler.
     pub(crate) fn at(address: &str) -> Self {
         Self { address: address.to_owned(), token: Some(TOKEN) }
     }
@@ -36,9 +36,9 @@ impl Target {
 pub(crate) struct Server {
     child: Child,
     target: Target,
-    /// What its agent is called.
+    /// The name of its agent.
     agent: &'static str,
-    /// Where it says that it is well.
+    /// The path of its health check.
     health: &'static str,
 }
 
@@ -48,7 +48,7 @@ impl Server {
         Self::start_with(side, context, &[]).await
     }
 
-    /// The same with variables that its agents see.
+    /// The same, with environment variables for its agents.
     pub(crate) async fn start_with(
         side: Side,
         context: &Context,
@@ -61,7 +61,7 @@ impl Server {
 
     /// Starts a side without waiting.
     pub(crate) fn spawn(side: Side, context: &Context, variables: &[(&str, &str)]) -> Result<Self> {
-        // Each server has a data directory to itself: nobody profits from what an earlier one has written.
+        // Each server has its own data directory, so that none benefits from an earlier one's files.
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let data = context.folder(&format!("data-{}", COUNT.fetch_add(1, Ordering::Relaxed)))?;
         let address = free_address()?;
@@ -98,14 +98,14 @@ impl Server {
         Ok(Self { child, target: Target { address, token }, agent, health })
     }
 
-    /// The program that copies lines to as many readers.
+    /// The program that copies lines to this many readers.
     pub(crate) fn limit_stream(readers: usize, time: Duration) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["limit-stream", &readers.to_string(), &time.as_millis().to_string()]);
         Self::start_announced(command)
     }
 
-    /// nginx, with some configuration of its own.
+    /// nginx, with its own configuration.
     pub(crate) async fn nginx(context: &Context) -> Result<Self> {
         let address = free_address()?;
         let folder = &context.scratch;
@@ -120,7 +120,7 @@ impl Server {
         std::fs::write(&file, configuration)?;
         std::fs::write(folder.join("healthz"), "ok")?;
         let mut command = Command::new(context.programs.nginx.as_ref().ok_or("nginx is not installed")?);
-        // Root's nginx drops to another user, who need not be able to read this folder.
+        // As root, nginx switches to another user, who may not be able to read this folder.
         if rustix::process::geteuid().is_root() {
             command.args(["-g", "user root;"]);
         }
@@ -134,13 +134,13 @@ impl Server {
     fn start_announced(mut command: Command) -> Result<Self> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
-        let line = lines.next().ok_or("the server said nothing")??;
+        let line = lines.next().ok_or("the server printed nothing")??;
         let address = line.strip_prefix("listening on http://").ok_or("no address")?.to_owned();
         let target = Target { address, token: None };
         Ok(Self { child, target, agent: "", health: "/healthz" })
     }
 
-    /// Asks for its health until it says 200.
+    /// Polls the health check until it answers 200.
     pub(crate) async fn wait_until_up(&self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         let request = get(self, self.health, "");
@@ -157,7 +157,7 @@ impl Server {
         }
     }
 
-    /// Makes an instance by its first request.
+    /// Creates an instance by sending its first request.
     pub(crate) async fn open(&self, name: &str) -> Result<()> {
         let path = format!("/v1/acp/{name}?agent={}", self.agent);
         let first = post(self, &path, &agent::request(1, "echo"));

@@ -64,7 +64,7 @@ async fn uploaded(server: &Server, archive: &Path, into: &Path) -> Result<f64> {
     let started = Instant::now();
     let sending = async {
         connection.write(&head).await?;
-        // A server that refuses says why before it closes.
+        // A server that refuses sends its answer before it closes the connection.
         let _ = connection.write(&body).await;
         connection.receive().await
     };

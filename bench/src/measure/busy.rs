@@ -1,4 +1,4 @@
-//! Many busy instances: how many requests a second they answer together, of what one answers.
+//! Many busy instances: their total requests per second, relative to a single instance.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::{Result, agent};
 const INSTANCES: usize = 32;
 /// Requests in flight, over all instances.
 const AT_ONCE: usize = 64;
-/// Below 1, since the limit writes all requests that are due to an agent at once, and a server gets them one by one.
+/// Below 1, since the limit writes all due requests to an agent at once, while a server receives them one by one.
 const GOAL: f64 = 0.5;
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
@@ -45,12 +45,12 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
         let (one, all) = (Spread::of(one.values(side)).median, Spread::of(all.values(side)).median);
         ratios.note(side, format!("{one:.0} /s with one, {all:.0} /s with 32"));
     }
-    let what = "32 busy instances: requests a second, 64 at once, over those of one instance; \
+    let what = "32 busy instances: requests per second, 64 at once, over those of one instance; \
                 limit: the same for bare axum plus the agents' pipes";
     Ok(vec![Row::new(what, "times", Goal::RatioAtLeast(GOAL), ratios)])
 }
 
-/// Requests a second.
+/// Requests per second.
 struct Rates {
     one: f64,
     all: f64,
@@ -64,20 +64,20 @@ async fn served(side: Side, server: &Server, time: Duration) -> Result<Rates> {
     })
 }
 
-/// A bridge that does nothing: what bare axum takes for a request, plus what the agents take for it on bare pipes.
+/// A server that does no work: the time of bare axum for a request, plus the time of the agents on bare pipes.
 async fn limit(axum: &Server, time: Duration) -> Result<Rates> {
     let http = throughput(axum, &[path_of(Side::Limit, "")], "echo", AT_ONCE, time).await?;
     let both = |pipes: f64| 1.0 / (1.0 / http + 1.0 / pipes);
     Ok(Rates { one: both(piped(1, time).await?), all: both(piped(INSTANCES, time).await?) })
 }
 
-/// How many requests a second some agents answer on their pipes alone.
+/// The requests per second of some agents on their pipes alone.
 #[allow(clippy::cast_precision_loss)]
 async fn piped(agents: usize, time: Duration) -> Result<f64> {
     let mut running = Vec::new();
     for _ in 0..agents {
         let mut agent = Direct::start()?;
-        // The first answer shows that it is up; so short a line comes in one piece.
+        // The first answer shows that the agent is up; such a short line arrives in one piece.
         agent.ask(1, "echo").await?;
         if agent.stdout.read(&mut [0; 100]).await? == 0 {
             return Err("the agent ended early".into());
@@ -96,7 +96,7 @@ async fn piped(agents: usize, time: Duration) -> Result<f64> {
     Ok(total as f64 / started.elapsed().as_secs_f64())
 }
 
-/// Keeps this many requests in flight; how many were answered.
+/// Keeps this many requests in flight; returns the number of answers.
 async fn drive(mut agent: Direct, at_once: usize, until: Instant) -> Result<u64> {
     let request = agent::request(1_000_000_000_000, "echo") + "\n";
     let requests = request.repeat(at_once);

@@ -1,4 +1,4 @@
-//! Large files: down against nginx's sendfile, up against `cp`.
+//! Large files: downloads compared with nginx's sendfile, uploads with `cp`.
 
 use std::io::Write;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn write_file(path: &Path) -> Result<()> {
     for _ in 0..BYTES >> 20 {
         file.write_all(&block)?;
     }
-    // On the disk now, so that no write-back of it disturbs what is measured.
+    // Sync now, so that its write-back does not disturb the measurement.
     file.sync_all()?;
     Ok(())
 }
@@ -72,7 +72,7 @@ async fn download(server: &Server, path: &str) -> Result<f64> {
 
 fn copied(from: &Path, to: &Path) -> Result<f64> {
     let started = Instant::now();
-    // A copy on a file system that shares blocks would copy nothing.
+    // On a file system that shares blocks, `cp` would copy nothing.
     let status = Command::new("cp").arg("--reflink=never").arg(from).arg(to).status()?;
     if !status.success() {
         return Err("cp failed".into());
@@ -89,7 +89,7 @@ async fn put(server: &Server, to: &Path) -> Result<f64> {
     let sending = async {
         connection.write(&head).await?;
         for _ in 0..BYTES / block.len() as u64 {
-            // A server that refuses says why before it closes.
+            // A server that refuses sends its answer before it closes the connection.
             if connection.write(&block).await.is_err() {
                 break;
             }

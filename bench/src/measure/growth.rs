@@ -1,4 +1,4 @@
-//! How cost grows: throughput and memory over the number of instances and over the size of messages, as plots.
+//! Scaling: throughput and memory over the number of instances and over the message size, as plots.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,14 +20,14 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plots");
     let number = ("instances", Unit::Count);
     let mut throughputs = Plot::new(
-        "Requests a second, 64 at once, spread over instances",
+        "Requests per second, 64 at once, spread over instances",
         number,
-        ("requests a second", Unit::Count),
+        ("requests per second", Unit::Count),
     );
     let mut memory =
         Plot::new("Memory of the server over its instances", number, ("resident memory", Unit::Bytes));
     for side in context.sides() {
-        // A side that fails has a line that ends.
+        // The line of a side that fails ends there.
         if let Err(error) = over_instances(side, context, &mut throughputs, &mut memory).await {
             eprintln!("growth over instances, {}: {error}", side.name());
         }
@@ -36,8 +36,11 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     memory.write(&folder.join("instances-memory.svg"))?;
 
     let size = ("size of a message, there and back", Unit::Bytes);
-    let mut throughputs =
-        Plot::new("Messages a second, 8 at once, over their size", size, ("messages a second", Unit::Count));
+    let mut throughputs = Plot::new(
+        "Messages per second, 8 at once, over their size",
+        size,
+        ("messages per second", Unit::Count),
+    );
     let mut memory =
         Plot::new("Memory of the server over the size of messages", size, ("resident memory", Unit::Bytes));
     for side in context.sides() {
@@ -75,7 +78,7 @@ async fn over_instances(
 #[allow(clippy::cast_precision_loss)]
 async fn over_sizes(side: Side, context: &Context, throughputs: &mut Plot, memory: &mut Plot) -> Result<()> {
     for size in SIZES {
-        // A server of its own for each size, so that memory is that of this size.
+        // A new server for each size, so that its memory is that of this size.
         let server = Server::start(side, context).await?;
         let path = match side {
             Side::Limit => "/mirror".to_owned(),

@@ -1,4 +1,4 @@
-//! What nothing costs: a server at rest, and one with many instances at rest.
+//! Idle cost: an idle server, and one with many idle instances.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::report::{Goal, Row, Samples};
 use crate::servers::Server;
 use crate::{Result, process};
 
-/// How many instances a fresh server is given.
+/// The number of instances in a fresh server.
 const INSTANCES: usize = 1000;
-/// How many are opened at the same time.
+/// The number of instances opened concurrently.
 const AT_ONCE: usize = 8;
-/// How long processor time is watched.
+/// How long processor time is measured.
 const WATCHED: Duration = Duration::from_secs(5);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
@@ -65,7 +65,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
 }
 
 async fn resident_mb(server: &Server) -> Result<f64> {
-    // What starting leaves behind settles within moments.
+    // Memory use settles shortly after the start.
     tokio::time::sleep(Duration::from_millis(300)).await;
     megabytes(process::resident_kb(server.pid())? * 1024)
 }
@@ -78,7 +78,7 @@ fn megabytes(bytes: u64) -> Result<f64> {
 /// A fresh server with many instances.
 struct Crowd {
     instance_kb: f64,
-    /// Only ours has one.
+    /// Only our server has supervisors.
     supervisor_kb: Option<f64>,
     processor_ms: f64,
 }
@@ -86,7 +86,7 @@ struct Crowd {
 #[allow(clippy::cast_precision_loss)]
 async fn with_instances(side: Side, context: &Context) -> Result<Crowd> {
     let server = Server::start(side, context).await?;
-    // The first one brings up what all share.
+    // The first instance initialises everything that is shared.
     server.open("first").await?;
     let before = process::anonymous_kb(server.pid())?;
     open_many(&server, INSTANCES).await?;
@@ -100,7 +100,7 @@ async fn with_instances(side: Side, context: &Context) -> Result<Crowd> {
     Ok(Crowd { instance_kb, supervisor_kb, processor_ms })
 }
 
-/// The mean over some children of what each has to itself and its share of what they have together.
+/// The mean memory of some children: their private memory and their share of shared memory.
 #[allow(clippy::cast_precision_loss)]
 fn share_of_children(server: &Server) -> Result<f64> {
     let children = process::children(server.pid())?;
@@ -109,7 +109,7 @@ fn share_of_children(server: &Server) -> Result<f64> {
     Ok(some.iter().sum::<u64>() as f64 * 1.024 / some.len() as f64)
 }
 
-/// Opens instances `many-0` and on.
+/// Opens the instances `many-0`, `many-1`, and so on.
 pub(crate) async fn open_many(server: &Server, count: usize) -> Result<()> {
     open_range(server, 0..count).await
 }

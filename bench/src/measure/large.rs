@@ -1,4 +1,4 @@
-//! Eleven hundred events of a megabyte: how much memory the server takes for them.
+//! Eleven hundred events of a megabyte: the server's peak memory.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::{Result, agent, process};
 
 const EVENTS: u64 = 1100;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What `--replay-bytes` is by default, in MB, and what the server takes beside it: itself, the message that is
-/// being read, and the newest one on its way to nobody.
+/// The default of `--replay-bytes` in MB, plus the server's other memory: itself, the message that is being read,
+/// and the newest message.
 const BOUND_MB: f64 = 67.1 + 20.0;
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {

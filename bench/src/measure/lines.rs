@@ -1,4 +1,4 @@
-//! How long one line of the agent takes to a reader, and how long the first word of an answer takes.
+//! The latency of one line from the agent to a reader, and of the first token of an answer.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use crate::report::{Goal, Row, Samples, percentile};
 use crate::servers::Server;
 use crate::{Result, agent};
 
-/// A line a millisecond.
+/// One line per millisecond.
 const LINES: usize = 1500;
 const PROMPTS: usize = 40;
-/// A line that takes longer is lost.
+/// A line that takes longer counts as lost.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
@@ -94,12 +94,12 @@ async fn bridge_first(server: &Server) -> Result<f64> {
     Ok(percentile(&times, 50))
 }
 
-/// Lets the end of one exchange pass before the next begins.
+/// Waits so that one exchange is over before the next begins.
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
-/// How old stamped lines are when they arrive, in microseconds.
+/// The age of stamped lines when they arrive, in microseconds.
 async fn delays(from: &mut (impl AsyncRead + Unpin), count: usize) -> Result<Vec<f64>> {
     let (mut buffer, mut delays) = (Vec::with_capacity(64 << 10), Vec::new());
     while delays.len() < count {

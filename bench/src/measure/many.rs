@@ -1,4 +1,4 @@
-//! A thousand live instances, each with a reader: whether it works, and what a request takes among them.
+//! A thousand live instances, each with a reader: whether it works, and the latency of a request among them.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::servers::Server;
 use crate::{Result, agent};
 
 const INSTANCES: usize = 1000;
-/// Requests a second, at moments that do not depend on how fast answers come.
+/// Requests per second, at times that do not depend on the speed of answers.
 const RATE: u32 = 500;
 const REQUESTS: usize = 2000;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
         }
         samples.push(side, ratio.map(|(one, crowd)| crowd / one));
     }
-    let what = "1,000 live instances with a reader each, 500 requests a second: p99 of that with one";
+    let what = "1,000 live instances with a reader each, 500 requests per second: p99 of that with one";
     Ok(vec![Row::new(what, "times", Goal::AtMost(3.0), samples)])
 }
 
@@ -40,7 +40,7 @@ async fn measure_side(side: Side, context: &Context) -> Result<(f64, f64)> {
         readers.push(follow(&server, number).await?);
     }
     let crowd = load(&server, INSTANCES).await?;
-    // A reader that was cut off would have ended.
+    // The task of a disconnected reader would have ended.
     if readers.iter().any(tokio::task::JoinHandle::is_finished) {
         return Err("a reader was cut off".into());
     }
@@ -50,7 +50,7 @@ async fn measure_side(side: Side, context: &Context) -> Result<(f64, f64)> {
     Ok((one, crowd))
 }
 
-/// Reads an instance's stream for as long as it lasts.
+/// Reads an instance's stream until it ends.
 async fn follow(server: &Server, number: usize) -> Result<tokio::task::JoinHandle<()>> {
     let request = get_stream(server, &format!("/v1/acp/many-{number}"));
     let mut stream = Connection::open(&server.address).await?.into_stream(&request).await?;
@@ -60,7 +60,8 @@ async fn follow(server: &Server, number: usize) -> Result<tokio::task::JoinHandl
     }))
 }
 
-/// Sends requests at a steady rate, to one instance after the other; p99 of their answers in microseconds.
+/// Sends requests at a steady rate, to one instance after the other; returns the p99 of their latency in
+/// microseconds.
 async fn load(server: &Server, instances: usize) -> Result<f64> {
     let pool = tokio::sync::Mutex::new(Vec::new());
     let pool = std::sync::Arc::new(pool);

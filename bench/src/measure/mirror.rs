@@ -1,4 +1,4 @@
-//! Large messages there and back, against the agent's pipes alone.
+//! Large messages echoed by the agent, compared with the agent's pipes alone.
 
 use std::io::{BufRead, BufReader, Write};
 use std::sync::mpsc;
@@ -45,13 +45,13 @@ fn megabytes(messages: f64) -> f64 {
     messages * SIZE as f64 / 1e6
 }
 
-/// A request whose answer is about as long as it is itself.
+/// A request whose answer is about as long as the request.
 fn message(id: u64, size: usize) -> String {
     let text = "x".repeat(size.saturating_sub(80).max(1));
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"mirror","params":{{"text":"{text}"}}}}"#)
 }
 
-/// Messages of one size a second through a server, there and back.
+/// Round trips per second through a server, for messages of one size.
 #[allow(clippy::cast_precision_loss)]
 pub(crate) async fn mirror(
     server: &Server,
@@ -62,7 +62,7 @@ pub(crate) async fn mirror(
 ) -> Result<f64> {
     let mut clients = Vec::new();
     for number in 0..at_once as u64 {
-        // The id stays the same on a connection: its answer has come before it is used again.
+        // A connection reuses its id: its answer arrives before the id is used again.
         let id = 1_000_000 + number;
         clients.push((Connection::open(&server.address).await?, id, post(server, path, &message(id, size))));
     }
@@ -89,7 +89,7 @@ pub(crate) async fn mirror(
     Ok(total as f64 / started.elapsed().as_secs_f64())
 }
 
-/// Messages a second through the pipes of an agent, with this many written before their answers are read.
+/// Messages per second through the pipes of an agent, with this many written before their answers are read.
 #[allow(clippy::cast_precision_loss)]
 fn through_pipes(at_once: usize, time: Duration) -> Result<f64> {
     let (mut agent, mut stdin, stdout) = agent::start()?;
@@ -98,7 +98,7 @@ fn through_pipes(at_once: usize, time: Duration) -> Result<f64> {
     // The first one waits until the agent is up.
     stdin.write_all(line.as_bytes())?;
     stdout.skip_until(b'\n')?;
-    // While the agent writes answers it reads no requests, so that reading must not wait for writing.
+    // The agent reads no requests while it writes answers, so reading must not wait for writing.
     let (next, wanted) = mpsc::channel();
     let writer =
         std::thread::spawn(move || wanted.into_iter().try_for_each(|()| stdin.write_all(line.as_bytes())));

@@ -1,4 +1,4 @@
-//! The measurements, one file a subject. Each returns the rows it makes.
+//! The measurements, one file per subject. Each returns its rows of the table.
 
 mod archive;
 mod busy;
@@ -31,7 +31,7 @@ pub(crate) struct Measurement {
     pub(crate) measure: for<'a> fn(&'a Context) -> Rows<'a>,
 }
 
-/// All of them, in the order of the table.
+/// All measurements, in the order of the table.
 pub(crate) const ALL: [Measurement; 14] = [
     Measurement { name: "requests", measure: |context| Box::pin(requests::measure(context)) },
     Measurement { name: "sdk", measure: |context| Box::pin(sdk::measure(context)) },

@@ -1,4 +1,4 @@
-//! A reader that was away: how long until it has caught up, against a plain download of as many bytes.
+//! A reader that reconnects: the time until it has caught up, compared with a plain download of as many bytes.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::servers::Server;
 use crate::{Result, agent};
 
 const MISSED: u64 = 10_000;
-/// A catch-up takes milliseconds; one alone would be mostly noise.
+/// A catch-up takes milliseconds; a single one would be mostly noise.
 const REPEATS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -67,7 +67,7 @@ async fn catch_up(server: &Server, instance: &str) -> Result<CaughtUp> {
 struct Replayed {
     milliseconds: f64,
     bytes: usize,
-    /// All events, the answer to the first request among them.
+    /// All events, including the answer to the first request.
     events: u64,
     first_id: u64,
 }

@@ -1,4 +1,4 @@
-//! Requests and their answers: many at once, and one at a time.
+//! Requests and their answers: many concurrently, and one at a time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
             single.push(*side, own.map(|own| own + pipe));
         }
     }
-    let what = "requests a second, 64 at once, of bare axum";
+    let what = "requests per second, 64 at once, of bare axum";
     let one = "one request at a time, p50, of bare axum plus a round trip through the agent's pipes";
     Ok(vec![
         Row::new(what, "/s", Goal::RatioAtLeast(0.75), many),
@@ -46,21 +46,21 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     ])
 }
 
-/// Puts a server under load and says what came back, for whoever profiles it: address, path, connections, seconds.
+/// Puts a server under load for a profiler, and prints the rate: address, path, connections, seconds.
 pub(crate) fn load(arguments: &[String]) -> Result<()> {
     let [address, path, connections, seconds] = arguments else {
-        return Err("load wants an address, a path, connections and seconds".into());
+        return Err("load needs an address, a path, connections and seconds".into());
     };
     let (target, time) = (Target::at(address), Duration::from_secs(seconds.parse()?));
     let connections = connections.parse()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let rate =
         runtime.block_on(throughput(&target, std::slice::from_ref(path), "echo", connections, time))?;
-    println!("{rate:.0} requests a second");
+    println!("{rate:.0} requests per second");
     Ok(())
 }
 
-/// Where a side takes requests to an instance.
+/// The path for requests to an instance of a side.
 pub(crate) fn path_of(side: Side, instance: &str) -> String {
     match side {
         Side::Limit => "/".to_owned(),
@@ -68,7 +68,7 @@ pub(crate) fn path_of(side: Side, instance: &str) -> String {
     }
 }
 
-/// How many answers a second come back when some connections ask at once, each always the same instance.
+/// The answers per second of some concurrent connections, each always to the same instance.
 pub(crate) async fn throughput(
     server: &Target,
     paths: &[String],
@@ -104,7 +104,7 @@ pub(crate) async fn throughput(
     Ok(total as f64 / started.elapsed().as_secs_f64())
 }
 
-/// A request with a place for its id, so that making one costs next to nothing.
+/// A request with a placeholder for its id, so that making one costs almost nothing.
 struct Template {
     bytes: Vec<u8>,
     at: usize,
@@ -126,7 +126,7 @@ impl Template {
     }
 }
 
-/// How long one answer takes, in microseconds, with nothing else going on.
+/// The latency of one answer in microseconds, without other load.
 async fn latency(server: &Target, path: &str) -> Result<f64> {
     let mut connection = Connection::open(&server.address).await?;
     let mut template = Template::new(server, path, "echo");
@@ -141,7 +141,7 @@ async fn latency(server: &Target, path: &str) -> Result<f64> {
     Ok(percentile(&times, 50))
 }
 
-/// How long an answer takes through the agent's pipes alone.
+/// The latency of an answer through the agent's pipes alone.
 fn pipe_latency() -> Result<f64> {
     let (mut agent, mut stdin, stdout) = agent::start()?;
     let mut stdout = BufReader::new(stdout);

@@ -1,5 +1,5 @@
-//! Requests as our TypeScript SDK sends them from Node: `Prefer: respond-async` and a new `Idempotency-Key` with every
-//! POST, on connections that began with a GET; the answers come on the instance's stream.
+//! Requests as sent by our TypeScript SDK in Node: `Prefer: respond-async` and a new `Idempotency-Key` with every
+//! POST, on connections that began with a GET; the answers arrive on the instance's stream.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
@@ -16,11 +16,11 @@ use crate::report::{Goal, Row, Samples};
 use crate::servers::Server;
 use crate::{Result, agent};
 
-/// Requests in flight, each on a connection of its own.
+/// Requests in flight, each on its own connection.
 const AT_ONCE: usize = 64;
 /// How long the last answers may take after the measured time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What Node's `fetch` and the SDK send, beside what every POST here has.
+/// The headers of Node's `fetch` and the SDK, in addition to those of every POST here.
 const HEADERS: &str = "connection: keep-alive\r\nprefer: respond-async\r\n\
     idempotency-key: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk\r\naccept: */*\r\naccept-language: *\r\n\
     sec-fetch-mode: cors\r\nuser-agent: node\r\naccept-encoding: gzip, deflate\r\n";
@@ -49,9 +49,9 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     Ok(vec![Row::new(what, "/s", Goal::RatioAtLeast(0.75), samples)])
 }
 
-/// Where a side takes what the SDK sends.
+/// A side's paths for the SDK's requests.
 struct Routes {
-    /// The list of instances, which the SDK asks for first.
+    /// The list of instances, which the SDK requests first.
     list: &'static str,
     messages: &'static str,
     stream: &'static str,
@@ -67,9 +67,9 @@ impl Routes {
 }
 
 struct Served {
-    /// Answers a second.
+    /// Answers per second.
     rate: f64,
-    /// True when answers came in the bodies of responses. The stream is read then, too, but not waited for.
+    /// True if answers arrived in response bodies. The stream is read then too, but not waited for.
     in_body: bool,
 }
 
@@ -114,9 +114,9 @@ struct Counts {
 struct Client {
     connection: Connection,
     message: Message,
-    /// The id that was answered last on the stream.
+    /// The last id answered on the stream.
     answer: watch::Receiver<u64>,
-    /// Ids of different clients differ in their remainder by [`AT_ONCE`].
+    /// The ids of different clients differ modulo [`AT_ONCE`].
     next_id: u64,
 }
 
@@ -138,7 +138,7 @@ impl Client {
     }
 }
 
-/// A POST with places for its key and its id, so that making one costs little.
+/// A POST with placeholders for its key and its id, so that making one costs little.
 struct Message {
     bytes: Vec<u8>,
     key: usize,
@@ -147,7 +147,7 @@ struct Message {
 }
 
 impl Message {
-    /// All ids have as many digits as this.
+    /// All ids have as many digits as this one.
     const FIRST_ID: u64 = 1_000_000_000_000;
 
     fn new(server: &Server, path: &str) -> Self {
@@ -157,21 +157,21 @@ impl Message {
         Self { bytes, key, id, random: RandomState::new() }
     }
 
-    /// The POST with this id and a new key: 32 random digits, as the SDK's.
+    /// The POST with this id and a new key: 32 random digits, like the SDK's.
     fn with(&mut self, id: u64) -> &[u8] {
         let key = [self.random.hash_one((id, 0)), self.random.hash_one((id, 1))];
-        // Both texts are exactly as long as their places.
+        // Both texts are exactly as long as their placeholders.
         let _ = write!(&mut self.bytes[self.key..self.key + 32], "{:016x}{:016x}", key[0], key[1]);
         let _ = write!(&mut self.bytes[self.id..self.id + 13], "{id}");
         &self.bytes
     }
 }
 
-/// Reads the stream and tells each client when its answer has come.
+/// Reads the stream and notifies each client when its answer has arrived.
 async fn read_answers(mut stream: TcpStream, answered: Vec<watch::Sender<u64>>) -> Result<()> {
     let mut buffer = Vec::with_capacity(256 << 10);
     while stream.read_buf(&mut buffer).await? > 0 {
-        // An event that is not whole waits for its end.
+        // An incomplete event waits for the rest.
         let Some(end) = memchr::memmem::rfind(&buffer, b"\n\n") else { continue };
         for at in memchr::memmem::find_iter(&buffer[..end], br#""id":"#) {
             if let Some(id) = agent::number_after(&buffer[at..end], r#""id":"#) {

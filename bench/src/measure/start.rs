@@ -1,4 +1,4 @@
-//! How long it takes to begin: the server itself, and an agent behind it.
+//! Start times: of the server, and of an agent behind it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
     for side in context.servers() {
         let server = Server::start_with(side, context, &[(agent::DELAY, DELAY_MS)]).await?;
-        // What only the first instance of a server pays for is not what is asked here.
+        // The one-time cost of a server's first instance is not measured here.
         server.open("warm").await?;
         servers.push((side, server));
     }

@@ -1,4 +1,4 @@
-//! Streams of small events: how many a second reach every reader, and whether any is missing.
+//! Streams of small events: the rate that reaches every reader, and whether events are missing.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::report::{Goal, Row, Samples};
 use crate::servers::Server;
 use crate::{Result, agent};
 
-/// How long a reader waits for more once the agent has said its last.
+/// How long a reader waits for more after the agent's last event.
 const SILENCE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
@@ -43,20 +43,20 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
                 samples.falls_short(side);
             }
         }
-        let what = format!("events of 200 bytes a second, at the slowest of {readers} reader(s)");
+        let what = format!("events of 200 bytes per second, at the slowest of {readers} reader(s)");
         rows.push(Row::new(what, "/s", Goal::RatioAtLeastWithoutLoss(0.8), samples));
     }
     Ok(rows)
 }
 
-/// How one stream went.
+/// The result of one stream.
 struct Streamed {
-    /// Events a second at the slowest reader.
+    /// Events per second at the slowest reader.
     rate: f64,
     lost: Lost,
 }
 
-/// Events that did not arrive, and how many of them the server said were gone.
+/// Missing events, and how many of them the server announced as gaps.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lost {
     sent: u64,
@@ -103,7 +103,7 @@ async fn bridge(server: &Server, readers: usize, time: Duration) -> Result<Strea
     finish(tasks, started).await
 }
 
-/// The same through the limit program.
+/// The same, through the limit program.
 async fn limit(readers: usize, time: Duration) -> Result<Streamed> {
     let server = Server::limit_stream(readers, time)?;
     let (_tell, told) = watch::channel(None);
@@ -115,16 +115,16 @@ async fn limit(readers: usize, time: Duration) -> Result<Streamed> {
     finish(tasks, started).await
 }
 
-/// Opens an instance's stream of what comes from now on, and waits until it is open.
+/// Opens an instance's stream without replay, and waits until it is open.
 pub(crate) async fn attach(server: &Server, instance: &str) -> Result<TcpStream> {
     attach_to(server, &format!("/v1/acp/{instance}?replay=none")).await
 }
 
-/// The same for a stream at any path.
+/// The same, for a stream at any path.
 pub(crate) async fn attach_to(server: &Server, path: &str) -> Result<TcpStream> {
     let request = get_stream(server, path);
     let mut stream = Connection::open(&server.address).await?.into_stream(&request).await?;
-    // Whatever the server says first, it says once the reader counts; a server without `replay` says more.
+    // The server sends its first bytes once the reader is attached; a server without `replay` sends more.
     let mut scratch = vec![0; 64 << 10];
     while let Ok(count) = tokio::time::timeout(Duration::from_millis(200), stream.read(&mut scratch)).await {
         if count? == 0 {
@@ -136,7 +136,7 @@ pub(crate) async fn attach_to(server: &Server, path: &str) -> Result<TcpStream> 
 
 struct Received {
     events: u64,
-    /// How many the agent says that it sent.
+    /// The number of events that the agent reports as sent.
     sent: u64,
     announced: u64,
     last: Instant,
@@ -154,7 +154,7 @@ async fn finish(tasks: Vec<tokio::task::JoinHandle<Result<Received>>>, started: 
     Ok(Streamed { rate: slowest, lost })
 }
 
-/// Reads until the answer with the agent's own count comes on the stream, or until nothing more does.
+/// Reads until the answer with the agent's own count arrives on the stream, or until nothing more arrives.
 async fn read(mut stream: TcpStream, told: watch::Receiver<Option<u64>>) -> Result<Received> {
     let finder = memchr::memmem::Finder::new(b"\ndata: ");
     let (mut buffer, mut received) =
@@ -164,34 +164,34 @@ async fn read(mut stream: TcpStream, told: watch::Receiver<Option<u64>>) -> Resu
         match tokio::time::timeout(SILENCE, stream.read_buf(&mut buffer)).await {
             Ok(Ok(0)) => return Err("the stream ended early".into()),
             Ok(count) => _ = count?,
-            // The answer itself may be among what got lost; then its caller has it.
+            // The answer itself may be lost; then its caller has it.
             Err(_silence) => match *told.borrow() {
                 Some(sent) => return Ok(Received { sent, ..received }),
                 None => continue,
             },
         }
         received.last = Instant::now();
-        // Only whole events are counted; the rest waits for its end.
+        // Only complete events are counted; the rest waits.
         let Some(end) = memchr::memmem::rfind(&buffer, b"\n\n") else { continue };
         let frames = &buffer[..end];
         let gaps = Gaps::in_frames(frames);
         received.announced += gaps.events;
         received.events += finder.find_iter(frames).count() as u64 - gaps.count;
-        // The answer is the last thing that an agent says; to look for it everywhere would cost more than to count.
+        // The answer is the agent's last message; searching for it everywhere would cost more than counting.
         let last = memchr::memmem::rfind(frames, b"\n\n").map_or(frames, |at| &frames[at..]);
         if let Some(sent) = agent::number_after(last, r#""result":{"count":"#) {
-            // The answer is an event of its own.
+            // The answer is an event too.
             return Ok(Received { sent, events: received.events - 1, ..received });
         }
         buffer.drain(..end);
     }
 }
 
-/// The `gap` events among some frames.
+/// The `gap` events in some frames.
 #[derive(Debug, Default)]
 struct Gaps {
     count: u64,
-    /// How many events they say are gone.
+    /// The number of events that they announce as lost.
     events: u64,
 }
 

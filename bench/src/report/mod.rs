@@ -1,4 +1,4 @@
-//! What comes of the measurements: a table, a page and plots.
+//! The report: a table, a page and plots.
 
 mod page;
 mod plot;

@@ -1,4 +1,4 @@
-//! `RESULTS.md`: the generated table, and behind it what people wrote, which is kept.
+//! `RESULTS.md`: the generated table, and after it the hand-written part, which is kept.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use super::Row;
 use crate::Result;
 
-/// Everything up to this line is written anew.
+/// Everything up to this line is rewritten.
 const END_OF_GENERATED: &str = "<!-- Above: written by `make bench`. Below: written by hand and kept. -->";
 
-/// Writes the page anew, but for the part written by hand.
+/// Rewrites the page except the hand-written part.
 pub(crate) fn write(path: &Path, rows: &[Row], rounds: usize) -> Result<()> {
     let before = fs::read_to_string(path).unwrap_or_default();
     let by_hand = before.split_once(END_OF_GENERATED).map_or("\n", |(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! Line plots on logarithmic axes, as SVG. Just enough of it.
+//! Line plots on logarithmic axes, as SVG.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,16 +14,16 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 55.0;
 
-/// How the numbers of an axis are written.
+/// The number format of an axis.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Unit {
-    /// As they are, with k and M.
+    /// Numbers, with k and M.
     Count,
     /// Bytes, with kB, MB and GB.
     Bytes,
 }
 
-/// One plot with a line for each side.
+/// One plot with a line per side.
 #[derive(Debug)]
 pub(crate) struct Plot {
     title: &'static str,

@@ -1,4 +1,4 @@
-//! What was measured of one thing: a value a round for each side, or why there is none.
+//! The measured values of one row: one value per round and side, or the reason why there is none.
 
 use crate::Result;
 use crate::context::Side;
@@ -18,7 +18,7 @@ struct Measured {
 }
 
 impl Samples {
-    /// Takes the result of a round. A side that has failed once has failed.
+    /// Adds the result of a round. A side that has failed once counts as failed.
     pub(crate) fn push(&mut self, side: Side, result: Result<f64>) {
         let measured = &mut self.sides[side.index()];
         match result {
@@ -27,17 +27,17 @@ impl Samples {
         }
     }
 
-    /// Says something more of a side.
+    /// Adds a note about a side.
     pub(crate) fn note(&mut self, side: Side, note: String) {
         self.sides[side.index()].note = Some(note);
     }
 
-    /// Whatever the values say, this side has not done what the row asks for.
+    /// Marks a side as not meeting the row's requirement, whatever its values are.
     pub(crate) fn falls_short(&mut self, side: Side) {
         self.sides[side.index()].falls_short = true;
     }
 
-    /// Whether a side has done all that the row asks for beside its value.
+    /// Whether a side meets the row's requirements other than its value.
     pub(crate) fn is_complete(&self, side: Side) -> bool {
         !self.has_failed(side) && !self.sides[side.index()].falls_short
     }
@@ -58,7 +58,7 @@ impl Samples {
         &self.sides[side.index()].values
     }
 
-    /// A side's rounds over the limit's.
+    /// A side's values divided by the limit's, round by round.
     pub(crate) fn ratios(&self, side: Side) -> Vec<f64> {
         self.values(side).iter().zip(self.values(Side::Limit)).map(|(value, limit)| value / limit).collect()
     }

@@ -1,6 +1,6 @@
 //! Medians with their spread.
 
-/// The middle of some measurements, with the smallest and the largest.
+/// The median of some measurements, with the smallest and the largest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -14,7 +14,7 @@ impl Spread {
     }
 }
 
-/// The value that so many percent of the measurements do not exceed.
+/// The value that this percentage of the measurements does not exceed.
 pub(crate) fn percentile(values: &[f64], percent: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

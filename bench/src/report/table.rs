@@ -1,18 +1,18 @@
-//! The one table: a row for each thing that was measured.
+//! The table, with one row per measured quantity.
 
 use super::{Samples, Spread};
 use crate::context::Side;
 
-/// What a row should show.
+/// The goal of a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
-    /// A ratio to the limit that should be this or more.
+    /// The ratio to the limit should be at least this.
     RatioAtLeast(f64),
-    /// A ratio to the limit that should be this or less.
+    /// The ratio to the limit should be at most this.
     RatioAtMost(f64),
-    /// A value that should be this or less.
+    /// The value should be at most this.
     AtMost(f64),
-    /// A ratio to the limit that should be this or more, and nothing lost.
+    /// The ratio to the limit should be at least this, with nothing lost.
     RatioAtLeastWithoutLoss(f64),
 }
 
@@ -45,7 +45,7 @@ impl Row {
         let mut text = match self.goal {
             Goal::AtMost(_) => plain(Spread::of(values), self.unit),
             _ if side == Side::Limit => plain(Spread::of(values), self.unit),
-            // There is nothing to compare with when the limit could not be measured.
+            // There is no comparison when the limit could not be measured.
             _ if self.samples.has_failed(Side::Limit) => plain(Spread::of(values), self.unit),
             _ => Spread::of(&self.samples.ratios(side)).to_string(),
         };
@@ -94,7 +94,7 @@ fn plain(spread: Spread, unit: &str) -> String {
     format!("{} {unit}", number(spread.median))
 }
 
-/// Three digits that matter, thousands apart.
+/// Formats a number with three significant digits and thousands separators.
 fn number(value: f64) -> String {
     if value < 100.0 {
         let text = format!("{value:.2}");
