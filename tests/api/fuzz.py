@@ -1,8 +1,7 @@
-"""Holds the running server against docs/openapi.json: the fuzzer's requests, then the events of the streams.
+"""Checks the running server against docs/openapi.json with the fuzzer's requests, then with the events of the streams.
 
-Fails on a 5xx, on a status, content type, header or body that the document does not have, on a wrong request that is
-taken and on a right one that is refused. Nothing leaves the machine: agents are not installed, and what would ask the
-network finds no way.
+Fails on a 5xx, on a status, content type, header or body that is not documented, on an accepted invalid request and on
+a refused valid one. Nothing leaves the machine: agents are not installed, and requests to the network fail.
 """
 
 import os
@@ -14,27 +13,27 @@ from server import Server
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
-# Far more than it takes; a run that hangs must end all the same.
-PATIENCE = 600
+# Far longer than a run takes, so that a hanging run ends.
+TIMEOUT = 600
 
 
 def fuzz(server, arguments):
-    """Whether schemathesis found nothing."""
+    """Runs schemathesis; returns true if it found nothing."""
     command = [
         Path(sys.executable).parent / "schemathesis",
         "--config-file", HERE / "schemathesis.toml",
         "run", REPOSITORY / "docs/openapi.json",
         "--url", server.address,
-        # What was removed answers alike to every method; the contract tests call it with each.
+        # Removed endpoints answer every method in the same way; the contract tests cover them.
         "--exclude-deprecated",
         *arguments,
     ]  # fmt: skip
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE)}
-    return subprocess.run(command, cwd=HERE, env=environment, timeout=PATIENCE, check=False).returncode == 0
+    return subprocess.run(command, cwd=HERE, env=environment, timeout=TIMEOUT, check=False).returncode == 0
 
 
 def main():
-    """Runs both and says how they went."""
+    """Runs the fuzzer and exits with its result."""
     with Server() as server:
         found_nothing = fuzz(server, sys.argv[1:])
         log = server.stop()

@@ -1,4 +1,4 @@
-"""The built server with a workspace, a token and nothing else, on a port of its own."""
+"""The built server with only a workspace and a token, on a free port."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ TOKEN = "fuzz"
 
 
 class Server:
-    """Runs for as long as its `with` block."""
+    """A server that runs during its `with` block."""
 
     def __init__(self, *arguments):
         self.folder = tempfile.TemporaryDirectory(prefix="sandbox-agent-api-")
@@ -23,7 +23,7 @@ class Server:
         registry = Path(self.folder.name, "registry.json")
         registry.write_text('{"version":"1","agents":[]}')
         self.log = Path(self.folder.name, "log")
-        # Whoever wants to ask the network is sent to a port that nobody listens on.
+        # Requests to the network are sent to a port without a listener.
         nowhere = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
         command = [
             BINARY, "server", "--port", "0", "--data-dir", Path(self.folder.name, "data"),
@@ -48,12 +48,12 @@ class Server:
         self.address = line.removeprefix("listening on ").strip()
 
     def stop(self):
-        """Ends it in peace and gives its log."""
+        """Stops the server with SIGTERM and returns its log."""
         if self.process.poll() is not None:
-            raise SystemExit(f"the server has ended by itself: {self.log.read_text()}")
+            raise SystemExit(f"the server exited unexpectedly: {self.log.read_text()}")
         self.process.terminate()
         if self.process.wait(timeout=30) != 0:
-            raise SystemExit(f"the server did not end well: {self.log.read_text()}")
+            raise SystemExit(f"the server did not exit successfully: {self.log.read_text()}")
         return self.log.read_text()
 
     def __enter__(self):

@@ -1,18 +1,21 @@
 #!/bin/sh
-# Runs a command where `docker` works: with-engine.sh COMMAND [ARGUMENT...]
+# Runs a command with a working `docker`: with-engine.sh COMMAND [ARGUMENT...]
 #
-# With an engine of its own, in namespaces of its own: containers, networks, mounts and the engine itself end with the
-# command, and no other engine of the machine notices. Its images stay below target/container for the next time.
+# The engine is private and runs in its own namespaces: containers, networks, mounts and the engine itself end with
+# the
+# command, and other engines of the machine are not affected. Its images are kept in target/container for the next
+# run.
 #
-# The images that the Dockerfile begins with are not fetched. Debian's packages and this machine's Node.js and Rust make
-# images of the same names. The toolchain is taken as it is, with the target of the static binary in it:
-# scripts/builds-tools.sh installs that and the rest of what is used here.
+# The Dockerfile's base images are not downloaded. Images with the same names are built from Debian's packages and
+# this
+# machine's Node.js and Rust toolchain, which must include the target of the static binary: scripts/builds-tools.sh
+# installs that and the other tools used here.
 set -eu
 [ "${1-}" = --inside ] || cd "$(dirname "$0")/../.."
 here=tests/container
 place=$PWD/target/container
 
-# Outside: the namespaces, and a way from there to the package registries.
+# Outside: creates the namespaces, and connects them to the package registries.
 outside() {
     mkdir -p "$place"
     as_root=
@@ -22,14 +25,14 @@ outside() {
     trap 'kill $inside 2>/dev/null || true' EXIT
     trap 'exit 130' INT TERM
     if [ -n "$as_root" ]; then
-        # sudo is in between.
+        # The direct child is sudo; its child is the script.
         until child=$(cat /proc/$inside/task/$inside/children) && [ -n "$child" ]; do sleep 0.1; done
         set -- "${child% }"
     else
         set -- $inside
     fi
     until [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
-    # It leaves when the namespace does.
+    # It exits with the namespace.
     $as_root slirp4netns --configure --mtu=1400 --disable-host-loopback "$1" tap0 >"$place/network.log" 2>&1 &
     network=$!
     status=0
@@ -38,7 +41,7 @@ outside() {
     exit $status
 }
 
-# Inside: the engine, the images to begin with, the command.
+# Inside: starts the engine, builds the base images, and runs the command.
 inside() {
     until ip -brief address show tap0 2>/dev/null | grep -q '\.'; do sleep 0.1; done
     ip link set lo up
@@ -50,7 +53,7 @@ inside() {
     mount --bind /run/nameserver "$resolver"
     mkdir -p /etc/docker
     mount -t tmpfs none /etc/docker
-    # Processes are in a namespace, too, so that all of them end.
+    # A process namespace ensures that all processes end.
     exec unshare --pid --fork --kill-child --mount-proc sh $here/with-engine.sh --with-processes "$@"
 }
 
@@ -62,7 +65,7 @@ with_processes() {
     until docker version >/dev/null 2>&1; do
         tries=$((tries + 1))
         if [ $tries -gt 300 ]; then
-            echo "the engine does not start:" >&2
+            echo "the engine did not start:" >&2
             tail -n 20 "$place/engine.log" >&2
             exit 1
         fi
@@ -72,7 +75,7 @@ with_processes() {
     make_base_images
     status=0
     "$@" || status=$?
-    # Base images and results stay; the stages in between are larger than all of them.
+    # Keep base images and results; the intermediate stages are larger than all of them.
     forget_containers
     docker image prune --force >/dev/null
     kill $engine
@@ -80,7 +83,7 @@ with_processes() {
     exit $status
 }
 
-# Also those of a run that was cut short.
+# Also removes the containers of an interrupted run.
 forget_containers() {
     docker container ls --all --quiet | xargs --no-run-if-empty docker container rm --force >/dev/null
     docker volume ls --quiet | xargs --no-run-if-empty docker volume rm --force >/dev/null
@@ -91,11 +94,11 @@ make_base_images() {
     rust=$(sed -n 's/^FROM \(rust:[^ ]*\).*/\1/p' $dockerfile | sort -u)
     node=$(sed -n 's/^FROM \(node:[^ ]*\).*/\1/p' $dockerfile | sort -u)
     suite=bookworm
-    case $rust$node in *$suite*$suite*) ;; *) echo "the images to begin with are not of $suite" >&2 && exit 1 ;; esac
+    case $rust$node in *$suite*$suite*) ;; *) echo "the base images are not based on $suite" >&2 && exit 1 ;; esac
     if ! docker image inspect base:debian >/dev/null 2>&1; then
         rm -rf "$place/debian"
         debootstrap --variant=minbase --include=ca-certificates $suite "$place/debian" >"$place/debian.log"
-        # Certificates that the machine trusts beside Debian's.
+        # The machine's additional trusted certificates.
         cp -R /usr/local/share/ca-certificates "$place/debian/usr/local/share/"
         chroot "$place/debian" update-ca-certificates >/dev/null 2>&1
         rm -rf "$place"/debian/var/cache/apt/archives/*.deb "$place"/debian/var/lib/apt/lists/*

@@ -1,7 +1,7 @@
-"""Runs a server in a network of its own and tells, as JSON, what the kernel counted there.
+"""Runs a server in its own network and prints the kernel's packet counters as JSON.
 
-Started inside a new network namespace, where there is nothing but a loopback device that is down. Whatever tries to
-leave it finds no route, and the kernel counts that; so nothing has to be watched while it happens.
+It is started in a new network namespace with only a loopback device, which is down. The kernel counts every attempt to
+reach another machine as unroutable, so no traffic has to be captured.
 
 usage: alone.py BINARY FOLDER
 """
@@ -23,7 +23,7 @@ connections = 0
 
 
 def counted():
-    """The kernel's counters of this namespace that something leaving it would move."""
+    """The kernel's counters of this namespace that outgoing traffic would increment."""
     numbers = {}
     with open("/proc/net/snmp") as file:
         lines = file.read().splitlines()
@@ -43,7 +43,7 @@ def counted():
 
 
 def ask(method, path, body=None, headers=()):
-    """One request on a connection of its own."""
+    """Sends one request on its own connection."""
     global connections
     connections += 1
     data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
@@ -60,7 +60,7 @@ def ask(method, path, body=None, headers=()):
 
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
     fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
-# A proxy of the machine's would be a way out.
+# The machine's proxy must not be used.
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 environment = {
     "PATH": os.environ["PATH"],
@@ -90,8 +90,8 @@ try:
         statuses.append(ask("GET", path).status)
     statuses.append(ask("DELETE", "/v1/acp/a").status)
     used = counted()
-    # Only now something that has to ask elsewhere: an agent that nobody here knows.
-    ask("GET", "/v1/agents/nobody-knows-this-one")
+    # As a control, request an unknown agent, which queries the registry.
+    ask("GET", "/v1/agents/unknown-agent")
     asked = counted()
 finally:
     server.terminate()

@@ -1,5 +1,4 @@
-//! `docs/observability.md` has every metric there is, as the server itself tells them. With `BLESS=1` the table is
-//! written anew.
+//! `docs/observability.md` lists every metric that the server exposes. With `BLESS=1` the table is rewritten.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,14 +15,14 @@ fn row(family: &Family) -> String {
         family.samples.iter().flat_map(|sample| sample.labels.keys()).map(String::as_str).collect();
     let labels: Vec<String> =
         labels.into_iter().filter(|name| *name != "le").map(|name| format!("`{name}`")).collect();
-    assert!(!family.samples.is_empty(), "{} has no series to tell its labels by", family.name);
+    assert!(!family.samples.is_empty(), "{} has no series, so its labels are unknown", family.name);
     format!("| `{}` | {} | {} | {} |\n", family.name, family.kind, labels.join(", "), family.help)
 }
 
 #[test]
 fn the_page_lists_every_metric_with_its_labels_and_its_meaning() {
     let server = Server::start();
-    // The first scrape is a request that the second one tells of.
+    // The first scrape is a request that the second one counts.
     scrape(&server);
     let rows: String = scrape(&server).families().iter().map(row).collect();
     let table = format!("| name | type | labels | meaning |\n|---|---|---|---|\n{rows}");

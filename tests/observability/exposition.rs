@@ -1,11 +1,11 @@
-//! A strict reader of the text format: whatever is not exactly as the format's description has it fails the test.
+//! A strict parser of the text format: any deviation from the format's specification fails the test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The labels of one series.
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// One name with its series.
+/// A metric name and its series.
 #[derive(Debug, Clone)]
 pub(crate) struct Family {
     pub(crate) name: String,
@@ -22,14 +22,14 @@ pub(crate) struct Sample {
     pub(crate) value: f64,
 }
 
-/// Everything that was told at one time.
+/// The result of one scrape.
 #[derive(Debug)]
 pub(crate) struct Scrape(Vec<Family>);
 
 impl Scrape {
     #[track_caller]
     pub(crate) fn parse(text: &str) -> Self {
-        assert!(text.ends_with('\n') && !text.contains('\r'), "every line ends in a line feed");
+        assert!(text.ends_with('\n') && !text.contains('\r'), "a line does not end in a line feed");
         let mut families: Vec<Family> = Vec::new();
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
@@ -39,7 +39,7 @@ impl Scrape {
             let kind = lines.next().and_then(|next| next.strip_prefix(&format!("# TYPE {name} ")));
             let kind = kind.unwrap_or_else(|| panic!("a type was expected after: {line}"));
             assert!(["counter", "gauge", "histogram"].contains(&kind), "{name} is a {kind}");
-            assert!(!families.iter().any(|known| known.name == name), "{name} is there twice");
+            assert!(!families.iter().any(|known| known.name == name), "{name} is duplicated");
             let mut samples = Vec::new();
             while let Some(line) = lines.next_if(|next| !next.starts_with('#')) {
                 samples.push(Sample::parse(line));
@@ -59,7 +59,7 @@ impl Scrape {
         self.0.iter().flat_map(|family| &family.samples)
     }
 
-    /// A series' value; 0 where its family is there but the series is not.
+    /// A series' value; 0 if the family exists but the series does not.
     #[track_caller]
     pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let known = self.0.iter().any(|family| name.starts_with(&family.name));
@@ -80,7 +80,8 @@ impl Sample {
             Some(rest) => parse_labels(rest, line),
             None => (Labels::new(), rest),
         };
-        let value = rest.strip_prefix(' ').unwrap_or_else(|| panic!("one space before the value: {line}"));
+        let value =
+            rest.strip_prefix(' ').unwrap_or_else(|| panic!("expected one space before the value: {line}"));
         let number = value.parse().unwrap_or_else(|_| panic!("not a number: {line}"));
         assert!(f64::is_finite(number) && value.trim() == value, "{line}");
         Self { name: name.into(), labels, value: number }
@@ -106,7 +107,7 @@ fn parse_labels<'a>(mut rest: &'a str, line: &str) -> (Labels, &'a str) {
                 None => panic!("a label does not end: {line}"),
             }
         };
-        assert!(labels.insert(name.to_owned(), value).is_none(), "a label is there twice: {line}");
+        assert!(labels.insert(name.to_owned(), value).is_none(), "a duplicate label: {line}");
         rest = &behind[end + 1..];
         match rest.split_at_checked(1) {
             Some((",", behind)) => rest = behind,
@@ -149,7 +150,7 @@ impl Family {
             series.entry(labels).or_default().push(sample);
         }
         for (labels, samples) in series {
-            let [buckets @ .., sum, count] = samples.as_slice() else { panic!("{labels:?} is not whole") };
+            let [buckets @ .., sum, count] = samples.as_slice() else { panic!("{labels:?} is incomplete") };
             assert_eq!(sum.name, format!("{}_sum", self.name));
             assert_eq!(count.name, format!("{}_count", self.name));
             let bucket_name = format!("{}_bucket", self.name);
@@ -164,11 +165,15 @@ impl Family {
 }
 
 fn bound(text: &str) -> f64 {
-    if text == "+Inf" { f64::INFINITY } else { text.parse().unwrap_or_else(|_| panic!("{text} is no bound")) }
+    if text == "+Inf" {
+        f64::INFINITY
+    } else {
+        text.parse().unwrap_or_else(|_| panic!("{text} is not a bound"))
+    }
 }
 
 #[test]
-fn the_reader_refuses_what_the_format_does_not_allow() {
+fn the_parser_refuses_invalid_text() {
     let good = "# HELP a_total x\n# TYPE a_total counter\na_total{l=\"v\\n\\\"\"} 1\n";
     assert_eq!(Scrape::parse(good).value("a_total", &[("l", "v\n\"")]), 1.0);
     for bad in [

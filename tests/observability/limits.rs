@@ -1,4 +1,4 @@
-//! `GET /v1/health` tells the limits in force.
+//! `GET /v1/health` reports the limits in force.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn limits(server: &Server) -> Value {
     server.request("GET", "/v1/health").send().expect(200).json()["limits"].clone()
 }
 
-/// What each flag of the help's section on limits is called in the answer.
+/// The names in the answer that correspond to the flags in the help's section on limits.
 fn names_by_the_help() -> BTreeSet<String> {
     let help = Command::new(product()).args(["server", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
@@ -30,14 +30,14 @@ fn names_by_the_help() -> BTreeSet<String> {
 }
 
 #[test]
-fn health_tells_every_limit_that_there_is_a_flag_for_and_no_other() {
+fn health_reports_exactly_the_limits_that_have_a_flag() {
     let server = Server::start();
     let told: BTreeSet<String> = limits(&server).as_object().unwrap().keys().cloned().collect();
     assert_eq!(told, names_by_the_help());
 }
 
 #[test]
-fn health_tells_the_limits_as_they_are_and_null_where_there_is_none() {
+fn health_reports_the_limits_in_force_and_null_for_none() {
     let defaults = limits(&Server::start());
     assert_eq!(defaults["maxMessageBytes"], 32 << 20);
     assert_eq!(defaults["requestTimeoutMs"], 3_600_000);

@@ -1,4 +1,4 @@
-//! The log: which request it was, what came of it, and nothing that is secret.
+//! The log: it identifies each request and its outcome, and contains no secrets.
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -36,7 +36,7 @@ fn named(request: Request, id: &str) -> Request {
 }
 
 #[test]
-fn each_request_is_one_line_with_its_route_its_outcome_its_time_and_its_names() {
+fn each_request_is_one_line_with_its_route_outcome_time_and_ids() {
     let server = server("json");
     let post = server.post("a", call(1, "echo", json!({}))).query("agent", "fault");
     named(post, "request-1").header("traceparent", TRACEPARENT).send().expect(200);
@@ -60,17 +60,17 @@ fn each_request_is_one_line_with_its_route_its_outcome_its_time_and_its_names() 
 }
 
 #[test]
-fn a_request_without_a_name_is_logged_under_the_name_that_its_answer_has() {
+fn a_request_without_an_id_is_logged_with_the_id_in_its_answer() {
     let server = server("json");
     let answer = server.request("GET", "/v1/health").send().expect(200);
     assert_eq!(line_of(&server, answer.headers.get("x-request-id").unwrap())["route"], "/v1/health");
-    // A problem has it in its body too; the harness checks that of every problem that any test gets.
+    // A problem has it in its body too; the harness checks that for every problem.
     let problem = server.request("GET", "/v1/acp/a").send();
     assert_eq!(problem.json()["requestId"], problem.headers.get("x-request-id").unwrap());
 }
 
 #[test]
-fn only_what_the_server_failed_at_is_logged_unless_more_is_asked_for() {
+fn by_default_only_server_errors_are_logged() {
     let server = Server::with().flag("--log-format", "json").start();
     named(server.request("GET", "/v1/health"), "fine").send().expect(200);
     named(server.request("GET", "/v1/nothing"), "their-mistake").send().expect(404);
@@ -87,7 +87,7 @@ fn only_what_the_server_failed_at_is_logged_unless_more_is_asked_for() {
 }
 
 #[test]
-fn text_has_the_same_in_it_for_people() {
+fn the_text_format_has_the_same_fields() {
     let server = server("text");
     named(server.request("GET", "/v1/health"), "as-text")
         .header("traceparent", TRACEPARENT)
@@ -101,7 +101,7 @@ fn text_has_the_same_in_it_for_people() {
     {
         assert!(line.contains(part), "{part} in {line}");
     }
-    assert!(!line.contains('\u{1b}'), "colours are for terminals: {line}");
+    assert!(!line.contains('\u{1b}'), "colours outside a terminal: {line}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_traceparent_that_is_not_valid_is_ignored() {
 }
 
 #[test]
-fn a_trace_touches_neither_the_message_nor_the_agent_nor_the_answer() {
+fn a_trace_changes_neither_the_message_nor_the_answer_and_is_not_sent_to_the_agent() {
     let server = Server::start();
     server.open("a", "fault");
     let body = r#"{"jsonrpc":"2.0",  "id":1,"method":"received","params":{"z":1,"a":2}}"#;
@@ -129,7 +129,7 @@ fn a_trace_touches_neither_the_message_nor_the_agent_nor_the_answer() {
     assert_eq!(server.tell("a", "env", json!({"name": "TRACEPARENT"})), Value::Null);
 }
 
-/// Everything secret in one request, over the given HTTP version.
+/// Sends all kinds of secrets in one request, over the given HTTP version.
 async fn send_secrets(server: &Server, version: hyper::Version) {
     let body = call("1", "echo", json!({"apiKey": "secret-in-a-body"}));
     let request = hyper::Request::post(format!(
@@ -163,7 +163,7 @@ async fn send_secrets(server: &Server, version: hyper::Version) {
 }
 
 #[tokio::test]
-async fn no_token_header_query_or_body_is_ever_logged_however_much_is_logged() {
+async fn no_token_header_query_or_body_is_logged_at_any_level() {
     for format in ["text", "json"] {
         let server = Server::with()
             .env("SANDBOX_AGENT_TOKEN", "secret-token")
@@ -183,7 +183,7 @@ async fn no_token_header_query_or_body_is_ever_logged_however_much_is_logged() {
             Some(server.log()).filter(|log| log.contains("/v1/config/mcp"))
         });
         assert!(log.contains("/v1/acp/{server_id}"), "{log}");
-        assert!(log.contains("TRACE"), "the server logs all it can");
+        assert!(log.contains("TRACE"), "the server must log at the most verbose level");
         assert!(!log.contains("secret"), "{:?}", log.lines().find(|line| line.contains("secret")));
     }
 }

@@ -1,4 +1,4 @@
-//! What can be seen of a running server from outside, shown against the built binary.
+//! What a running server shows to the outside, tested against the built binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
@@ -9,7 +9,7 @@ mod logs;
 mod metrics;
 mod service_manager;
 
-/// In a network namespace of its own, so this is in `make test-builds`.
+/// This needs a network namespace of its own, so it runs in `make test-builds`.
 mod privileged {
     mod telemetry;
 }

@@ -1,4 +1,4 @@
-//! `GET /metrics`: valid, complete, and growing by exactly what was done.
+//! `GET /metrics` is valid, complete, and counts exactly what happened.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use test_harness::rpc::{call, notification};
 use test_harness::{SOON, Server, eventually};
 
 const TOKEN: &str = "scrapers-need-it-too";
-/// The user that owns nothing.
+/// The user `nobody`.
 const NOBODY: u32 = 65534;
 
 #[track_caller]
@@ -21,7 +21,7 @@ pub(crate) fn scrape(server: &Server) -> Scrape {
     Scrape::parse(answer.text())
 }
 
-/// By how much a series has grown.
+/// The growth of series between two scrapes.
 struct Growth(Scrape, Scrape);
 
 impl Growth {
@@ -38,11 +38,11 @@ fn growth(server: &Server, act: impl FnOnce()) -> Growth {
     Growth(before, scrape(server))
 }
 
-/// By how much a family, of these labels, is to have grown.
+/// A family, its labels, and its expected growth.
 type Wanted<'a> = (&'a str, &'a [(&'a str, &'a str)], f64);
 
-/// Waits until series have grown by exactly so much. What a task counts right behind a system call may be seen a
-/// moment after what the system call caused.
+/// Waits until series have grown by exactly these amounts. A counter that a task increments right after a system
+/// call may lag behind the effects of that call.
 #[track_caller]
 fn grown(server: &Server, before: Scrape, wanted: &[Wanted<'_>]) -> Growth {
     let mut growth = Growth(before, scrape(server));
@@ -56,9 +56,9 @@ fn grown(server: &Server, before: Scrape, wanted: &[Wanted<'_>]) -> Growth {
     }
 }
 
-/// Waits until the server has noticed that all readers have left.
+/// Waits until the server has noticed that all readers have disconnected.
 #[track_caller]
-fn wait_until_nobody_reads(server: &Server) {
+fn wait_until_no_reader_is_left(server: &Server) {
     eventually("nobody reads", || {
         let seen = scrape(server);
         let open = |view: &str| seen.value("sandbox_agent_streams", &[("view", view)]);
@@ -91,7 +91,7 @@ fn a_prompt_is_seen_as_messages_bytes_and_requests() {
         ],
     );
     assert!(grown.of("sandbox_agent_http_request_duration_seconds_sum", &route) > 0.0);
-    // The scrape before is counted too, when it was answered.
+    // The previous scrape is counted too, once it is answered.
     assert!(grown.of("sandbox_agent_http_responses_total", &[("status", "200")]) >= 2.0);
     let heard = grown.of("sandbox_agent_events_heard_total", &[("kind", "message")]);
     assert!(heard >= 2.0, "at least one update and the answer: {heard}");
@@ -106,14 +106,14 @@ fn a_prompt_is_seen_as_messages_bytes_and_requests() {
 }
 
 #[test]
-fn what_a_reader_gets_is_told_as_live_or_replayed_and_by_view() {
+fn delivered_events_are_counted_as_live_or_replayed_and_by_view() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "emit", json!({"count": 10}));
     let messages = [("view", "messages")];
-    // Twelve are there: the first answer, ten notifications, the second answer.
+    // Twelve messages are retained: the first answer, ten notifications, the second answer.
     let third = server.stream("a").up_to(|event| event.is_call_of("burst"))[1].number() + 1;
-    wait_until_nobody_reads(&server);
+    wait_until_no_reader_is_left(&server);
     let before = scrape(&server);
     let mut stream = server.get("a").header("Last-Event-ID", &third.to_string()).stream();
     for _ in 0..9 {
@@ -132,13 +132,13 @@ fn what_a_reader_gets_is_told_as_live_or_replayed_and_by_view() {
 
     let grown = growth(&server, || {
         let mut journal = server.get("a").query("view", "journal").stream();
-        // Both directions: three messages went in, seventeen came out.
+        // Both directions: three messages to the agent, seventeen from it.
         for _ in 0..20 {
             journal.next();
         }
         let mut many = server.request("GET", "/v1/acp").header("Accept", "text/event-stream").stream();
         assert_eq!(many.next().name, "instances");
-        // The word that the instance was opened, then what its agent said.
+        // The event that the instance was opened, then the agent's messages.
         for _ in 0..18 {
             many.next();
         }
@@ -150,11 +150,11 @@ fn what_a_reader_gets_is_told_as_live_or_replayed_and_by_view() {
 }
 
 #[test]
-fn every_gap_that_is_told_is_counted() {
+fn every_sent_gap_is_counted() {
     let server = Server::with().flag("--replay-events", "5").start();
     server.open("a", "fault");
     let first = server.stream("a").next().number();
-    wait_until_nobody_reads(&server);
+    wait_until_no_reader_is_left(&server);
     server.tell("a", "emit", json!({"count": 30}));
     let grown = growth(&server, || {
         for _ in 0..3 {
@@ -172,7 +172,7 @@ fn every_gap_that_is_told_is_counted() {
 }
 
 #[test]
-fn how_agents_start_and_end_is_counted() {
+fn starts_and_exits_of_agents_are_counted() {
     let server = Server::with().flag("--agent", "absent=/no/such/program").start();
     let exits = |scrape: &Scrape, reason: &str| {
         scrape.value("sandbox_agent_agent_exits_total", &[("reason", reason)])
@@ -209,7 +209,7 @@ fn how_agents_start_and_end_is_counted() {
 }
 
 #[test]
-fn installs_are_counted_by_how_they_end() {
+fn installs_are_counted_by_their_result() {
     let depot = Depot::open();
     let server = Server::with().registry(&depot.registry).start();
     let installs = |scrape: &Scrape, outcome: &str| {
@@ -229,7 +229,7 @@ fn installs_are_counted_by_how_they_end() {
     depot.release(Download::Works);
     second.join().unwrap().expect(200);
     install.send().expect(200);
-    // What is built in needs no install, so there is none to count.
+    // The built-in agent needs no install, so nothing is counted.
     server.request("POST", "/v1/agents/mock/install").body("{}").send().expect(200);
     let last = scrape(&server);
     for outcome in ["failed", "installed", "already_installed"] {
@@ -272,7 +272,7 @@ fn bytes_of_files_and_archives_are_counted() {
 }
 
 #[test]
-fn waiting_requests_and_questions_and_clients_that_leave_are_seen() {
+fn pending_requests_agent_requests_and_disconnected_clients_are_counted() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "ask", json!({"id": 1, "method": "may_i", "params": {}}));
@@ -291,13 +291,13 @@ fn waiting_requests_and_questions_and_clients_that_leave_are_seen() {
         (scrape(&server).value("sandbox_agent_http_requests_abandoned_total", &[]) == 1.0).then_some(())
     });
     let now = scrape(&server);
-    assert_eq!(now.value("sandbox_agent_pending_requests", &[]), 1.0, "its message is still on its way");
+    assert_eq!(now.value("sandbox_agent_pending_requests", &[]), 1.0, "its request must still be pending");
     assert!(now.value("sandbox_agent_http_connections", &[]) >= 1.0);
     assert!(now.value("sandbox_agent_http_connections_total", &[]) >= 6.0);
 }
 
 #[test]
-fn the_process_tells_of_itself_also_as_a_user_without_rights() {
+fn process_metrics_work_even_for_an_unprivileged_user() {
     let builder = Server::with();
     let root = rustix::process::getuid().is_root();
     let server = if root { builder.user(NOBODY).start() } else { builder.start() };
@@ -321,7 +321,7 @@ fn the_process_tells_of_itself_also_as_a_user_without_rights() {
 }
 
 #[test]
-fn nothing_that_a_client_makes_up_becomes_a_label() {
+fn no_client_input_becomes_a_label() {
     let server = Server::start();
     server.open("made-up-id", "fault");
     for target in ["/v1/acp/made-up-other", "/made-up/path", "/v1/agents/made-up-agent", "/ui/made-up.js"] {
@@ -362,7 +362,7 @@ fn nothing_that_a_client_makes_up_becomes_a_label() {
 }
 
 #[test]
-fn a_scrape_needs_the_token_and_comes_from_where_v1_may_come_from() {
+fn a_scrape_requires_the_token_and_an_allowed_origin_like_v1() {
     let server = Server::with().env("SANDBOX_AGENT_TOKEN", TOKEN).start();
     server.request("GET", "/metrics").send().problem(401, "unauthorized");
     let metrics = server.request("GET", "/metrics").header("Authorization", &format!("Bearer {TOKEN}"));
@@ -400,14 +400,14 @@ fn a_scrape_costs_about_the_same_with_two_hundred_instances_as_with_one() {
         let seen = scrape(&server);
         (seen.value("sandbox_agent_instances", &[("status", "running")]) == 200.0).then_some(seen)
     });
-    // A new status, such as 202, brings a series or a histogram; instances bring none.
+    // A new status such as 202 adds a series or a histogram; instances add none.
     assert!(series(&many) <= series(&few) + 20, "{} and {}", series(&few), series(&many));
     let time = |scrape: &Scrape| scrape.value("process_cpu_seconds_total", &[]);
     let before = time(&scrape(&server));
     for _ in 0..SCRAPES {
         scrape(&server);
     }
-    // Processor time, so that a busy machine does not matter; a debug build takes about a millisecond.
+    // Processor time is measured, so that a busy machine does not matter; a debug build takes about a millisecond.
     let each = (time(&scrape(&server)) - before) / f64::from(SCRAPES);
     assert!(each < 0.05, "{each} s of processor time a scrape");
 }

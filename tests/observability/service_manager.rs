@@ -1,4 +1,4 @@
-//! `sd_notify`: whoever keeps the server running is told how it is, on a real socket.
+//! `sd_notify`: the service manager receives the server's state on a real socket.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use test_harness::{SOON, Server, eventually};
 
-/// A service manager, as far as it listens.
+/// The receiving side of a service manager.
 struct Manager(UnixDatagram);
 
 impl Manager {
@@ -19,13 +19,13 @@ impl Manager {
     fn next(&self) -> String {
         self.0.set_read_timeout(Some(SOON)).unwrap();
         let mut buffer = [0; 4096];
-        let count = self.0.recv(&mut buffer).expect("the server tells something");
+        let count = self.0.recv(&mut buffer).expect("the server sends a notification");
         String::from_utf8(buffer[..count].to_vec()).unwrap()
     }
 }
 
 #[test]
-fn ready_is_told_once_the_server_answers_and_stopping_when_it_begins_to_leave() {
+fn ready_is_sent_once_the_server_answers_and_stopping_when_it_begins_to_stop() {
     let builder = Server::with();
     let path = builder.file("notify/keep", "").with_file_name("socket");
     let manager = Manager::at(&path);
@@ -33,16 +33,16 @@ fn ready_is_told_once_the_server_answers_and_stopping_when_it_begins_to_leave() 
     let ready = manager.next();
     assert_eq!(ready, format!("READY=1\nSTATUS=listening on http://127.0.0.1:{}", server.port));
     server.request("GET", "/readyz").send().expect(200);
-    // Without a watchdog nothing more is said until the end.
+    // Without a watchdog, nothing more is sent until the end.
     server.process.signal("TERM");
     assert_eq!(manager.next().lines().next(), Some("STOPPING=1"));
     assert!(server.wait_for_end(SOON).success());
     manager.0.set_nonblocking(true).unwrap();
-    assert!(manager.0.recv(&mut [0; 16]).is_err(), "nothing is said after that");
+    assert!(manager.0.recv(&mut [0; 16]).is_err(), "another notification was sent");
 }
 
 #[test]
-fn an_abstract_name_works_and_the_watchdog_is_fed_at_half_its_time() {
+fn an_abstract_socket_works_and_the_watchdog_is_notified_at_half_its_interval() {
     let name = format!("sandbox-agent-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let manager = Manager(UnixDatagram::bind_addr(&address).unwrap());
@@ -54,13 +54,13 @@ fn an_abstract_name_works_and_the_watchdog_is_fed_at_half_its_time() {
     for _ in 0..5 {
         assert_eq!(manager.next(), "WATCHDOG=1");
     }
-    // Five halves of 400 ms; never faster, and how much slower is up to the machine.
+    // Five halves of 400 ms; never faster, and how much slower depends on the machine.
     assert!(first.elapsed() > Duration::from_millis(900), "{:?}", first.elapsed());
     drop(server);
 }
 
 #[test]
-fn a_watchdog_that_is_meant_for_another_process_is_not_fed() {
+fn a_watchdog_for_another_process_is_not_notified() {
     let builder = Server::with();
     let path = builder.file("notify/keep", "").with_file_name("socket");
     let manager = Manager::at(&path);
@@ -73,16 +73,16 @@ fn a_watchdog_that_is_meant_for_another_process_is_not_fed() {
 }
 
 #[test]
-fn a_manager_that_is_not_there_does_not_keep_the_server_from_serving() {
+fn a_missing_service_manager_does_not_prevent_serving() {
     for nobody in ["/no/such/socket", "no-socket", "@nobody-listens-here"] {
         let server = Server::with().env("NOTIFY_SOCKET", nobody).start();
         server.request("GET", "/v1/health").send().expect(200);
-        eventually("the log says why nobody is told", || server.log().contains("WARN").then_some(()));
+        eventually("the failure is logged", || server.log().contains("WARN").then_some(()));
     }
 }
 
 #[test]
-fn agents_do_not_learn_of_the_manager() {
+fn agents_do_not_inherit_the_notification_variables() {
     let builder = Server::with();
     let path = builder.file("notify/keep", "").with_file_name("socket");
     let _manager = Manager::at(&path);

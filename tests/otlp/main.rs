@@ -14,7 +14,7 @@ use test_harness::{SOON, Server, ServerBuilder};
 const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const UNSAMPLED: &str = "00-aaaabbbbccccddddeeeeffff00001111-00f067aa0ba902b7-00";
 
-/// A collector that keeps what it is sent.
+/// A collector that stores the received requests.
 struct Collector {
     address: String,
     requests: Receiver<(Vec<String>, Value)>,
@@ -78,7 +78,7 @@ fn attribute(span: &Value, key: &str) -> Value {
 }
 
 #[test]
-fn a_request_is_exported_as_a_span_of_its_callers_trace_and_nothing_secret_with_it() {
+fn a_request_is_exported_as_a_span_of_its_callers_trace_without_secrets() {
     let collector = Collector::start();
     let server = collector
         .builder()
@@ -114,7 +114,7 @@ fn a_request_is_exported_as_a_span_of_its_callers_trace_and_nothing_secret_with_
 }
 
 #[test]
-fn what_its_caller_does_not_sample_is_not_exported_and_the_last_spans_are_sent_when_the_server_stops() {
+fn unsampled_requests_are_not_exported_and_the_last_spans_are_sent_when_the_server_stops() {
     let collector = Collector::start();
     let mut server = collector.builder().start();
     let health = || server.request("GET", "/v1/health");
@@ -128,7 +128,7 @@ fn what_its_caller_does_not_sample_is_not_exported_and_the_last_spans_are_sent_w
 }
 
 #[test]
-fn a_collector_that_is_not_there_or_not_named_changes_nothing() {
+fn a_missing_or_unconfigured_collector_changes_nothing() {
     for address in ["http://127.0.0.1:9", "nonsense"] {
         let server = Server::with().env("OTEL_EXPORTER_OTLP_ENDPOINT", address).start();
         server.open("a", "fault");

@@ -1,11 +1,11 @@
-//! The Dockerfile, read: what it copies is there, and its images agree with each other.
+//! Static checks of the Dockerfile: the files it copies exist, and its images agree with each other.
 
 use std::path::Path;
 
 const DOCKERFILE: &str = include_str!("../../packaging/docker/Dockerfile");
 
 #[test]
-fn both_images_are_set_up_alike_and_build_from_files_that_are_there() {
+fn both_images_have_the_same_settings_and_build_from_existing_files() {
     let stage = |name: &str| -> Vec<&str> {
         let stages: Vec<_> = DOCKERFILE.split("\nFROM ").collect();
         let stage =
@@ -21,13 +21,13 @@ fn both_images_are_set_up_alike_and_build_from_files_that_are_there() {
     for line in from_context {
         let words: Vec<_> = line.split(' ').collect();
         for source in &words[..words.len() - 1] {
-            assert!(top.join(source).exists(), "{source} is copied and is not there");
+            assert!(top.join(source).exists(), "{source} is copied but does not exist");
         }
     }
 }
 
 #[test]
-fn every_npm_workspace_is_there_when_packages_are_installed() {
+fn every_npm_workspace_is_copied_before_packages_are_installed() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let manifest = std::fs::read_to_string(top.join("packages/package.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();

@@ -1,4 +1,5 @@
-//! What `docs/deploying.md` says about Kubernetes: its command is run, its pod is held against the schemas of Kubernetes.
+//! The Kubernetes part of `docs/deploying.md`: its command is run, and its pod is validated against Kubernetes'
+//! schemas.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,10 +11,11 @@ use crate::page::Reader;
 use test_harness::deploying_page::{PAGE, blocks};
 use test_harness::server::product;
 
-/// As much of a cluster as `kubectl create` asks: which kinds of things there are, and to take one.
+/// The part of a cluster that `kubectl create` needs: the list of resource kinds, and an endpoint that accepts
+/// one.
 struct Cluster {
     address: String,
-    /// What was created, with where.
+    /// The created resources, with their paths.
     created: mpsc::Receiver<(String, Vec<u8>)>,
 }
 
@@ -31,7 +33,7 @@ impl Cluster {
         Self { address, created }
     }
 
-    /// What `kubectl` is told about it.
+    /// The configuration for `kubectl`.
     fn configuration(&self) -> String {
         format!(
             "{{apiVersion: v1, kind: Config, current-context: here, \
@@ -79,7 +81,7 @@ const SECRETS: &[u8] = br#"{"kind":"APIResourceList","groupVersion":"v1","resour
     {"name":"secrets","singularName":"","namespaced":true,"kind":"Secret","verbs":["create"]}]}"#;
 
 #[test]
-fn the_secret_holds_what_the_pod_asks_for() {
+fn the_secret_has_the_keys_that_the_pod_references() {
     let reader = Reader::new();
     let token = blocks("sh").into_iter().find(|block| block.contains("sandbox-agent.env")).unwrap();
     reader.run(token);
@@ -97,7 +99,7 @@ fn the_secret_holds_what_the_pod_asks_for() {
     assert_eq!(path, "/api/v1/namespaces/default/secrets");
     let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
     let (key, token) = variables.trim().split_once('=').unwrap();
-    // Newer ones send it as it is, in protobuf, older ones as base64, in JSON.
+    // Newer versions send it as raw bytes in protobuf, older ones as base64 in JSON.
     let encoded = reader.run(&format!("printf %s '{token}' | base64 --wrap=0"));
     let secret = String::from_utf8_lossy(&secret);
     assert!(secret.contains(token) || secret.contains(&encoded), "{secret}");
@@ -107,12 +109,12 @@ fn the_secret_holds_what_the_pod_asks_for() {
 }
 
 #[test]
-fn the_pod_starts_the_server_with_flags_that_it_has() {
+fn the_pod_starts_the_server_with_existing_flags() {
     let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
     let line = |key: &str| pod.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().trim();
     let arguments: Vec<String> = serde_json::from_str(line("args:")).unwrap();
     let probe: Vec<String> = serde_json::from_str(line("command:")).unwrap();
-    // Help is what is shown for a command line that makes sense up to there.
+    // `--help` succeeds only if the arguments before it are valid.
     for words in [&arguments[..], &probe[1..]] {
         let Output { status, stderr, .. } =
             Command::new(product()).args(words).arg("--help").output().unwrap();
@@ -121,7 +123,7 @@ fn the_pod_starts_the_server_with_flags_that_it_has() {
 }
 
 #[test]
-fn the_pod_is_one_to_every_version_of_kubernetes_that_the_page_names() {
+fn the_pod_is_valid_for_every_kubernetes_version_that_the_page_names() {
     let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
     let (_, since) = PAGE.split_once("Kubernetes has since ").expect("the page says since when");
     let since = since.split_once(',').expect("the version stands alone").0;
@@ -143,5 +145,5 @@ fn the_pod_is_one_to_every_version_of_kubernetes_that_the_page_names() {
         assert!(taken, "{said}");
     }
     let (taken, said) = judge(&pod.replace("failureThreshold", "failureTreshold"), &[]);
-    assert!(!taken && said.contains("failureTreshold"), "a word that is not one is found: {said}");
+    assert!(!taken && said.contains("failureTreshold"), "a misspelled field was not detected: {said}");
 }

@@ -1,5 +1,5 @@
-//! The product as it is packaged: alone in an empty root, first process of a container, under systemd, behind nginx,
-//! and with the papers it travels with.
+//! The packaged product: alone in an empty root, as process 1 of a container, under systemd, behind nginx, and
+//! with its licence texts and component lists.
 //!
 //! `make test-dist` runs this against the static binary. Without it, the binaries of the ordinary build are tested, each
 //! with the libraries it loads.
@@ -13,7 +13,7 @@ mod page;
 mod papers;
 mod systemd;
 
-/// In namespaces of their own, so these are in `make test-builds`.
+/// These need namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod bare_root;
     mod first_process;

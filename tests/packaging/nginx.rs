@@ -1,4 +1,4 @@
-//! Behind Debian's nginx, with the configuration of the page.
+//! The server behind Debian's nginx, with the configuration in the page.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use test_harness::deploying_page::blocks;
 use test_harness::{SOON, Server, eventually};
 
-/// nginx in front of a server, on a socket in a folder of its own: a port could be taken by another test.
+/// nginx in front of a server, on a socket in its own folder: a port could be in use by another test.
 struct Nginx {
     child: Child,
     folder: TempDir,
@@ -28,7 +28,7 @@ impl Nginx {
             ("listen 443 ssl", format!("listen unix:{} ssl", at("socket"))),
             ("/etc/ssl/agents.example.org.pem", at("certificate.pem")),
             ("/etc/ssl/agents.example.org.key", at("key.pem")),
-            // The prefix that the page speaks of, set up as the rest is.
+            // The prefix that the page mentions, with the same configuration.
             ("    location / {\n", format!("{}    location / {{\n", prefixed(block))),
         ] {
             assert!(configuration.contains(from), "{from}");
@@ -58,7 +58,7 @@ impl Nginx {
         self.folder.path().join("socket")
     }
 
-    /// A request of curl, which trusts the certificate.
+    /// A curl request that trusts the certificate.
     fn curl(&self, path: &str, arguments: &[&str]) -> Command {
         let mut curl = Command::new("curl");
         curl.args(["--silent", "--show-error", "--no-buffer", "--max-time", "60", "--cacert"]);
@@ -92,7 +92,7 @@ impl Drop for Nginx {
     }
 }
 
-/// The location of the page, below a prefix.
+/// The page's location block, below a prefix.
 fn prefixed(block: &str) -> String {
     let from = block.find("    location / {").expect("there is a location");
     let to = block[from..].find("\n    }").expect("it ends") + from + "\n    }\n".len();
@@ -124,7 +124,7 @@ fn make_certificate(certificate: &Path, key: &Path) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-/// A command whose lines are read as they come; ended with this.
+/// A command whose lines are read as they arrive; killed on drop.
 struct Lines {
     child: Child,
     lines: Receiver<String>,
@@ -141,8 +141,12 @@ impl Lines {
 
     #[track_caller]
     fn until(&self, needle: &str) {
-        while !self.lines.recv_timeout(SOON).unwrap_or_else(|_| panic!("no {needle} came")).contains(needle) {
-        }
+        while !self
+            .lines
+            .recv_timeout(SOON)
+            .unwrap_or_else(|_| panic!("{needle} did not arrive"))
+            .contains(needle)
+        {}
     }
 }
 
@@ -153,7 +157,7 @@ impl Drop for Lines {
     }
 }
 
-/// A server with a token; without one it answers to loopback names only, and a proxy has another.
+/// A server with a token; without one it accepts only loopback host names, and a proxy has another.
 fn start() -> Server {
     Server::with().env("SANDBOX_AGENT_TOKEN", "secret").start()
 }
@@ -161,7 +165,7 @@ fn start() -> Server {
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
 
 #[test]
-fn events_arrive_while_the_stream_is_open_and_a_slow_answer_is_waited_for() {
+fn events_arrive_while_the_stream_is_open_and_slow_answers_are_not_cut_off() {
     let server = start();
     let nginx = Nginx::before(&server);
     let hello = nginx.post("/v1/acp/a?agent=fault", HELLO);
@@ -178,7 +182,7 @@ fn events_arrive_while_the_stream_is_open_and_a_slow_answer_is_waited_for() {
 }
 
 #[test]
-fn large_files_go_in_and_come_out() {
+fn large_files_are_uploaded_and_downloaded() {
     let server = start();
     let nginx = Nginx::before(&server);
     let file = nginx.folder.path().join("large");
@@ -187,7 +191,7 @@ fn large_files_go_in_and_come_out() {
     let source = file.display().to_string();
     let written = nginx.ask("/v1/fs/file?path=copy", &["--upload-file", &source]);
     assert!(written.contains(&content.len().to_string()), "{written}");
-    assert!(nginx.ask("/v1/fs/file?path=copy", &[]) == content, "the file changed on its way");
+    assert!(nginx.ask("/v1/fs/file?path=copy", &[]) == content, "the file was changed in transit");
 }
 
 #[test]
@@ -195,6 +199,6 @@ fn the_inspector_and_the_bridge_work_below_a_prefix() {
     let server = start();
     let nginx = Nginx::before(&server);
     assert!(nginx.ask("/agents/ui/", &[]).contains("<html"));
-    assert!(nginx.ask("/agents/ui", &["--location"]).contains("<html"), "the redirect keeps the prefix");
+    assert!(nginx.ask("/agents/ui", &["--location"]).contains("<html"), "the redirect lost the prefix");
     assert!(nginx.post("/agents/v1/acp/a?agent=fault", HELLO).contains(r#""protocolVersion":1"#));
 }

@@ -1,5 +1,5 @@
-//! What `docs/deploying.md` says, done: its commands are run as they stand. Those of Kubernetes are in `kubernetes`, those
-//! of Docker, which need an engine, in `tests/container`.
+//! Runs the commands in `docs/deploying.md` unchanged. Those for Kubernetes are in `kubernetes`, and those for
+//! Docker, which need an engine, in `tests/container`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 use test_harness::deploying_page::{PAGE, blocks};
 use test_harness::server::product;
 
-/// A folder with the archive in it, a home, and `sudo` and `systemctl` that change nothing outside.
+/// A folder with the archive, a home, and fake `sudo` and `systemctl` commands that change nothing outside.
 pub(crate) struct Reader {
     folder: TempDir,
     path: String,
 }
 
-/// Files for the system go below `system/` here, and what else would be done to it is written down.
+/// Installs system files below `system/`, and records all other commands.
 const SUDO: &str = r#"#!/bin/sh
 for word; do
     case $word in /*) word=$PWD/system$word ;; esac
@@ -48,7 +48,7 @@ impl Reader {
         self.folder.path().join(name)
     }
 
-    /// An archive like the one that `make dist` makes, with the binary that is tested.
+    /// Creates an archive like that of `make dist`, with the tested binary.
     fn place_archive(&self) {
         let name = "sandbox-agent-0.0.0-x86_64-linux-musl";
         let packed = self.file("packed").join(name);
@@ -78,7 +78,7 @@ impl Reader {
     }
 }
 
-/// A server that ends with the test.
+/// A server that is killed with the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -89,7 +89,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn the_page_leads_from_the_archive_to_a_healthy_server_and_to_the_next_version() {
+fn the_page_installs_a_healthy_server_from_the_archive_and_upgrades_it() {
     let reader = Reader::new();
     let elsewhere = |block: &&str| block.starts_with("docker") || block.starts_with("kubectl");
     let commands: Vec<_> = blocks("sh").into_iter().filter(|block| !elsewhere(block)).collect();
@@ -101,7 +101,7 @@ fn the_page_leads_from_the_archive_to_a_healthy_server_and_to_the_next_version()
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&secret.permissions()) & 0o777, 0o600);
     reader.run(unpack);
 
-    // `exec`, so that ending the shell ends the server; the port is any that is free.
+    // `exec` is used so that killing the shell kills the server; any free port is used.
     let mut start = reader.command(&start.replace("\nsandbox-agent", "\nexec sandbox-agent"));
     let mut child = start.env("SANDBOX_AGENT_PORT", "0").stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -122,7 +122,7 @@ fn the_page_leads_from_the_archive_to_a_healthy_server_and_to_the_next_version()
     let told = std::fs::read_to_string(reader.file("systemctl.log")).unwrap();
     assert_eq!(told, "systemctl daemon-reload\nsystemctl enable --now sandbox-agent\n");
 
-    // The program of the running server is replaced, and it goes on with the old one.
+    // The running server's program is replaced; the server continues with the old one.
     reader.run(upgrade);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
     let post = test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
@@ -132,7 +132,7 @@ fn the_page_leads_from_the_archive_to_a_healthy_server_and_to_the_next_version()
 }
 
 #[test]
-fn every_file_that_the_page_points_to_is_there() {
+fn every_file_that_the_page_links_to_exists() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let links: Vec<_> = PAGE.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
     assert!(links.len() >= 3, "{links:?}");

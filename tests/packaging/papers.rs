@@ -1,4 +1,4 @@
-//! What travels with the binary: the licences of all that is in it, and the list of what that is.
+//! Documents that are shipped with the binary: the licences of all its components, and the component list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Runs a script of the repository; what it says, and what it complains of.
+/// Runs a script of the repository; returns its success, its output and its errors.
 fn python(arguments: &[&str]) -> (bool, String, String) {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new("python3");
@@ -23,12 +23,12 @@ fn paper(arguments: &[&str]) -> String {
     paper
 }
 
-/// The target that the tests run on, so that nothing else has to be installed.
+/// The target that the tests run on, so that no other one has to be installed.
 fn target() -> String {
     format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
-/// What a list says is needed by what.
+/// The dependencies in a component list.
 fn needs(list: &Value) -> BTreeMap<&str, Vec<&str>> {
     let entries = list["dependencies"].as_array().unwrap().iter();
     let text = |value: &'_ Value| -> &'static str { value.as_str().unwrap().to_owned().leak() };
@@ -38,11 +38,11 @@ fn needs(list: &Value) -> BTreeMap<&str, Vec<&str>> {
 }
 
 #[test]
-fn every_component_is_listed_with_its_licence_and_is_needed_by_another() {
+fn every_component_is_listed_with_its_licence_and_is_a_dependency_of_another() {
     for arguments in [["binary", target().as_str()], ["npm", "sandbox-agent"], ["npm", "acp-http-client"]] {
         let arguments = [&["packaging/sbom.py"][..], &arguments].concat();
         let text = paper(&arguments);
-        assert_eq!(text, paper(&arguments), "the same sources make the same list");
+        assert_eq!(text, paper(&arguments), "the same sources must give the same list");
         let list: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(list["bomFormat"], "CycloneDX");
         let product = list["metadata"]["component"]["bom-ref"].as_str().unwrap();
@@ -75,14 +75,14 @@ fn the_list_has_the_crates_the_inspectors_packages_and_the_standard_library() {
     ] {
         assert!(list.contains(part), "{part}");
     }
-    // What only builds or tests is not in the binary.
+    // Build and test dependencies are not in the binary.
     for part in ["pkg:cargo/proptest@", "pkg:cargo/syn@", "pkg:npm/vite@"] {
         assert!(!list.contains(part), "{part}");
     }
 }
 
 #[test]
-fn every_licence_is_allowed_and_its_text_goes_along() {
+fn every_licence_is_allowed_and_its_text_is_included() {
     let texts = paper(&["packaging/licences.py", &target()]);
     for holder in ["\ntokio ", "\nring ", "\nreact ", "\nstd "] {
         assert!(texts.contains(holder), "{holder}");

@@ -1,4 +1,4 @@
-//! The unit: systemd takes it, and finds little to say about how exposed it is.
+//! The systemd unit: systemd accepts it and rates it as well protected.
 
 use std::process::{Command, Output};
 
@@ -6,14 +6,14 @@ use test_harness::server::product;
 
 pub(crate) const UNIT: &str = include_str!("../../packaging/systemd/sandbox-agent.service");
 
-/// A line's value in the unit.
+/// The value of a setting in the unit.
 fn value(key: &str) -> &'static str {
     UNIT.lines()
         .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
         .unwrap_or_else(|| panic!("no {key}"))
 }
 
-/// Has systemd look at the unit, with the binary where it is built.
+/// Lets systemd analyze the unit, with the path of the built binary.
 fn analyze(arguments: &[&str]) -> (bool, String) {
     let folder = tempfile::Builder::new().prefix("packaging-systemd-").tempdir().unwrap();
     let unit = folder.path().join("sandbox-agent.service");
@@ -30,15 +30,15 @@ fn analyze(arguments: &[&str]) -> (bool, String) {
 }
 
 #[test]
-fn systemd_has_nothing_to_say_against_the_unit() {
-    // Other units of the machine may be wrong; only what is said of ours counts.
+fn systemd_accepts_the_unit_without_warnings() {
+    // Other units of the machine may have errors; only warnings about this one count.
     let (taken, said) = analyze(&["verify", "--man=no"]);
     let about_ours: Vec<_> = said.lines().filter(|line| line.contains("sandbox-agent")).collect();
     assert!(taken && about_ours.is_empty(), "{said}");
 }
 
 #[test]
-fn systemd_calls_the_service_well_protected() {
+fn systemd_rates_the_service_as_well_protected() {
     let (_, said) = analyze(&["security", "--offline=yes", "--no-pager"]);
     let verdict =
         said.lines().find(|line| line.contains("Overall exposure level")).expect("there is a verdict");
@@ -48,9 +48,9 @@ fn systemd_calls_the_service_well_protected() {
 }
 
 #[test]
-fn what_agents_need_is_left_to_them() {
+fn the_unit_does_not_restrict_what_agents_need() {
     let settings = UNIT.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
-    // Node.js compiles at run time; agents make sandboxes and debug; programs look at the machine's memory.
+    // Node.js compiles at run time, agents use sandboxes and debuggers, and programs inspect the machine's memory.
     for taken in
         ["MemoryDenyWriteExecute", "RestrictNamespaces", "ProcSubset", "PrivateNetwork", "@debug", "@mount"]
     {

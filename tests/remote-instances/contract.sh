@@ -3,9 +3,10 @@
 set -eu
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-$PWD/target}
-# All of the workspace, as everywhere: a build of some packages would resolve other features and compile much of it again.
+# Builds the whole workspace, as everywhere: building some packages would resolve other features and recompile
+# much.
 cargo build --workspace --all-targets
-# The suite expects the agent that misbehaves beside the product.
+# The suite expects the fault agent next to the product.
 folder=$target/remote-instances
 mkdir -p "$folder"
 ln -f "$target/debug/remote-server" "$folder/sandbox-agent"

@@ -1,4 +1,4 @@
-# Debian with Rust, as far as our Dockerfile needs it.
+# A minimal replacement for the Rust base image of our Dockerfile.
 FROM base:debian
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 ENV RUSTUP_HOME=/usr/local/rustup CARGO_HOME=/usr/local/cargo PATH=/usr/local/cargo/bin:$PATH

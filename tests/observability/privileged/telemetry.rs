@@ -1,4 +1,4 @@
-//! No telemetry, ever: a server in ordinary use sends nothing anywhere, by the kernel's own count.
+//! No telemetry: a server in ordinary use sends no packets, according to the kernel.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use test_harness::server::product;
 
 #[test]
-fn a_server_in_ordinary_use_reaches_for_nothing_beyond_the_machine() {
+fn a_server_in_ordinary_use_sends_nothing_to_other_machines() {
     let folder = tempfile::tempdir().unwrap();
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/observability/alone.py");
     let namespace: &[&str] =
@@ -23,9 +23,9 @@ fn a_server_in_ordinary_use_reaches_for_nothing_beyond_the_machine() {
     let told: Value = serde_json::from_slice(&run.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
     let statuses = told["statuses"].as_array().unwrap();
     assert!(statuses.iter().all(|status| matches!(status.as_u64(), Some(200..=204))), "{told}");
-    // From the start on: agents, messages, streams, files, metrics, the inspector. Not one packet left.
+    // Agents, messages, streams, files, metrics and the inspector were used since the start, and no packet left.
     assert_eq!(told["used"], json!({"connections": 0, "datagrams": 0, "unroutable": 0}), "{told}");
-    // And this is how it looks when something does try to leave: the registry was asked for an agent.
+    // As a control, the registry was queried for an agent: that does send packets.
     let sum = |counted: &Value| {
         ["connections", "datagrams", "unroutable"]
             .map(|name| counted[name].as_u64().unwrap())
@@ -33,5 +33,5 @@ fn a_server_in_ordinary_use_reaches_for_nothing_beyond_the_machine() {
             .sum::<u64>()
     };
     assert!(sum(&told["asked"]) > 0, "{told}");
-    assert_eq!(told["ended"], told["asked"], "stopping sends nothing either: {told}");
+    assert_eq!(told["ended"], told["asked"], "stopping sent packets: {told}");
 }

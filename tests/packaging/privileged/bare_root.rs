@@ -1,4 +1,4 @@
-//! In a root that holds the binary and an agent, and neither `/proc` nor `/dev` nor `/etc` nor `/tmp`.
+//! A root with only the binary and an agent, without `/proc`, `/dev`, `/etc` and `/tmp`.
 
 use std::process::{Output, Stdio};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::root::{Root, Start};
 use test_harness::rpc::call;
 
-/// What a root holds, libraries left out.
+/// The entries of a root, without libraries.
 fn entries(root: &Root) -> Vec<String> {
     let names = std::fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
@@ -17,13 +17,13 @@ fn entries(root: &Root) -> Vec<String> {
 }
 
 #[test]
-fn with_nothing_but_an_agent_beside_it_a_prompt_is_answered() {
+fn a_prompt_is_answered_with_only_the_binary_and_an_agent() {
     let root = Root::bare();
     assert_eq!(entries(&root), ["agent", "sandbox-agent"]);
     let server = root.serve(Start::Plainly);
-    // The agent is a program of its own; it answers what it got.
+    // The agent is a separate program; it echoes.
     assert_eq!(server.tell("a", "echo", json!({"text": "hello"})), json!({"text": "hello"}));
-    // The one that is built in speaks ACP.
+    // The built-in agent speaks ACP.
     let say = |message: String| {
         let post = server.request("POST", "/v1/acp/mock").query("agent", "mock").body(message);
         post.send().expect(200).json()
@@ -70,7 +70,7 @@ fn killing_the_server_ends_its_agents_and_their_daemons() {
     let family = server.process().descendants();
     assert!(
         family.len() >= 3 && family.contains(&daemon),
-        "a supervisor, an agent and its daemon: {family:?}"
+        "expected a supervisor, an agent and its daemon: {family:?}"
     );
     server.process().signal("KILL");
     server.wait_for_end();
@@ -80,7 +80,7 @@ fn killing_the_server_ends_its_agents_and_their_daemons() {
 }
 
 #[test]
-fn sigterm_ends_everything_and_leaves_with_0() {
+fn sigterm_ends_everything_and_exits_with_0() {
     let root = Root::bare();
     let mut server = root.serve(Start::Plainly);
     server.spawn_daemon("a");
@@ -91,7 +91,7 @@ fn sigterm_ends_everything_and_leaves_with_0() {
 }
 
 #[test]
-fn what_it_needs_and_does_not_find_it_says() {
+fn missing_requirements_are_reported() {
     let root = Root::bare();
     let said = |arguments: &[&str]| {
         let mut command = root.command(Start::Plainly, arguments);

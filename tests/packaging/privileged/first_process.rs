@@ -1,11 +1,11 @@
-//! As process 1 of a container that has nothing but the binary and an agent.
+//! The server as process 1 of a container with only the binary and an agent.
 
 use serde_json::json;
 
 use super::root::{Inside, Root, Start};
 use test_harness::{Process, eventually};
 
-/// Process 1, as it is seen from outside: the child of the program that made its namespace.
+/// Process 1, as seen from outside: the child of the program that created its namespace.
 fn first_process(server: &Inside) -> Process {
     let outside = server.process();
     let family = outside.descendants();
@@ -26,7 +26,7 @@ fn a_prompt_is_answered_and_sigterm_ends_everything_with_0() {
 }
 
 #[test]
-fn ctrl_c_ends_it_too() {
+fn sigint_stops_the_server_too() {
     let root = Root::bare();
     let mut server = root.serve(Start::AsFirstProcess);
     first_process(&server).signal("INT");
@@ -34,12 +34,12 @@ fn ctrl_c_ends_it_too() {
 }
 
 #[test]
-fn what_is_left_to_process_1_is_reaped() {
+fn orphans_of_process_1_are_reaped() {
     let root = Root::bare();
     let server = root.serve(Start::AsFirstProcess);
     let daemon = server.spawn_daemon("a");
     let first = first_process(&server);
-    // Without its supervisor the daemon belongs to process 1.
+    // Without its supervisor, the daemon becomes a child of process 1.
     let supervisor = daemon.parent();
     supervisor.signal("KILL");
     eventually("process 1 adopts the daemon", || first.is_parent_of(daemon).then_some(()));
@@ -53,19 +53,19 @@ fn what_is_left_to_process_1_is_reaped() {
 }
 
 #[test]
-fn it_leaves_with_the_code_of_the_program() {
+fn process_1_exits_with_the_code_of_the_program() {
     let root = Root::bare();
     let code = |arguments: &[&str]| {
         let mut command = root.command(Start::AsFirstProcess, arguments);
         command.output().unwrap().status.code()
     };
     assert_eq!(code(&["--version"]), Some(0));
-    assert_eq!(code(&["server", "--port", "0"]), Some(1), "it has nowhere to keep its data");
+    assert_eq!(code(&["server", "--port", "0"]), Some(1), "a server without a data directory must fail");
     assert_eq!(code(&["no-such-command"]), Some(2));
 }
 
 #[test]
-fn it_leaves_with_128_and_the_signal_that_killed_the_program() {
+fn process_1_exits_with_128_plus_the_signal_that_killed_the_program() {
     let root = Root::bare();
     let mut server = root.serve(Start::AsFirstProcess);
     let first = first_process(&server);

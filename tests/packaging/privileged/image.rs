@@ -1,5 +1,5 @@
-//! The container image that has nothing but the binary, laid out by the script that its build runs and started the way its
-//! Dockerfile says, as process 1. A container engine would do no more with it.
+//! The container image with only the binary, laid out by the script of its build and started as process 1 as its
+//! Dockerfile defines. A container engine would do no more.
 
 use std::process::{Command, Output, Stdio};
 
@@ -11,7 +11,7 @@ use test_harness::Process;
 const DOCKERFILE: &str = include_str!("../../../packaging/docker/Dockerfile");
 const TOKEN: &str = "a-token-of-this-test";
 
-/// What the last stage of the Dockerfile that is called `bare` says.
+/// The settings of the Dockerfile's last stage, `bare`.
 struct Image {
     root: Root,
     environment: Vec<(String, String)>,
@@ -35,7 +35,7 @@ impl Image {
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let health = one("HEALTHCHECK");
         let root = Root::laid_out_by("packaging/docker/tree.sh");
-        // What `--chown` does to what is copied, and the engine to the file system of a container.
+        // Does what `--chown` does for copied files, and what an engine does for a container's file system.
         let user = one("USER");
         for copied in rests("COPY").iter().filter(|copy| copy.contains("--chown")) {
             assert!(copied.contains(&format!("--chown={user} ")), "{copied} belongs to another user");
@@ -53,7 +53,7 @@ impl Image {
         }
     }
 
-    /// A command in a container of this image, with these variables besides those of the image.
+    /// A command in a container of this image, with these variables in addition to the image's.
     fn run(&self, as_first: &[&str], command: &[String], variables: &[(&str, &str)]) -> Command {
         let mut unshare = Command::new("/usr/bin/unshare");
         unshare.args(as_first).arg("--root").arg(self.root.path()).args(["--wd", &self.directory]);
@@ -70,7 +70,7 @@ impl Image {
 
     fn start(&self, variables: &[(&str, &str)]) -> Command {
         let as_first = ["--pid", "--fork", "--mount", "--mount-proc", "--kill-child=SIGKILL"];
-        // Tests run beside each other.
+        // Tests run concurrently, so each uses a free port.
         let variables = [variables, &[("SANDBOX_AGENT_PORT", "0")]].concat();
         self.run(&as_first, &self.start, &variables)
     }
@@ -86,7 +86,7 @@ fn it_refuses_to_start_without_a_token() {
 }
 
 #[test]
-fn with_a_token_it_is_healthy_works_in_its_home_and_stops_when_told() {
+fn with_a_token_it_is_healthy_works_in_its_home_and_stops_on_sigterm() {
     let image = Image::build();
     let token = ("SANDBOX_AGENT_TOKEN", TOKEN);
     let mut server = Inside::start_with_token(image.start(&[token]), TOKEN);
@@ -97,7 +97,7 @@ fn with_a_token_it_is_healthy_works_in_its_home_and_stops_when_told() {
         image.run(&[], &image.health, &at).output().unwrap().status
     };
     assert!(health(&[token]).success());
-    assert!(!health(&[]).success(), "without the token it cannot tell");
+    assert!(!health(&[]).success(), "the health check must need the token");
 
     let post = server.request("POST", "/v1/acp/a").query("agent", "mock");
     let hello = test_harness::rpc::call(1, "initialize", json!({"protocolVersion": 1}));

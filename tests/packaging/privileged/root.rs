@@ -1,4 +1,4 @@
-//! A root of the test's own with the product in it and little else, and servers that run in there.
+//! A minimal root file system with the product, and servers that run in it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use test_harness::server::fault_agent;
 use test_harness::server::product;
 use test_harness::{Process, Request, eventually};
 
-/// How the server is started in a root.
+/// How the server is started in the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// As one process among others.
+    /// As an ordinary process.
     Plainly,
-    /// As process 1 of a process namespace of its own.
+    /// As process 1 of its own process namespace.
     AsFirstProcess,
 }
 
-/// A folder to be the root of a server.
+/// A folder that is the root of a server.
 pub(crate) struct Root(TempDir);
 
 impl Root {
-    /// `/sandbox-agent`, `/agent`, and nothing else: no `/proc`, `/dev`, `/etc` or `/tmp`. Binaries that are not
-    /// static bring their libraries.
+    /// A root with `/sandbox-agent` and `/agent` only: no `/proc`, `/dev`, `/etc` or `/tmp`. Dynamically linked
+    /// binaries bring their libraries.
     pub(crate) fn bare() -> Self {
         let folder = tempfile::Builder::new().prefix("packaging-").tempdir().expect("a folder can be made");
         let root = Self(folder);
@@ -36,7 +36,7 @@ impl Root {
         root
     }
 
-    /// What a script of the repository makes of the product, which gets the binary and the folder as arguments.
+    /// A root made by a script of the repository, which gets the binary and the folder as arguments.
     pub(crate) fn laid_out_by(script: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("packaging-").tempdir().expect("a folder can be made");
         let product = product();
@@ -45,13 +45,14 @@ impl Root {
         assert!(done.is_ok_and(|status| status.success()), "{script} failed");
         let root = Self(folder);
         root.place_libraries_of(&product);
-        // The folder is made for its owner alone, and somebody else is to live in it.
+        // The folder is private to its owner, but another user will use it.
         let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(root.path(), everybody).expect("it can be opened");
         root
     }
 
-    /// Gives all that is in a folder to `USER:GROUP`, and not the folder; not when there is only one user to be had.
+    /// Gives the contents of a folder, but not the folder itself, to `USER:GROUP`; does nothing if only one user
+    /// is available.
     pub(crate) fn give_away_what_is_in(&self, place: &str, owner: &str) {
         if rustix::process::getuid().is_root() {
             let folder = self.path().join(place.trim_start_matches('/'));
@@ -61,7 +62,7 @@ impl Root {
         }
     }
 
-    /// Puts `/agent` beside what is there.
+    /// Adds `/agent` to the root.
     pub(crate) fn place_agent(&self) {
         self.place(&fault_agent(), "agent");
     }
@@ -71,7 +72,7 @@ impl Root {
     }
 
     fn place(&self, program: &Path, name: &str) {
-        // A debug build is large, and another name for it does as well as a copy.
+        // A debug build is large; a hard link is as good as a copy.
         let place = self.path().join(name);
         if std::fs::hard_link(program, &place).is_err() {
             std::fs::copy(program, &place).expect("a program can be copied");
@@ -88,7 +89,7 @@ impl Root {
         }
     }
 
-    /// The product in this root, with no environment at all.
+    /// A command that runs the product in this root with an empty environment.
     pub(crate) fn command(&self, start: Start, arguments: &[&str]) -> Command {
         let user: &[&str] =
             if rustix::process::getuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
@@ -102,7 +103,7 @@ impl Root {
         command
     }
 
-    /// A server in this root that keeps its data in `/data` and knows `/agent` as `beside`.
+    /// A server in this root with its data in `/data` and `/agent` as the agent `beside`.
     #[track_caller]
     pub(crate) fn serve(&self, start: Start) -> Inside {
         let arguments = ["server", "--port", "0", "--data-dir", "/data", "--agent", "beside=/agent"];
@@ -110,7 +111,7 @@ impl Root {
     }
 }
 
-/// What a program loads when it starts; nothing, for a static one.
+/// The libraries that a program loads; none for a static one.
 fn libraries_of(program: &Path) -> Vec<PathBuf> {
     let told = Command::new("ldd").arg(program).output().expect("there is an ldd");
     let text = String::from_utf8_lossy(&told.stdout);
@@ -120,23 +121,23 @@ fn libraries_of(program: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A server that runs inside a root.
+/// A server that is running in a root.
 pub(crate) struct Inside {
     child: Child,
     pub(crate) port: u16,
-    /// What it must be told with every request.
+    /// The token to send with every request.
     token: String,
     _output: BufReader<ChildStdout>,
 }
 
 impl Inside {
-    /// Starts it and waits until it says where it listens.
+    /// Starts the server and waits until it prints its address.
     #[track_caller]
     pub(crate) fn start(command: Command) -> Self {
         Self::start_with_token(command, "")
     }
 
-    /// The same for one that wants a token.
+    /// The same, for a server with a token.
     #[track_caller]
     pub(crate) fn start_with_token(mut command: Command, token: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started");
@@ -145,7 +146,7 @@ impl Inside {
         output.read_line(&mut line).expect("its output is text");
         let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         let server = Self { child, port: port.unwrap_or_default(), token: token.to_owned(), _output: output };
-        assert_ne!(server.port, 0, "it does not say where it listens: {line:?}");
+        assert_ne!(server.port, 0, "the server did not print its address: {line:?}");
         server
     }
 
@@ -162,7 +163,7 @@ impl Inside {
         }
     }
 
-    /// Has an agent do something and returns what it answers.
+    /// Sends a request to an agent and returns its result.
     #[track_caller]
     pub(crate) fn tell(&self, instance: &str, method: &str, params: Value) -> Value {
         let id = format!("{method}-{:?}", Instant::now());
@@ -172,7 +173,8 @@ impl Inside {
         answer["result"].clone()
     }
 
-    /// Has an agent start a daemon that has left its session and its parent, as it is seen from outside.
+    /// Makes an agent start a daemon that has left its session and its parent; returns the process as seen from
+    /// outside.
     #[track_caller]
     pub(crate) fn spawn_daemon(&self, instance: &str) -> Process {
         assert!(self.tell(instance, "spawn_daemon", json!({"alone": true}))["pid"].is_u64());
@@ -183,7 +185,7 @@ impl Inside {
         eventually("the daemon is there", || self.process().descendants().into_iter().find(is_daemon))
     }
 
-    /// Waits for it to end by itself.
+    /// Waits for the server to exit by itself.
     #[track_caller]
     pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -206,7 +208,8 @@ impl Drop for Inside {
         };
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // A process 1 that became another user does not die with whoever made its namespace; all else dies with it.
+        // A process 1 that changed its user does not die with the program that created its namespace; all others
+        // die with process 1.
         family.first().copied().into_iter().for_each(Process::kill_if_there);
         let deadline = Instant::now() + Duration::from_secs(20);
         while !family.iter().all(|process| process.is_gone()) && Instant::now() < deadline {

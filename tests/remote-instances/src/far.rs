@@ -1,4 +1,4 @@
-//! The far side: owns the engine and executes what the near side asks for.
+//! The far side: owns the engine and executes the near side's commands.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::command::{Command, Frame, Reply, WireReceipt, WireSubscription};
 use crate::streams::feed;
 use crate::wire::{copy_exchange, copy_settled};
 
-/// How many items of a stream may be on their way. The engine is asked for the next only when there is room, so a slow
-/// reader holds up its own task alone, and what the log evicts meanwhile is reported to it as a gap.
+/// How many items of a stream may be in transit. The next item is requested from the engine only when there is
+/// room, so a slow reader delays only its own task, and receives a gap for events that are evicted meanwhile.
 const STREAM_ITEMS: usize = 1;
 
 /// The end of the channel that owns the engine.
@@ -28,7 +28,7 @@ impl FarSide {
         Self { commands }
     }
 
-    /// Executes commands, each in a task of its own, until the near side is gone. When this future is dropped, all of
+    /// Executes commands, each in its own task, until the near side is gone. When this future is dropped, all of
     /// those tasks end with it.
     pub async fn serve(mut self, engine: Arc<dyn Instances>) {
         let mut tasks = JoinSet::new();
@@ -41,7 +41,7 @@ impl FarSide {
                 Some(_finished) = tasks.join_next() => {}
             }
         }
-        // What was accepted runs to its end; streams have ended with their readers.
+        // Accepted commands are finished; streams have ended with their readers.
         while tasks.join_next().await.is_some() {}
     }
 }
@@ -81,7 +81,7 @@ async fn answer<T>(reply: Reply<T>, result: impl Future<Output = Result<T, Error
     let _ = reply.send(result.await);
 }
 
-/// Sends a message of this side's own memory, and stays until it is settled or its caller has gone.
+/// Sends a message with this side's own copy of its bytes, and waits until it is settled or its caller is gone.
 async fn send(engine: &dyn Instances, request: SendRequest, reply: Reply<WireReceipt>) {
     let sent = match received(engine, request) {
         Ok(request) => engine.send(request).await,
@@ -97,13 +97,13 @@ async fn send(engine: &dyn Instances, request: SendRequest, reply: Reply<WireRec
     }
     tokio::select! {
         result = outcome => drop(settled.send(copy_settled(result))),
-        // Dropping the outcome tells the engine that no caller waits for it.
+        // Dropping the outcome tells the engine that no caller is waiting.
         () = settled.closed() => {}
     }
 }
 
-/// The request with a copy of its message that is charged to the engine's own account. The message that came is dropped,
-/// and with it what it was charged to the near side.
+/// The request with a copy of its message that is charged to the engine's own account. The received message is
+/// dropped, which releases the near side's memory.
 fn received(engine: &dyn Instances, request: SendRequest) -> Result<SendRequest, Error> {
     let SendRequest { server_id, agent, message, delivery, key, ids, caller } = request;
     // One byte more, for the line feed that parsing appends.
@@ -118,7 +118,7 @@ fn received(engine: &dyn Instances, request: SendRequest) -> Result<SendRequest,
     Ok(SendRequest { server_id, agent, message, delivery, key, ids, caller })
 }
 
-/// Hands a subscription over, and feeds it until it or its reader is gone.
+/// Hands over a subscription, and feeds it until it or its reader is gone.
 async fn follow(subscription: Box<dyn Subscription>, hand_over: impl FnOnce(WireSubscription) -> bool) {
     let (sender, frames) = mpsc::channel(STREAM_ITEMS);
     if hand_over(WireSubscription { began_at: subscription.began_at(), frames }) {
@@ -126,7 +126,7 @@ async fn follow(subscription: Box<dyn Subscription>, hand_over: impl FnOnce(Wire
     }
 }
 
-/// Hands a watch over, and feeds it until it or its reader is gone.
+/// Hands over a watch, and feeds it until it or its reader is gone.
 async fn watch(watch: Box<dyn Watch>, reply: Reply<mpsc::Receiver<Frame<Watched>>>) {
     let (sender, frames) = mpsc::channel(STREAM_ITEMS);
     if reply.send(Ok(frames)).is_ok() {

@@ -1,11 +1,11 @@
-//! The product with its engine behind a channel: `sandbox-agent` in everything but the implementation of `Instances`
-//! that its doors hold. Only the tests run it.
+//! The product with its engine behind a channel: identical to `sandbox-agent` except for the implementation of
+//! `Instances` that its doors hold. Only tests run it.
 
 use std::process::ExitCode;
 
 use remote_instances::RemoteInstances;
 
-/// The allocator of the real binary: tests measure memory.
+/// The same allocator as in the real binary, because tests measure memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The near side: what a door holds.
+//! The near side, which a door holds.
 
 use std::sync::Arc;
 
@@ -14,24 +14,25 @@ use crate::command::{Command, Reply, WireReceipt, unavailable};
 use crate::far::FarSide;
 use crate::streams::{RemoteSubscription, RemoteWatch};
 
-/// How many commands may be on their way.
+/// The maximum number of commands in transit.
 const COMMANDS: usize = 64;
-/// How much the near side may hold, as a part of what the engine may and on top of it: both sides are in one process
-/// here, whose memory the contract suite measures against the engine's budget alone.
+/// The near side's memory limit, as a fraction of the engine's and in addition to it: both sides are in one
+/// process here, and the contract suite measures its memory against the engine's budget alone.
 const MEMORY_SHARE: usize = 4;
-/// The longest message of a client by default. The near side has room for one where the engine has.
+/// The default maximum size of a client's message. The near side has room for one if the engine has.
 const LONGEST_MESSAGE: usize = 32 << 20;
 
 /// Instances that another task owns. Every call fails with [`Error::Unavailable`] once that task is gone.
 #[derive(Debug)]
 pub struct RemoteInstances {
     commands: mpsc::Sender<Command>,
-    /// For what is held on this side: bodies that are being read, and events that a door has not written yet.
+    /// The account for memory held on this side: bodies that are being read, and events that a door has not
+    /// written yet.
     account: Arc<MemoryAccount>,
 }
 
 impl RemoteInstances {
-    /// Both ends of a channel. The near side may hold as much as `memory`.
+    /// Both ends of a channel. The near side may hold `memory` bytes.
     #[must_use]
     pub fn pair(memory: usize) -> (Self, FarSide) {
         let (commands, receiver) = mpsc::channel(COMMANDS);
@@ -59,7 +60,7 @@ impl Instances for RemoteInstances {
         &self.account
     }
 
-    /// There is nothing to evict on this side: the log is on the other.
+    /// Nothing can be evicted on this side: the log is on the other.
     fn reserve(&self, held: &mut Reservation, bytes: usize) -> Result<(), Error> {
         if held.grow(bytes) { Ok(()) } else { Err(Error::OutOfMemory) }
     }
@@ -126,17 +127,17 @@ impl Instances for RemoteInstances {
     }
 }
 
-/// The outcome as a door waits for it. The task stands between the two because an [`Outcome`] takes a sender that is gone
-/// for a mistake of the server, where here it means that the far side is unavailable.
+/// The outcome that a door waits for. The task in between is needed because an [`Outcome`] treats a dropped sender
+/// as a server bug, while here it means that the far side is unavailable.
 fn relay(far: oneshot::Receiver<Settled>) -> Outcome {
     let (mut near, outcome) = oneshot::channel();
     tokio::spawn(async move {
         tokio::select! {
             settled = far => {
-                // A caller that left in the meantime has dropped its end.
+                // A caller that is gone has dropped its end.
                 let _ = near.send(settled.unwrap_or_else(|_| Err(unavailable())));
             }
-            // Dropping the receiver tells the far side that no caller waits.
+            // Dropping the receiver tells the far side that no caller is waiting.
             () = near.closed() => {}
         }
     });

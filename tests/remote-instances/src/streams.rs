@@ -9,12 +9,12 @@ use tokio::sync::mpsc;
 use crate::command::{Frame, WireSubscription, unavailable};
 use crate::wire::WireUpdate;
 
-/// A stream of the engine, its items in a form that may cross.
+/// A stream of the engine whose items can be sent to the near side.
 pub(crate) trait Source: Send {
-    /// What crosses.
+    /// The item sent to the near side.
     type Item: Send;
 
-    /// Waits for the next item; nothing when there will be no more.
+    /// Waits for the next item; `None` at the end.
     fn pull(&mut self) -> BoxFuture<'_, Option<Result<Self::Item, Error>>>;
 }
 
@@ -35,7 +35,7 @@ impl Source for Box<dyn Watch + '_> {
     }
 }
 
-/// Feeds a stream to its reader until either is gone. The stream is asked only when the reader has room.
+/// Feeds a stream to its reader until either is gone. An item is requested only when the reader has room.
 pub(crate) async fn feed<S: Source>(mut source: S, reader: mpsc::Sender<Frame<S::Item>>) {
     while let Ok(room) = reader.reserve().await {
         let item = tokio::select! {
@@ -49,7 +49,7 @@ pub(crate) async fn feed<S: Source>(mut source: S, reader: mpsc::Sender<Frame<S:
     }
 }
 
-/// The near end of a stream.
+/// The near side's end of a stream.
 struct Frames<T> {
     receiver: mpsc::Receiver<Frame<T>>,
     has_ended: bool,
@@ -60,7 +60,8 @@ impl<T> Frames<T> {
         Self { receiver, has_ended: false }
     }
 
-    /// Waits for the next item; nothing at the end. A far side that is gone is reported once, then the stream ends.
+    /// Waits for the next item; `None` at the end. If the far side is gone, that is reported once, then the stream
+    /// ends.
     async fn next(&mut self) -> Option<Result<T, Error>> {
         if self.has_ended {
             return None;
@@ -75,7 +76,7 @@ impl<T> Frames<T> {
     }
 }
 
-/// A subscription as a door reads it. Dropping it ends the engine's own.
+/// A subscription on the near side. Dropping it ends the engine's subscription.
 pub(crate) struct RemoteSubscription {
     frames: Frames<Vec<WireUpdate>>,
     began_at: u64,
@@ -105,7 +106,7 @@ impl Subscription for RemoteSubscription {
     }
 }
 
-/// A watch as a door reads it. Dropping it ends the engine's own.
+/// A watch on the near side. Dropping it ends the engine's watch.
 pub(crate) struct RemoteWatch(Frames<Watched>);
 
 impl RemoteWatch {

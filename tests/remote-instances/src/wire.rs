@@ -1,4 +1,4 @@
-//! News on its way from the far side to the near side.
+//! Updates in transit from the far side to the near side.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use acp_instances::{Answer, Error, FirstExchange, ServerId, Settled, Update};
 use bytes::Bytes;
 use event_log::{MemoryAccount, Record, Run, Tag};
 
-/// An [`Update`] that holds no memory of a log.
+/// An [`Update`] that references no memory of a log.
 pub(crate) enum WireUpdate {
     /// Events of one run.
     Events { server_id: ServerId, records: Vec<WireRecord> },
-    /// Everything else, its bytes copied.
+    /// Everything else, with its bytes copied.
     Other(Update),
 }
 
@@ -38,7 +38,7 @@ impl WireUpdate {
         }
     }
 
-    /// The same news, its events in a chunk of their own that is charged to `account`.
+    /// The same update, with its events in a separate chunk that is charged to `account`.
     pub(crate) fn into_update(self, account: &Arc<MemoryAccount>) -> Result<Update, Error> {
         match self {
             Self::Events { server_id, records } => {
@@ -65,7 +65,7 @@ impl WireRecord {
     }
 }
 
-/// The same outcome, an answer's bytes copied.
+/// The same outcome, with the answer's bytes copied.
 pub(crate) fn copy_settled(settled: Settled) -> Settled {
     settled.map(|answer| match answer {
         Answer::Response(bytes) => Answer::Response(copied(&bytes)),
@@ -73,7 +73,7 @@ pub(crate) fn copy_settled(settled: Settled) -> Settled {
     })
 }
 
-/// The same exchange, its bytes copied.
+/// The same exchange, with its bytes copied.
 pub(crate) fn copy_exchange(exchange: FirstExchange) -> FirstExchange {
     match exchange {
         FirstExchange::Answered { request, response } => {

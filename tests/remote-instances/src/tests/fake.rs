@@ -1,4 +1,4 @@
-//! An engine of the tests' own: it records what it is asked, and the test decides how that ends.
+//! A fake engine: it records calls, and the test decides their results.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,15 +14,15 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(super) struct Fake {
     account: Arc<MemoryAccount>,
-    /// What was sent, with the sender that settles it.
+    /// The sent messages, each with the sender that settles it.
     pub(super) sent: Mutex<Vec<(SendRequest, oneshot::Sender<Settled>)>>,
-    /// What every subscription reports, one item at a time.
+    /// The updates of every subscription, one item at a time.
     pub(super) news: Mutex<Vec<Vec<Update>>>,
-    /// True when subscriptions wait for more news at the end, false when they are over.
+    /// True if subscriptions wait for more updates at the end, false if they end.
     pub(super) is_endless: AtomicBool,
-    /// How often subscriptions were asked for news.
+    /// How often subscriptions were asked for updates.
     pub(super) pulls: Arc<AtomicUsize>,
-    /// Subscriptions hold one more each.
+    /// Each subscription holds one clone.
     pub(super) readers: Arc<()>,
 }
 
@@ -78,7 +78,7 @@ impl Subscription for FakeSubscription {
     }
 }
 
-/// What the fake answers to everything that the tests only pass through.
+/// The fake's error for all calls that the tests only pass through.
 pub(super) fn unsupported() -> Error {
     Error::Unsupported { what: "this".into() }
 }

@@ -1,4 +1,4 @@
-//! Both sides against an engine of the tests' own.
+//! Both sides, tested with a fake engine.
 
 mod fake;
 
@@ -19,7 +19,7 @@ use crate::command::unavailable;
 
 const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"x"}"#;
 
-/// Both sides, with the task of the far one.
+/// Both sides, with the far side's task.
 fn connected(fake: &Arc<Fake>) -> (RemoteInstances, tokio::task::JoinHandle<()>) {
     let (near, far) = RemoteInstances::pair(1 << 20);
     let engine: Arc<dyn Instances> = Arc::<Fake>::clone(fake);
@@ -49,7 +49,7 @@ async fn soon(what: &str, is_so: impl Fn() -> bool) {
     tokio::time::timeout(Duration::from_secs(10), wait).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
-/// Three records of both kinds, at the end of a larger chunk.
+/// Three records, numbered and not, at the end of a larger chunk.
 fn run() -> Run {
     let account = MemoryAccount::new(0);
     let retention = Retention { max_bytes: 1 << 20, max_records: 100 };
@@ -84,7 +84,7 @@ async fn a_message_and_its_answer_cross_as_copies() {
 }
 
 #[tokio::test]
-async fn dropping_an_outcome_drops_that_of_the_engine() {
+async fn dropping_an_outcome_drops_the_engines_outcome() {
     let fake = Fake::new();
     let (near, _far) = connected(&fake);
     let (gone, kept) = (near.send(request(&near)).await.unwrap(), near.send(request(&near)).await.unwrap());
@@ -124,7 +124,7 @@ async fn a_subscription_delivers_events_with_the_same_numbers_and_bytes() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_asked_only_for_what_its_reader_has_room_for() {
+async fn a_subscription_is_asked_for_an_item_only_when_its_reader_has_room() {
     let fake = Fake::new();
     let (near, _far) = connected(&fake);
     *fake.news.lock().unwrap() = vec![vec![Update::Events { server_id: id(), run: run() }]; 10];
@@ -138,10 +138,10 @@ async fn a_subscription_is_asked_only_for_what_its_reader_has_room_for() {
 }
 
 #[tokio::test]
-async fn dropping_a_subscription_drops_that_of_the_engine() {
+async fn dropping_a_subscription_drops_the_engines_subscription() {
     let fake = Fake::new();
     let (near, _far) = connected(&fake);
-    // One waits for its reader to take what is on its way, the other for news.
+    // One waits for its reader to take an item, the other for updates.
     *fake.news.lock().unwrap() = vec![vec![Update::Events { server_id: id(), run: run() }]; 10];
     let unread = near.subscribe(&id(), from_oldest()).await.unwrap().unwrap();
     soon("one item is on its way", || fake.pulls.load(Ordering::SeqCst) == 1).await;
@@ -157,7 +157,7 @@ async fn dropping_a_subscription_drops_that_of_the_engine() {
 }
 
 #[tokio::test]
-async fn errors_pass_as_they_are() {
+async fn errors_are_passed_on_unchanged() {
     let (near, _far) = connected(&Fake::new());
     assert_eq!(near.get(&id()).await.unwrap_err(), unsupported());
     let large = BytesMut::from(&*format!(r#"{{"jsonrpc":"2.0","method":"{}"}}"#, "x".repeat(2 << 20)));
