@@ -79,11 +79,11 @@ impl Document {
         object.required("version")?.whole_number()?;
         let owner = object.required("directory")?;
         if owner.string()? != directory.as_str() {
-            return Err(owner.error(format!("is not {}, whose file this is", directory.as_str())));
+            return Err(owner.error(format!("is not {}, which this file belongs to", directory.as_str())));
         }
         for (key, field) in object.members() {
             if !["version", "directory", "mcp", "skills"].contains(&key) {
-                return Err(field.error("is not a part of this format"));
+                return Err(field.error("is not part of this format"));
             }
         }
         Ok(Self {
@@ -127,15 +127,15 @@ mod tests {
             (r#"{"version":1,"mcp":{},"skills":{}}"#, "directory is required"),
             (
                 r#"{"version":1,"directory":"/b","mcp":{},"skills":{}}"#,
-                "directory is not /app, whose file this is",
+                "directory is not /app, which this file belongs to",
             ),
             (r#"{"version":1,"directory":"/app","mcp":{}}"#, "skills is required"),
             (r#"{"version":1,"directory":"/app","mcp":[],"skills":{}}"#, "mcp must be an object"),
-            (r#"{"version":1,"directory":"/app","mcp":{"a":1,"a":2},"skills":{}}"#, "mcp.a is there twice"),
+            (r#"{"version":1,"directory":"/app","mcp":{"a":1,"a":2},"skills":{}}"#, "mcp.a is duplicated"),
             (r#"{"version":1,"directory":"/app","mcp":{"":1},"skills":{}}"#, "name must not be empty"),
             (
                 r#"{"version":1,"directory":"/app","mcp":{},"skills":{},"x":0}"#,
-                "x is not a part of this format",
+                "x is not part of this format",
             ),
         ] {
             match read(text) {

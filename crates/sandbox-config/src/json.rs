@@ -45,7 +45,7 @@ impl<'text> Field<'text> {
         let mut seen = HashSet::new();
         for (key, value) in &members.0 {
             if !seen.insert(key.as_str()) {
-                return Err(Field { path: member_path(&self.path, key), value }.error("is there twice"));
+                return Err(Field { path: member_path(&self.path, key), value }.error("is duplicated"));
             }
         }
         Ok(Object { path: self.path.clone(), members: members.0 })

@@ -117,7 +117,7 @@ fn check_remote(object: &Object<'_>) -> Result<(), Error> {
         for (name, value) in field.object()?.members() {
             check_header_name(&value, name)?;
             if value.string()?.contains(['\r', '\n', '\0']) {
-                return Err(value.error("must not contain a line end or a NUL character"));
+                return Err(value.error("must not contain a line break or a NUL character"));
             }
         }
         Ok(())

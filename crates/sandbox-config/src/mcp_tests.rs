@@ -68,7 +68,7 @@ fn a_missing_type_is_an_error_with_a_hint_and_never_guessed() {
     );
     assert_eq!(refused(r#"{"type":"stdio","command":"c"}"#), r#"type must be "local" or "remote""#);
     assert_eq!(refused(r#"{"type":1}"#), "type must be a string");
-    assert_eq!(refused(r#"{"type":"local","command":"c","type":"remote"}"#), "type is there twice");
+    assert_eq!(refused(r#"{"type":"local","command":"c","type":"remote"}"#), "type is duplicated");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_wrong_field_of_a_local_server_is_named_by_its_path() {
         (r#""env":{"A":"\u0000"}"#, "env.A must not contain a NUL character"),
         (r#""env":{"":"v"}"#, r#"env[""] is not the name of an environment variable"#),
         (r#""env":{"A=B":"v"}"#, r#"env["A=B"] is not the name of an environment variable"#),
-        (r#""env":{"A":"1","A":"2"}"#, "env.A is there twice"),
+        (r#""env":{"A":"1","A":"2"}"#, "env.A is duplicated"),
         (r#""cwd":1"#, "cwd must be a string"),
         (r#""cwd":"""#, "cwd must not be empty"),
         (r#""enabled":"true""#, "enabled must be true or false"),
@@ -130,7 +130,7 @@ fn a_wrong_field_of_a_remote_server_is_named_by_its_path() {
         (r#""headers":{"X-Foo":1}"#, "headers.X-Foo must be a string"),
         (
             r#""headers":{"X-Foo":"a\r\nX-Bar: b"}"#,
-            "headers.X-Foo must not contain a line end or a NUL character",
+            "headers.X-Foo must not contain a line break or a NUL character",
         ),
         (r#""headers":{"X Foo":"a"}"#, r#"headers["X Foo"] is not a header name"#),
         (r#""headers":{"":"a"}"#, r#"headers[""] is not a header name"#),

@@ -108,7 +108,7 @@ mod tests {
             (r#""type":"git","source":"s","skills":"one""#, "sources[1].skills must be an array"),
             (r#""type":"git","source":"s","skills":["one",2]"#, "sources[1].skills[1] must be a string"),
             (r#""type":"git","source":"s","skills":[""]"#, "sources[1].skills[0] must not be empty"),
-            (r#""type":"git","source":"s","source":"t""#, "sources[1].source is there twice"),
+            (r#""type":"git","source":"s","source":"t""#, "sources[1].source is duplicated"),
         ] {
             assert_eq!(refused(&second_source(members)), message);
         }
