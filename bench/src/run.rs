@@ -11,7 +11,7 @@ use crate::report::{Row, write_page};
 
 const ROUNDS: usize = 5;
 /// Longer than any measurement takes; one that exceeds it hangs.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// `[--rounds N] [NAME...]`: runs everything, or the named measurements. Only a complete run with all sides writes
 /// the page.
@@ -41,7 +41,7 @@ async fn measure_all(context: &Context, names: &[&str]) -> Result<()> {
     let mut rows: Vec<Row> = Vec::new();
     print!("{}", Row::HEAD);
     for measurement in measure::ALL.iter().filter(|one| names.is_empty() || names.contains(&one.name)) {
-        match tokio::time::timeout(PATIENCE, (measurement.measure)(context)).await {
+        match tokio::time::timeout(TIMEOUT, (measurement.measure)(context)).await {
             Ok(Ok(measured)) => {
                 for row in measured {
                     println!("{row}");

@@ -13,7 +13,7 @@ use crate::{PEER_AGENT, Result, agent};
 
 const TOKEN: &str = "bench-token";
 /// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Where requests go.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Server {
 
     /// Polls the health check until it answers 200.
     pub(crate) async fn wait_until_up(&self) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let request = get(self, self.health, "");
         loop {
             if let Ok(mut connection) = Connection::open(&self.address).await
@@ -188,7 +188,7 @@ impl Drop for Server {
         if let Some(pid) = i32::try_from(self.pid()).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
                 return;

@@ -32,7 +32,7 @@ export interface RunOptions {
 
 /** Without these, no other step can run. */
 const NECESSARY: readonly StepName[] = ["install", "initialize", "session"];
-const LONGEST_REASON = 500;
+const MAX_REASON_LENGTH = 500;
 
 /** Runs an agent through all steps. Never throws because of the agent. */
 export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptions): Promise<Report> {
@@ -74,7 +74,7 @@ async function runStep(testbed: Testbed, step: Step): Promise<Outcome> {
   } catch (error) {
     if (error instanceof NotOffered) return { kind: "not offered", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
-    return { kind: "failed", reason: withoutFolders(reason).slice(0, LONGEST_REASON) };
+    return { kind: "failed", reason: withoutFolders(reason).slice(0, MAX_REASON_LENGTH) };
   }
 }
 

@@ -24,8 +24,8 @@ fn a_message_is_posted_and_its_answer_printed_unchanged() {
     assert!(piped.json()["result"]["sessions"].is_array());
     let silent = place.run(&["acp", "post", "one", &list, "--async"]).done();
     assert_eq!(silent.output, "", "the answer must be on the stream only");
-    let told = notification("session/cancel", json!({"sessionId": "none"}));
-    assert_eq!(place.run(&["acp", "post", "one", &told]).done().output, "");
+    let cancel = notification("session/cancel", json!({"sessionId": "none"}));
+    assert_eq!(place.run(&["acp", "post", "one", &cancel]).done().output, "");
     place.run(&["acp", "post", "two", HELLO]).exits(1).says("400");
     place.run(&["acp", "post", "one", "{"]).exits(1).says("400");
     place.run(&["acp", "post", "two", HELLO, "--agent", "nobody"]).exits(3);

@@ -129,9 +129,9 @@ fn missing_local_and_remote_files_have_their_own_exit_codes() {
     assert!(!place.path("absent").exists());
     place.run(&["fs", "get", "/"]).exits(2);
     place.run(&["fs", "upload", "absent"]).exits(3);
-    let told = place.run(&["fs", "stat", "absent", "--json"]).exits(3).errors;
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["problem"]["type"], "urn:sandbox-agent:error:file_not_found");
+    let reported = place.run(&["fs", "stat", "absent", "--json"]).exits(3).errors;
+    let reported: serde_json::Value = serde_json::from_str(&reported).unwrap();
+    assert_eq!(reported["problem"]["type"], "urn:sandbox-agent:error:file_not_found");
     drop(server);
     place.run(&["fs", "ls"]).exits(5).says("sandbox-agent server");
 }

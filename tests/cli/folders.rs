@@ -7,7 +7,7 @@ use crate::support::{Cutter, Place};
 use test_harness::Server;
 
 /// Creates a directory with files, links and executables.
-fn furnish(folder: &Path) {
+fn populate(folder: &Path) {
     std::fs::create_dir_all(folder.join("inner/empty")).unwrap();
     std::fs::write(folder.join("inner/text"), "text").unwrap();
     std::fs::write(folder.join("program"), "#!/bin/sh\n").unwrap();
@@ -26,7 +26,7 @@ fn check(folder: &Path) {
 fn an_uploaded_directory_downloads_unchanged() {
     let server = Server::start();
     let place = Place::of(&server);
-    furnish(&place.path("source"));
+    populate(&place.path("source"));
     for compress in [&[][..], &["--compress"]] {
         place.run(&["fs", "rm", "-r", "target"]);
         let sent = place.run(&[&["fs", "upload", "source", "target"], compress].concat()).done();
@@ -64,7 +64,7 @@ fn an_interrupted_download_leaves_nothing() {
 fn a_refused_archive_is_reported_with_the_reason() {
     let server = Server::with().flag("--max-upload-entries", "3").start();
     let place = Place::of(&server);
-    furnish(&place.path("source"));
+    populate(&place.path("source"));
     place.run(&["fs", "upload", "source", "target"]).exits(1).says("413");
     assert!(!server.folder().join("target").exists());
 }

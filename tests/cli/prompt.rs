@@ -8,9 +8,9 @@ use test_harness::Server;
 #[test]
 fn the_answer_is_on_standard_output_and_everything_else_on_standard_error() {
     let place = Place::new();
-    let said = place.run(&["prompt", "mock", "echo hello there"]).done();
-    assert_eq!(said.output, "hello there\n");
-    assert!(said.errors.starts_with("stop reason: end_turn\n"), "{}", said.errors);
+    let printed = place.run(&["prompt", "mock", "echo hello there"]).done();
+    assert_eq!(printed.output, "hello there\n");
+    assert!(printed.errors.starts_with("stop reason: end_turn\n"), "{}", printed.errors);
     let quiet = place.run(&["prompt", "mock", "--quiet", "tool"]).done();
     assert_eq!((quiet.output.as_str(), quiet.errors.as_str()), ("README.md has 42 lines.\n", ""));
     place.expect_nothing_left();
@@ -47,8 +47,8 @@ fn tool_calls_plans_and_thoughts_are_printed_on_standard_error() {
 #[test]
 fn the_text_can_come_from_standard_input() {
     let place = Place::new();
-    let said = place.run_with_input("echo from\na pipe", &["prompt", "mock", "-"]).done();
-    assert_eq!(said.output, "from\na pipe\n");
+    let printed = place.run_with_input("echo from\na pipe", &["prompt", "mock", "-"]).done();
+    assert_eq!(printed.output, "from\na pipe\n");
     place.run_with_input("  \n", &["prompt", "mock", "-"]).exits(2).says("the prompt is empty");
 }
 
@@ -57,8 +57,8 @@ fn files_are_attached_to_the_text() {
     let place = Place::new();
     place.file("notes.md", "# Notes");
     place.file("dot.png", b"\x89PNG\r\n\x1a\n");
-    let said = place.run(&["prompt", "mock", "meta", "--file", "notes.md", "-f", "dot.png"]).done().output;
-    assert!(said.contains("notes.md") && said.contains("image"), "{said}");
+    let printed = place.run(&["prompt", "mock", "meta", "--file", "notes.md", "-f", "dot.png"]).done().output;
+    assert!(printed.contains("notes.md") && printed.contains("image"), "{printed}");
     place.run(&["prompt", "mock", "meta", "--file", "absent.txt"]).exits(3).says("absent.txt");
     place.expect_nothing_left();
 }
@@ -80,8 +80,8 @@ fn model_and_mode_are_chosen_by_id_or_name() {
     let place = Place::new();
     let lines =
         place.run(&["prompt", "mock", "echo x", "--model", "mock-large", "--mode", "Plan", "--json"]).done();
-    let told = lines.output;
-    assert!(told.contains(r#""currentModeId":"plan""#), "{told}");
+    let reported = lines.output;
+    assert!(reported.contains(r#""currentModeId":"plan""#), "{reported}");
     place
         .run(&["prompt", "mock", "echo x", "--model", "mock-lrge"])
         .exits(3)
@@ -119,8 +119,8 @@ fn a_running_server_is_used_and_the_instance_is_gone_afterwards() {
     let place = Place::of(&server);
     let token = place.file("token", "open-sesame\n").display().to_string();
     for arguments in [&["--token", "open-sesame"][..], &["--token-file", &token]] {
-        let said = place.run(&[&["prompt", "mock", "echo far"], arguments].concat()).done();
-        assert_eq!(said.output, "far\n");
+        let printed = place.run(&[&["prompt", "mock", "echo far"], arguments].concat()).done();
+        assert_eq!(printed.output, "far\n");
     }
     let place = place.with("SANDBOX_AGENT_TOKEN", "open-sesame");
     let workspace = place.run(&["prompt", "mock", "cwd"]).done().output;

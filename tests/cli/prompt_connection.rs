@@ -26,8 +26,8 @@ fn every_chunk_arrives_once_and_in_order_over_broken_connections() {
 #[test]
 fn a_large_answer_arrives_completely() {
     let place = Place::new();
-    let said = place.run(&["prompt", "mock", "big 3000000"]).done();
-    assert_eq!(said.output.trim_end().len(), 3_000_000);
+    let printed = place.run(&["prompt", "mock", "big 3000000"]).done();
+    assert_eq!(printed.output.trim_end().len(), 3_000_000);
 }
 
 #[test]

@@ -113,16 +113,16 @@ fn errors_are_json_too_with_the_json_flag() {
     let died = place.run(&["prompt", "mock", "crash 3", "--json"]).exits(6);
     let last = died.json_lines().pop().unwrap();
     assert_eq!((last["type"].as_str(), last["exitCode"].as_u64()), (Some("error"), Some(6)));
-    let told: serde_json::Value = serde_json::from_str(&died.errors).unwrap();
-    assert_eq!(told["exitCode"], 6);
+    let reported: serde_json::Value = serde_json::from_str(&died.errors).unwrap();
+    assert_eq!(reported["exitCode"], 6);
 }
 
 #[test]
 fn an_agent_that_requires_a_login_is_reported_with_instructions() {
     let place = Place::new().with("MOCK_AGENT_REQUIRE_AUTH", "1");
     place.run(&["prompt", "mock", "echo x"]).exits(6).says("--auth mock-login (Mock login)");
-    let said = place.run(&["prompt", "mock", "echo x", "--auth", "mock-login"]).done();
-    assert_eq!(said.output, "x\n");
+    let printed = place.run(&["prompt", "mock", "echo x", "--auth", "mock-login"]).done();
+    assert_eq!(printed.output, "x\n");
 }
 
 #[test]

@@ -14,9 +14,9 @@ fn a_decision_by_flag_is_sent_without_asking() {
         ("always", "granted with allow-always"),
         ("reject", "refused with reject-once"),
     ] {
-        let said = place.run(&["prompt", "mock", "permission", "--allow", decision]).done();
-        assert_eq!(said.output, format!("Permission {answer}.\n"));
-        said.says("? permission for Edit file 1: ");
+        let printed = place.run(&["prompt", "mock", "permission", "--allow", decision]).done();
+        assert_eq!(printed.output, format!("Permission {answer}.\n"));
+        printed.says("? permission for Edit file 1: ");
     }
     let many = place.run(&["prompt", "mock", "permissions 20", "--allow", "once"]).done();
     assert!(many.output.ends_with("All 20 permissions are answered.\n"), "{}", many.output);
@@ -25,9 +25,9 @@ fn a_decision_by_flag_is_sent_without_asking() {
 #[test]
 fn without_a_terminal_nothing_is_allowed_unless_a_flag_permits_it() {
     let place = Place::new();
-    let said = place.run(&["prompt", "mock", "permission"]).done();
-    assert_eq!(said.output, "Permission refused with reject-once.\n");
-    said.says("no terminal to ask on; see --allow");
+    let printed = place.run(&["prompt", "mock", "permission"]).done();
+    assert_eq!(printed.output, "Permission refused with reject-once.\n");
+    printed.says("no terminal to ask on; see --allow");
     place.run(&["prompt", "mock", "permission", "--allow", "ask"]).exits(2).says("--allow once");
     let question = place.run(&["prompt", "mock", "question"]).done();
     assert_eq!(question.output, "Question rejected.\n");

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
 /// The image's health check runs twice a minute.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A reader of the page, with a copy of the project and a folder for temporary files.
 struct Reader {
@@ -44,7 +44,7 @@ impl Reader {
     /// The answer of the server in the container, on the port that the page publishes.
     fn ask(&self, method: &str, path: &str, body: &str) -> String {
         let mut connection = TcpStream::connect("127.0.0.1:2468").unwrap();
-        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        connection.set_read_timeout(Some(TIMEOUT)).unwrap();
         let (token, length) = (self.token(), body.len());
         write!(
             connection,
@@ -59,13 +59,13 @@ impl Reader {
 
     #[track_caller]
     fn wait_for(&self, script: &str, wanted: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
-            let said = self.run(script);
-            if said.contains(wanted) {
+            let printed = self.run(script);
+            if printed.contains(wanted) {
                 return;
             }
-            assert!(Instant::now() < deadline, "{script} printed {said}, not {wanted}");
+            assert!(Instant::now() < deadline, "{script} printed {printed}, not {wanted}");
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -153,8 +153,8 @@ fn the_image_without_anything_else_serves(reader: &Reader) {
 fn the_binary_can_be_copied_from_it(reader: &Reader, copied: &str) {
     // Any image with a folder for programs works.
     reader.build("copied", &format!("FROM base:debian\n{copied}\n"));
-    let said = reader.run("docker run --rm copied sandbox-agent prompt mock hello");
-    assert!(said.contains("hello"), "{said}");
+    let printed = reader.run("docker run --rm copied sandbox-agent prompt mock hello");
+    assert!(printed.contains("hello"), "{printed}");
 }
 
 fn agents_can_be_in_the_image(reader: &Reader, installed: &str) {
@@ -167,7 +167,7 @@ fn agents_can_be_in_the_image(reader: &Reader, installed: &str) {
     assert!(answer.contains("protocolVersion"), "{answer}");
     let refused =
         reader.output(&format!("docker exec installed /sandbox-agent acp post b '{HELLO}' --agent goose"));
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("is not installed"), "{said}");
+    let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && printed.contains("is not installed"), "{printed}");
     reader.run("docker rm --force installed");
 }

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use crate::blocks::{self, Block, Manner};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// For blocks that install.
-const LONG_PATIENCE: Duration = Duration::from_secs(210);
+const LONG_TIMEOUT: Duration = Duration::from_secs(210);
 const PORTS: [&str; 2] = ["2468", "2469"];
 
 /// Runs every block of a page that can run here.
@@ -35,17 +35,17 @@ pub(crate) fn run(name: &str) {
     }
     for block in &blocks {
         match block.manner {
-            Manner::Run => reader.run(block, PATIENCE),
-            Manner::Network => reader.run(block, LONG_PATIENCE),
+            Manner::Run => reader.run(block, TIMEOUT),
+            Manner::Network => reader.run(block, LONG_TIMEOUT),
             Manner::Background => reader.start(&block.text, &block.output),
             Manner::Elsewhere => {}
         }
     }
     // A background process must have printed the output that the page shows.
-    for Background { said, output, .. } in &reader.running {
-        let deadline = Instant::now() + PATIENCE;
-        while let Err(missing) = in_order(&said.lock().unwrap(), output) {
-            assert!(Instant::now() < deadline, "`{missing}` is not printed: {}", said.lock().unwrap());
+    for Background { printed, output, .. } in &reader.running {
+        let deadline = Instant::now() + TIMEOUT;
+        while let Err(missing) = in_order(&printed.lock().unwrap(), output) {
+            assert!(Instant::now() < deadline, "`{missing}` is not printed: {}", printed.lock().unwrap());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -74,7 +74,7 @@ struct Reader {
 /// A process that runs until the page ends.
 struct Background {
     _group: Group,
-    said: Arc<Mutex<String>>,
+    printed: Arc<Mutex<String>>,
     /// The output that the page shows.
     output: Vec<String>,
 }
@@ -143,10 +143,10 @@ impl Reader {
         shell
     }
 
-    fn run(&self, block: &Block, patience: Duration) {
+    fn run(&self, block: &Block, timeout: Duration) {
         let mut group = Group(self.shell(&block.text).spawn().expect("there is a shell"));
         let (out, err) = (drain(group.0.stdout.take()), drain(group.0.stderr.take()));
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         let status = loop {
             match group.0.try_wait().expect("it can be waited for") {
                 Some(status) => break Some(status),
@@ -156,10 +156,10 @@ impl Reader {
         };
         drop(group);
         let (out, err) = (text_of(&out), text_of(&err));
-        let told = format!("{}\n--- printed\n{out}\n--- complained\n{err}", block.text);
-        assert!(status.is_some_and(|status| status.success()), "{status:?}: {told}");
+        let reported = format!("{}\n--- printed\n{out}\n--- complained\n{err}", block.text);
+        assert!(status.is_some_and(|status| status.success()), "{status:?}: {reported}");
         if let Err(missing) = in_order(&out, &block.output) {
-            panic!("`{missing}` is not printed: {told}");
+            panic!("`{missing}` is not printed: {reported}");
         }
     }
 
@@ -168,8 +168,8 @@ impl Reader {
         let mut group = Group(self.shell(text).spawn().expect("there is a shell"));
         let err = drain(group.0.stderr.take());
         let mut out = BufReader::new(group.0.stdout.take().expect("its output"));
-        let said = Arc::new(Mutex::new(String::new()));
-        let hears = Arc::clone(&said);
+        let printed = Arc::new(Mutex::new(String::new()));
+        let hears = Arc::clone(&printed);
         std::thread::spawn(move || {
             let mut line = Vec::new();
             while out.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
@@ -177,15 +177,15 @@ impl Reader {
                 line.clear();
             }
         });
-        let deadline = Instant::now() + PATIENCE;
-        while said.lock().unwrap().is_empty() {
+        let deadline = Instant::now() + TIMEOUT;
+        while printed.lock().unwrap().is_empty() {
             if Instant::now() > deadline || !matches!(group.0.try_wait(), Ok(None)) {
                 drop(group);
                 panic!("{text}\nprinted nothing: {}", text_of(&err));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        self.running.push(Background { _group: group, said, output: output.to_vec() });
+        self.running.push(Background { _group: group, printed, output: output.to_vec() });
     }
 }
 

@@ -54,7 +54,7 @@ async fn an_archive_is_unpacked_as_by_tar_with_every_compression() {
         assert_eq!(read("folder/link"), "second");
         assert_eq!(read("folder/hard"), "second");
         assert_eq!(read("implied/b.txt"), "b");
-        assert_eq!(names(&server.at(target)), ["folder", "implied"], "no litter");
+        assert_eq!(names(&server.at(target)), ["folder", "implied"], "leftover files");
     }
 }
 

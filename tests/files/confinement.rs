@@ -115,14 +115,14 @@ async fn a_directory_repeatedly_swapped_for_a_link_never_leads_outside() {
             }
         }
     });
-    let (mut let_in, mut refused) = (0, 0);
+    let (mut allowed, mut refused) = (0, 0);
     for number in 0..300 {
         let read = server.read("door/secret").await;
         assert_ne!(read.body, b"classified");
         let written = server.put("door/secret", "harmless").await;
         for answer in [&read, &written] {
             match answer.status {
-                200 => let_in += 1,
+                200 => allowed += 1,
                 403 | 409 => refused += 1,
                 other => panic!("{number}: {other}: {}", answer.text()),
             }
@@ -134,7 +134,7 @@ async fn a_directory_repeatedly_swapped_for_a_link_never_leads_outside() {
     }
     over.store(true, Ordering::Relaxed);
     swapping.join().unwrap();
-    assert!(let_in > 0 && refused > 0, "both cases must occur: {let_in} allowed and {refused} refused");
+    assert!(allowed > 0 && refused > 0, "both cases must occur: {allowed} allowed and {refused} refused");
     assert_eq!(snapshot(confined.outside.path()), before);
 }
 
@@ -150,6 +150,6 @@ async fn a_workspace_outside_the_root_is_refused_at_startup() {
         .output()
         .unwrap();
     assert!(!output.status.success());
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("--workspace") && said.contains("--fs-root"), "{said}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("--workspace") && printed.contains("--fs-root"), "{printed}");
 }

@@ -17,14 +17,14 @@ fn head(server: &Server, line: &str, headers: &str) -> String {
 
 /// How a client disconnects.
 #[derive(Clone, Copy, Debug)]
-enum Leaving {
+enum Disconnect {
     /// Closes its sending side, although the body is incomplete.
     Half,
     /// Closes the connection.
     Gone,
 }
 
-async fn cut_off_put(headers: &str, half: &[u8], leaving: Leaving) {
+async fn cut_off_put(headers: &str, half: &[u8], disconnect: Disconnect) {
     let server = Server::start();
     server.put("folder/file", "the old file").await.json();
     let before = snapshot(&server.workspace());
@@ -35,9 +35,9 @@ async fn cut_off_put(headers: &str, half: &[u8], leaving: Leaving) {
         stream.write_all(half).unwrap();
         // A temporary file next to the old one shows that the upload is in progress.
         eventually("the upload", || (snapshot(&server.workspace()) != before).then_some(())).await;
-        match leaving {
-            Leaving::Half => stream.shutdown(Shutdown::Write).unwrap(),
-            Leaving::Gone => drop(stream),
+        match disconnect {
+            Disconnect::Half => stream.shutdown(Shutdown::Write).unwrap(),
+            Disconnect::Gone => drop(stream),
         }
         eventually("the old state", || (snapshot(&server.workspace()) == before).then_some(())).await;
         assert_eq!(server.read("folder/file").await.text(), "the old file");
@@ -46,19 +46,19 @@ async fn cut_off_put(headers: &str, half: &[u8], leaving: Leaving) {
 
 #[tokio::test]
 async fn an_interrupted_upload_leaves_the_old_file_and_nothing_else() {
-    cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Leaving::Gone).await;
+    cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Disconnect::Gone).await;
 }
 
 #[tokio::test]
 async fn an_upload_shorter_than_its_announced_length_is_not_stored() {
-    cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Leaving::Half).await;
+    cut_off_put("Content-Length: 2000000\r\n", &vec![b'x'; 1_000_000], Disconnect::Half).await;
 }
 
 #[tokio::test]
 async fn a_chunked_upload_without_its_last_chunk_is_not_stored() {
     let chunk = [b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat();
-    cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Leaving::Gone).await;
-    cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Leaving::Half).await;
+    cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Disconnect::Gone).await;
+    cut_off_put("Transfer-Encoding: chunked\r\n", &chunk.repeat(8), Disconnect::Half).await;
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ fn column(list: &Value, name: &str) -> Vec<String> {
 }
 
 /// Creates one entry of each kind, with unsorted names.
-fn furnish(server: &Server) {
+fn populate(server: &Server) {
     std::fs::write(server.at("b.txt"), "12345").unwrap();
     std::fs::create_dir_all(server.at("a/inner")).unwrap();
     std::fs::write(server.at("a/inner/deep"), "").unwrap();
@@ -34,7 +34,7 @@ fn furnish(server: &Server) {
 #[tokio::test]
 async fn the_workspace_is_listed_sorted_with_the_kind_of_each_entry() {
     let server = Server::start();
-    furnish(&server);
+    populate(&server);
     let list = server.get("/v1/fs/entries").await.json();
     assert_eq!(column(&list, "name"), ["a", "b.txt", "fifo", "link"]);
     assert_eq!(column(&list, "entryType"), ["directory", "file", "other", "symlink"]);
@@ -53,7 +53,7 @@ async fn the_workspace_is_listed_sorted_with_the_kind_of_each_entry() {
 #[tokio::test]
 async fn relative_and_absolute_paths_and_links_name_the_same_directory() {
     let server = Server::start();
-    furnish(&server);
+    populate(&server);
     symlink("a", server.at("to-a")).unwrap();
     for path in ["a", "./a/", &server.shown("a"), "to-a"] {
         let list = server.get(&entries(&[("path", path)])).await.json();
@@ -64,7 +64,7 @@ async fn relative_and_absolute_paths_and_links_name_the_same_directory() {
 #[tokio::test]
 async fn a_recursive_listing_is_complete_and_pages_are_linked() {
     let server = Server::start();
-    furnish(&server);
+    populate(&server);
     std::fs::write(server.at("a/name with ü & =.txt"), "").unwrap();
     let all = server.get(&entries(&[("recursive", "true")])).await;
     assert!(!all.headers.contains_key("link"), "a complete listing must have no next page");
@@ -101,7 +101,7 @@ async fn a_name_that_is_not_utf_8_can_be_percent_encoded() {
 #[tokio::test]
 async fn a_listing_refuses_invalid_requests() {
     let server = Server::start();
-    furnish(&server);
+    populate(&server);
     let missing = server.get(&entries(&[("path", "none")])).await.problem(404, "file_not_found");
     assert_eq!(missing["path"], server.shown("none"));
     server.get(&entries(&[("path", "b.txt")])).await.problem(409, "wrong_kind");
@@ -117,12 +117,12 @@ async fn a_listing_refuses_invalid_requests() {
 #[tokio::test]
 async fn stat_returns_kind_size_time_and_octal_mode() {
     let server = Server::start();
-    furnish(&server);
+    populate(&server);
     std::fs::set_permissions(server.at("b.txt"), std::fs::Permissions::from_mode(0o4640)).unwrap();
-    let mut told = server.get(&stat("b.txt")).await.json();
-    assert!(told["modified"].take().as_str().unwrap().ends_with('Z'));
+    let mut metadata = server.get(&stat("b.txt")).await.json();
+    assert!(metadata["modified"].take().as_str().unwrap().ends_with('Z'));
     let expected = json!({"path": server.shown("b.txt"), "entryType": "file", "size": 5, "modified": null, "mode": "4640"});
-    assert_eq!(told, expected);
+    assert_eq!(metadata, expected);
     assert_eq!(server.get(&stat("a")).await.json()["entryType"], "directory");
     assert_eq!(server.get(&stat("fifo")).await.json()["entryType"], "other");
 }
@@ -131,8 +131,8 @@ async fn stat_returns_kind_size_time_and_octal_mode() {
 async fn stat_describes_a_link_and_not_its_target() {
     let server = Server::start();
     symlink("nowhere", server.at("dangling")).unwrap();
-    let told = server.get(&stat("dangling")).await.json();
-    assert_eq!((&told["entryType"], &told["size"]), (&json!("symlink"), &json!("nowhere".len())));
+    let metadata = server.get(&stat("dangling")).await.json();
+    assert_eq!((&metadata["entryType"], &metadata["size"]), (&json!("symlink"), &json!("nowhere".len())));
     server.get(&stat("missing")).await.problem(404, "file_not_found");
     std::fs::write(server.at("file"), "").unwrap();
     server.get(&stat("file/below")).await.problem(409, "wrong_kind");

@@ -61,7 +61,7 @@ async fn head_is_get_without_the_bytes() {
 async fn a_range_is_sent_as_a_part() {
     let server = Server::start();
     std::fs::write(server.at("a"), "0123456789").unwrap();
-    for (range, content, told) in [
+    for (range, content, content_range) in [
         ("bytes=0-3", "0123", "bytes 0-3/10"),
         ("bytes=4-", "456789", "bytes 4-9/10"),
         ("bytes=-3", "789", "bytes 7-9/10"),
@@ -71,7 +71,7 @@ async fn a_range_is_sent_as_a_part() {
     ] {
         let answer = server.read_with("a", "range", range).await;
         assert_eq!((answer.status, answer.text()), (206, content), "{range}");
-        assert_eq!(answer.header("content-range"), told, "{range}");
+        assert_eq!(answer.header("content-range"), content_range, "{range}");
         assert_eq!(answer.header("content-length"), content.len().to_string(), "{range}");
     }
     for ignored in ["bytes=5-2", "lines=0-1", "bytes=0-1,8-9", "nonsense"] {
@@ -85,14 +85,14 @@ async fn a_range_outside_the_file_is_416_with_the_size() {
     let server = Server::start();
     std::fs::write(server.at("a"), "0123456789").unwrap();
     std::fs::write(server.at("empty"), "").unwrap();
-    for (path, range, told) in [
+    for (path, range, content_range) in [
         ("a", "bytes=10-", "bytes */10"),
         ("a", "bytes=-0", "bytes */10"),
         ("empty", "bytes=0-", "bytes */0"),
     ] {
         let answer = server.read_with(path, "range", range).await;
         answer.problem(416, "range_not_satisfiable");
-        assert_eq!(answer.header("content-range"), told);
+        assert_eq!(answer.header("content-range"), content_range);
     }
 }
 

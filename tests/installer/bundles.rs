@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Depot, Machine, NOBODY, ask, hello, install, script, show};
+use crate::support::{Depot, Machine, NO_SERVER, ask, hello, install, script, show};
 
 #[test]
 fn a_bundle_serves_on_another_machine_without_network_and_installs() {
@@ -14,7 +14,7 @@ fn a_bundle_serves_on_another_machine_without_network_and_installs() {
     let packed = origin.run(&["agents", "bundle", "fake", "-o", file, "--json"]).done().json();
     assert_eq!(packed["agents"][0]["id"], "fake");
 
-    let closed = Machine::new(NOBODY).without_runtimes();
+    let closed = Machine::new(NO_SERVER).without_runtimes();
     let carried = closed.folder().join("carried.tar.zst");
     std::fs::copy(&bundle, &carried).unwrap();
     drop(origin);
@@ -41,15 +41,15 @@ fn a_modified_bundle_is_refused_and_leaves_nothing() {
     let mut bytes = std::fs::read(machine.folder().join("bundle")).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
-    let other = Machine::new(NOBODY);
+    let other = Machine::new(NO_SERVER);
     std::fs::write(other.folder().join("bundle"), bytes).unwrap();
-    let said = other.run(&["agents", "unbundle", "bundle"]).failed();
-    assert!(said.contains("bundle"), "{said}");
+    let printed = other.run(&["agents", "unbundle", "bundle"]).failed();
+    assert!(printed.contains("bundle"), "{printed}");
     assert_eq!(other.versions("fake"), Vec::<String>::new());
-    let said = other.run(&["agents", "unbundle", "not-there"]).failed();
-    assert!(said.contains("not-there"), "{said}");
-    let said = other.run(&["agents", "bundle", "claude", "-o", "empty"]).failed();
-    assert!(said.contains("sandbox-agent install claude"), "{said}");
+    let printed = other.run(&["agents", "unbundle", "not-there"]).failed();
+    assert!(printed.contains("not-there"), "{printed}");
+    let printed = other.run(&["agents", "bundle", "claude", "-o", "empty"]).failed();
+    assert!(printed.contains("sandbox-agent install claude"), "{printed}");
     assert!(!other.folder().join("empty").exists());
 }
 
@@ -58,8 +58,8 @@ fn the_lock_file_lists_the_installed_agents_and_is_the_same_after_a_move() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     machine.run(&["install", "fake"]).done();
-    let said = machine.run(&["agents", "lock"]).done().output;
-    assert_eq!(said, "wrote agents.lock\n");
+    let printed = machine.run(&["agents", "lock"]).done().output;
+    assert_eq!(printed, "wrote agents.lock\n");
     let text = std::fs::read_to_string(machine.folder().join("agents.lock")).unwrap();
     let lock: toml::Table = toml::from_str(&text).unwrap();
     let fake = &lock["agents"]["fake"];
@@ -67,7 +67,7 @@ fn the_lock_file_lists_the_installed_agents_and_is_the_same_after_a_move() {
     let checksum = fake["sha256"].as_str().unwrap();
     assert_eq!(checksum.len(), 64, "{text}");
     machine.run(&["agents", "bundle", "fake", "-o", "bundle"]).done();
-    let other = Machine::new(NOBODY);
+    let other = Machine::new(NO_SERVER);
     std::fs::copy(machine.folder().join("bundle"), other.folder().join("bundle")).unwrap();
     other.run(&["agents", "unbundle", "bundle"]).done();
     let moved = other.run(&["agents", "lock", "--output", "other.lock", "--json"]).done().json();

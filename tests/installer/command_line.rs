@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::depot::FAKE;
 use crate::support::npm::machine_with_gemini;
-use crate::support::{Depot, Machine, NOBODY, script};
+use crate::support::{Depot, Machine, NO_SERVER, script};
 use test_harness::eventually;
 
 #[test]
@@ -47,22 +47,22 @@ fn install_accepts_a_version() {
     let pinned =
         machine.run(&["install", "gemini", "--agent-process-version", "0.50.0", "--json"]).done().json();
     assert_eq!(pinned["artifacts"][0]["version"], "0.50.0");
-    let said = machine.run(&["install", "gemini", "--agent-process-version", "0.1.0"]).failed();
-    assert!(said.contains("0.1.0"), "{said}");
+    let printed = machine.run(&["install", "gemini", "--agent-process-version", "0.1.0"]).failed();
+    assert!(printed.contains("0.1.0"), "{printed}");
     assert_eq!(machine.run(&["agents", "show", "gemini"]).done().json()["version"], "0.50.0");
 }
 
 #[test]
 fn an_unknown_agent_fails_with_a_hint() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     for arguments in [&["install", "nobody"][..], &["agents", "show", "nobody"]] {
-        let said = machine.run(arguments).failed();
-        assert!(said.contains("\"nobody\"") && said.contains("sandbox-agent agents list"), "{said}");
+        let printed = machine.run(arguments).failed();
+        assert!(printed.contains("\"nobody\"") && printed.contains("sandbox-agent agents list"), "{printed}");
     }
     // Without the registry, it is unknown whether the agent exists.
     assert!(machine.run(&["install", "nobody"]).failed().contains("ACP registry cannot be reached"));
-    let said = machine.run(&["install", "../evil"]).failed();
-    assert!(said.contains("not an agent id"), "{said}");
+    let printed = machine.run(&["install", "../evil"]).failed();
+    assert!(printed.contains("not an agent id"), "{printed}");
     // Invalid usage has its own exit code.
     for arguments in
         [&["install"][..], &["install", "fake", "--all"], &["agents", "bundle"], &["agents", "dance"]]

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::depot::FAKE;
 use crate::support::npm::machine_with_gemini;
-use crate::support::{Depot, Machine, NOBODY, hello, install, script, show};
+use crate::support::{Depot, Machine, NO_SERVER, hello, install, script, show};
 
 #[test]
 fn a_second_install_reports_already_installed_and_downloads_nothing() {
@@ -69,7 +69,7 @@ fn an_unavailable_version_is_refused_with_the_reason_and_changes_nothing() {
 
 #[test]
 fn agents_that_need_no_install_report_their_source() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     let program = machine.program("mine", &script("7"));
     let server = machine.server().flag("--agent", &format!("mine='{}' --x", program.display())).start();
     let mine = install(&server, "mine", &json!({"reinstall": true})).send().expect(200).json();

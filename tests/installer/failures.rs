@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::depot::{FAKE, archive};
 use crate::support::npm::{machine_with_gemini, pinned_gemini};
-use crate::support::{Depot, Machine, NOBODY, ask, hello, install, script, show};
+use crate::support::{Depot, Machine, NO_SERVER, ask, hello, install, script, show};
 use test_harness::eventually;
 
 #[test]
@@ -73,8 +73,8 @@ fn a_failing_tool_is_reported_with_its_last_lines() {
     assert!(problem["outputTail"].as_str().unwrap().contains("no compiler found"), "{problem}");
     assert_eq!(machine.versions("gemini"), Vec::<String>::new());
     // The command line reports the same.
-    let said = machine.run(&["install", "gemini"]).failed();
-    assert!(said.contains("install_package") && said.contains("no compiler found"), "{said}");
+    let printed = machine.run(&["install", "gemini"]).failed();
+    assert!(printed.contains("install_package") && printed.contains("no compiler found"), "{printed}");
 }
 
 #[test]
@@ -130,20 +130,20 @@ fn a_failed_reinstall_leaves_the_working_version_in_use() {
 
 #[test]
 fn a_missing_node_without_a_registry_is_reported_with_instructions() {
-    let machine = Machine::new(NOBODY).without_runtimes();
+    let machine = Machine::new(NO_SERVER).without_runtimes();
     let server = machine.start();
     let problem = hello(&server, "a", "gemini").send().problem(502, "runtime_missing");
     assert!(problem["runtime"].as_str().unwrap().contains("Node.js"), "{problem}");
     assert!(problem["detail"].as_str().unwrap().contains("SANDBOX_AGENT_NPM_REGISTRY"), "{problem}");
     install(&server, "gemini", &json!({})).send().problem(502, "runtime_missing");
     assert_eq!(server.summary("a"), None);
-    let said = machine.run(&["install", "gemini"]).failed();
-    assert!(said.contains("SANDBOX_AGENT_NPM_REGISTRY"), "{said}");
+    let printed = machine.run(&["install", "gemini"]).failed();
+    assert!(printed.contains("SANDBOX_AGENT_NPM_REGISTRY"), "{printed}");
 }
 
 #[test]
 fn no_step_of_an_install_and_no_agent_sees_the_servers_token() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     let seen = machine.folder().join("seen");
     let note = format!(
         "echo \"${{SANDBOX_AGENT_TOKEN-none}} ${{SANDBOX_AGENT_TOKEN_FILE-none}}\" >> '{}'",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::support::npm::{machine_with, pinned};
-use crate::support::{Depot, Machine, NOBODY, hello, install, script, show};
+use crate::support::{Depot, Machine, NO_SERVER, hello, install, script, show};
 use test_harness::rpc::call;
 use test_harness::{Server, eventually};
 
@@ -65,7 +65,7 @@ fn a_registry_that_never_answers_does_not_delay_the_list() {
 
 #[test]
 fn custom_agents_from_the_command_line_and_the_config_file_are_listed_and_start() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     let first = machine.program("first", &script("1"));
     let second = machine.program("second", &script("2"));
     let config = format!(
@@ -105,7 +105,7 @@ fn custom_agents_from_the_command_line_and_the_config_file_are_listed_and_start(
 fn credentials_are_reported_as_available_without_their_values() {
     let value = "the-secret-value-of-a-key";
     let bare = ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
-    let machine = bare.iter().fold(Machine::new(NOBODY), |machine, name| machine.with(name, ""));
+    let machine = bare.iter().fold(Machine::new(NO_SERVER), |machine, name| machine.with(name, ""));
     let server = machine.start();
     assert_eq!(show(&server, "gemini")["credentialsAvailable"], false);
     let machine = machine.with("GEMINI_API_KEY", value);

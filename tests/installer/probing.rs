@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::agent::script_after;
 use crate::support::depot::FAKE;
-use crate::support::{Depot, Machine, NOBODY, install, script, show};
+use crate::support::{Depot, Machine, NO_SERVER, install, script, show};
 use test_harness::Server;
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn starts(file: &Path) -> usize {
 
 #[test]
 fn the_mock_agent_reports_its_models_modes_and_options_when_probed() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     let server = machine.start();
     let before = show(&server, "mock");
     for field in ["models", "modes", "configOptions"] {
@@ -43,7 +43,7 @@ fn the_mock_agent_reports_its_models_modes_and_options_when_probed() {
 
 #[test]
 fn a_second_probe_is_answered_without_another_process() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     let log = machine.folder().join("starts");
     let program = machine.program("mine", &counted(&log));
     let server = machine.server().flag("--agent", &format!("mine='{}'", program.display())).start();
@@ -65,7 +65,7 @@ fn a_second_probe_is_answered_without_another_process() {
 
 #[test]
 fn a_probe_result_survives_the_server_but_not_the_version() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     let log = machine.folder().join("starts");
     let depot = Depot::with_fake(&counted(&log));
     let machine = machine.with("SANDBOX_AGENT_ACP_REGISTRY_URL", &depot.registry());
@@ -97,7 +97,7 @@ fn a_probe_installs_nothing() {
 
 #[test]
 fn an_agent_that_cannot_be_probed_is_listed_with_the_reason() {
-    let machine = Machine::new(NOBODY);
+    let machine = Machine::new(NO_SERVER);
     let broken = machine.program("broken", "#!/bin/sh\necho 'no such model' >&2\nexit 3\n");
     let server = machine.server().flag("--agent", &format!("broken='{}'", broken.display())).start();
     let shown = probe(&server, "broken");

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::support::npm::{machine_with_gemini, pinned_gemini};
-use crate::support::{Depot, Machine, NOBODY, script};
+use crate::support::{Depot, Machine, NO_SERVER, script};
 use test_harness::Server;
 
 /// Another machine, which knows only the server's address and token.
 fn client_of(server: &Server, token: &str) -> Machine {
-    Machine::new(NOBODY)
+    Machine::new(NO_SERVER)
         .with("SANDBOX_AGENT_URL", &format!("http://127.0.0.1:{}/", server.port))
         .with("SANDBOX_AGENT_TOKEN", token)
 }
@@ -51,14 +51,14 @@ fn a_refusal_of_the_server_is_reported_with_its_reason() {
     depot.remove(crate::support::depot::FAKE);
     let machine = Machine::new(&depot.registry());
     let server = machine.server().env("SANDBOX_AGENT_TOKEN", "open-sesame").start();
-    let said = client_of(&server, "open-sesame").run(&["api", "v1", "agents", "install", "fake"]).failed();
-    assert!(said.contains("502") && said.contains("download"), "{said}");
-    let said = client_of(&server, "open-sesame").run(&["api", "v1", "agents", "show", "a/b"]).failed();
-    assert!(said.contains("404") && said.contains("a/b"), "{said}");
-    let said = client_of(&server, "wrong").run(&["api", "v1", "agents", "list"]).failed();
-    assert!(said.contains("401"), "{said}");
+    let printed = client_of(&server, "open-sesame").run(&["api", "v1", "agents", "install", "fake"]).failed();
+    assert!(printed.contains("502") && printed.contains("download"), "{printed}");
+    let printed = client_of(&server, "open-sesame").run(&["api", "v1", "agents", "show", "a/b"]).failed();
+    assert!(printed.contains("404") && printed.contains("a/b"), "{printed}");
+    let printed = client_of(&server, "wrong").run(&["api", "v1", "agents", "list"]).failed();
+    assert!(printed.contains("401"), "{printed}");
     let address = format!("http://127.0.0.1:{}", server.port);
     drop(server);
-    let said = machine.run(&["api", "--url", &address, "v1", "agents", "list"]).failed();
-    assert!(said.contains(&address) && said.contains("sandbox-agent server"), "{said}");
+    let printed = machine.run(&["api", "--url", &address, "v1", "agents", "list"]).failed();
+    assert!(printed.contains(&address) && printed.contains("sandbox-agent server"), "{printed}");
 }

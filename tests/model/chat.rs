@@ -52,9 +52,9 @@ async fn usage_is_streamed_on_request_in_a_chunk_without_choices() {
     let mut request = streamed("say one two");
     request["stream_options"] = json!({"include_usage": true});
     let events = model.events(PATH, &request).await;
-    let told = &events[events.len() - 2].data;
-    assert_eq!(told["choices"], json!([]));
-    assert_eq!(told["usage"]["completion_tokens"], 2);
+    let last = &events[events.len() - 2].data;
+    assert_eq!(last["choices"], json!([]));
+    assert_eq!(last["usage"]["completion_tokens"], 2);
 }
 
 #[tokio::test]
@@ -110,8 +110,8 @@ async fn any_tool_can_be_called_by_its_name() {
     let call = &completion["choices"][0]["message"]["tool_calls"][0]["function"];
     assert_eq!(call["arguments"], r#"{"command":"id","timeout":5}"#);
     let completion = model.ask(PATH, &request("call nothing {}")).await;
-    let said = completion["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
-    assert_eq!(said, "I was offered no tool `nothing`. There are: developer__shell.");
+    let text = completion["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+    assert_eq!(text, "I was offered no tool `nothing`. There are: developer__shell.");
 }
 
 #[tokio::test]

@@ -32,8 +32,8 @@ fn names_by_the_help() -> BTreeSet<String> {
 #[test]
 fn health_reports_exactly_the_limits_that_have_a_flag() {
     let server = Server::start();
-    let told: BTreeSet<String> = limits(&server).as_object().unwrap().keys().cloned().collect();
-    assert_eq!(told, names_by_the_help());
+    let reported: BTreeSet<String> = limits(&server).as_object().unwrap().keys().cloned().collect();
+    assert_eq!(reported, names_by_the_help());
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn grown(server: &Server, before: Scrape, wanted: &[Wanted<'_>]) -> Growth {
 /// Waits until the server has noticed that all readers have disconnected.
 #[track_caller]
 fn wait_until_no_reader_is_left(server: &Server) {
-    eventually("nobody reads", || {
+    eventually("no reader is left", || {
         let seen = scrape(server);
         let open = |view: &str| seen.value("sandbox_agent_streams", &[("view", view)]);
         (open("messages") + open("journal") + open("many") == 0.0).then_some(())
@@ -93,8 +93,8 @@ fn a_prompt_is_seen_as_messages_bytes_and_requests() {
     assert!(grown.of("sandbox_agent_http_request_duration_seconds_sum", &route) > 0.0);
     // The previous scrape is counted too, once it is answered.
     assert!(grown.of("sandbox_agent_http_responses_total", &[("status", "200")]) >= 2.0);
-    let heard = grown.of("sandbox_agent_events_heard_total", &[("kind", "message")]);
-    assert!(heard >= 2.0, "at least one update and the answer: {heard}");
+    let received = grown.of("sandbox_agent_events_heard_total", &[("kind", "message")]);
+    assert!(received >= 2.0, "at least one update and the answer: {received}");
     assert!(grown.of("sandbox_agent_pipe_bytes_total", &[("pipe", "stdout")]) > answer.body.len() as f64);
     assert!(grown.of("sandbox_agent_http_bytes_total", &[("direction", "in")]) > length);
     assert!(grown.of("sandbox_agent_http_bytes_total", &[("direction", "out")]) > answer.body.len() as f64);

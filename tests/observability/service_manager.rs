@@ -74,8 +74,8 @@ fn a_watchdog_for_another_process_is_not_notified() {
 
 #[test]
 fn a_missing_service_manager_does_not_prevent_serving() {
-    for nobody in ["/no/such/socket", "no-socket", "@nobody-listens-here"] {
-        let server = Server::with().env("NOTIFY_SOCKET", nobody).start();
+    for socket in ["/no/such/socket", "no-socket", "@no-listener"] {
+        let server = Server::with().env("NOTIFY_SOCKET", socket).start();
         server.request("GET", "/v1/health").send().expect(200);
         eventually("the failure is logged", || server.log().contains("WARN").then_some(()));
     }

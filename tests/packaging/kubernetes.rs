@@ -92,8 +92,8 @@ fn the_secret_has_the_keys_that_the_pod_references() {
     };
     let cluster = Cluster::start();
     std::fs::write(reader.file("cluster"), cluster.configuration()).unwrap();
-    let said = reader.run(&format!("export KUBECONFIG=$PWD/cluster\n{create}"));
-    assert!(said.contains("secret/sandbox-agent created"), "{said}");
+    let printed = reader.run(&format!("export KUBECONFIG=$PWD/cluster\n{create}"));
+    assert!(printed.contains("secret/sandbox-agent created"), "{printed}");
 
     let (path, secret) = cluster.created.recv_timeout(test_harness::SOON).unwrap();
     assert_eq!(path, "/api/v1/namespaces/default/secrets");
@@ -130,7 +130,7 @@ fn the_pod_is_valid_for_every_kubernetes_version_that_the_page_names() {
     let folder = tempfile::Builder::new().prefix("packaging-pod-").tempdir().unwrap();
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubernetes/bin");
     let file = folder.path().join("pod.yaml");
-    let judge = |pod: &str, version: &[&str]| -> (bool, String) {
+    let validate = |pod: &str, version: &[&str]| -> (bool, String) {
         std::fs::write(&file, pod).unwrap();
         let Output { status, stdout, stderr } = Command::new(tools.join("kubernetes-validate"))
             .arg("--strict")
@@ -138,12 +138,15 @@ fn the_pod_is_valid_for_every_kubernetes_version_that_the_page_names() {
             .arg(&file)
             .output()
             .expect("the schemas are there: run sh scripts/test-tools.sh");
-        (status.success(), [stdout, stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat())
+        (
+            status.success(),
+            [stdout, stderr].map(|printed| String::from_utf8_lossy(&printed).into_owned()).concat(),
+        )
     };
     for version in [&[][..], &["--kubernetes-version", &format!("{since}.0")]] {
-        let (taken, said) = judge(pod, version);
-        assert!(taken, "{said}");
+        let (taken, printed) = validate(pod, version);
+        assert!(taken, "{printed}");
     }
-    let (taken, said) = judge(&pod.replace("failureThreshold", "failureTreshold"), &[]);
-    assert!(!taken && said.contains("failureTreshold"), "a misspelled field was not detected: {said}");
+    let (taken, printed) = validate(&pod.replace("failureThreshold", "failureTreshold"), &[]);
+    assert!(!taken && printed.contains("failureTreshold"), "a misspelled field was not detected: {printed}");
 }

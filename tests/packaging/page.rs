@@ -119,8 +119,8 @@ fn the_page_installs_a_healthy_server_from_the_archive_and_upgrades_it() {
     ] {
         assert!(reader.file("system").join(file).is_file(), "{file}");
     }
-    let told = std::fs::read_to_string(reader.file("systemctl.log")).unwrap();
-    assert_eq!(told, "systemctl daemon-reload\nsystemctl enable --now sandbox-agent\n");
+    let calls = std::fs::read_to_string(reader.file("systemctl.log")).unwrap();
+    assert_eq!(calls, "systemctl daemon-reload\nsystemctl enable --now sandbox-agent\n");
 
     // The running server's program is replaced; the server continues with the old one.
     reader.run(upgrade);

@@ -92,9 +92,9 @@ fn every_licence_is_allowed_and_its_text_is_included() {
 
 #[test]
 fn a_licence_that_is_not_allowed_is_refused() {
-    let judge = "import sys; sys.path.insert(0, 'packaging'); from licences import is_allowed; \
+    let script = "import sys; sys.path.insert(0, 'packaging'); from licences import is_allowed; \
                  print([is_allowed(one, {'MIT', 'ISC', 'Apache-2.0 WITH LLVM-exception'}) for one in sys.argv[1:]])";
-    let judged = |licences: &[&str]| paper(&[&["-c", judge][..], licences].concat());
+    let checked = |licences: &[&str]| paper(&[&["-c", script][..], licences].concat());
     let fine = [
         "MIT",
         "GPL-3.0 OR MIT",
@@ -102,7 +102,7 @@ fn a_licence_that_is_not_allowed_is_refused() {
         "(GPL-3.0 OR MIT) AND ISC",
         "Apache-2.0 WITH LLVM-exception",
     ];
-    assert_eq!(judged(&fine), "[True, True, True, True, True]\n");
+    assert_eq!(checked(&fine), "[True, True, True, True, True]\n");
     let refused = ["GPL-3.0", "", "MIT AND GPL-3.0", "(GPL-3.0 OR Apache-2.0) AND MIT", "Apache-2.0"];
-    assert_eq!(judged(&refused), "[False, False, False, False, False]\n");
+    assert_eq!(checked(&refused), "[False, False, False, False, False]\n");
 }

@@ -25,26 +25,26 @@ fn analyze(arguments: &[&str]) -> (bool, String) {
         .env("SYSTEMD_PAGER", "")
         .output()
         .expect("systemd-analyze is there: run sh scripts/test-tools.sh");
-    let said = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-    (status.success(), said)
+    let printed = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    (status.success(), printed)
 }
 
 #[test]
 fn systemd_accepts_the_unit_without_warnings() {
     // Other units of the machine may have errors; only warnings about this one count.
-    let (taken, said) = analyze(&["verify", "--man=no"]);
-    let about_ours: Vec<_> = said.lines().filter(|line| line.contains("sandbox-agent")).collect();
-    assert!(taken && about_ours.is_empty(), "{said}");
+    let (taken, printed) = analyze(&["verify", "--man=no"]);
+    let about_ours: Vec<_> = printed.lines().filter(|line| line.contains("sandbox-agent")).collect();
+    assert!(taken && about_ours.is_empty(), "{printed}");
 }
 
 #[test]
 fn systemd_rates_the_service_as_well_protected() {
-    let (_, said) = analyze(&["security", "--offline=yes", "--no-pager"]);
+    let (_, printed) = analyze(&["security", "--offline=yes", "--no-pager"]);
     let verdict =
-        said.lines().find(|line| line.contains("Overall exposure level")).expect("there is a verdict");
+        printed.lines().find(|line| line.contains("Overall exposure level")).expect("there is a verdict");
     let level =
         verdict.split_ascii_whitespace().find_map(|word| word.parse::<f32>().ok()).expect("it is a number");
-    assert!(level <= 3.0, "{said}");
+    assert!(level <= 3.0, "{printed}");
 }
 
 #[test]

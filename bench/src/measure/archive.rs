@@ -11,7 +11,7 @@ use crate::report::{Goal, Row, Samples};
 use crate::servers::Server;
 
 const FILES: usize = 10_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let archive = context.scratch.join("files.tar");
@@ -68,7 +68,7 @@ async fn uploaded(server: &Server, archive: &Path, into: &Path) -> Result<f64> {
         let _ = connection.write(&body).await;
         connection.receive().await
     };
-    tokio::time::timeout(PATIENCE, sending).await??;
+    tokio::time::timeout(TIMEOUT, sending).await??;
     let rate = rate(started);
     if !into.join("folder-99/file-9999.txt").is_file() {
         return Err("the last file is missing".into());

@@ -12,7 +12,7 @@ use crate::report::{Goal, Row, Samples};
 use crate::servers::Server;
 
 const BYTES: u64 = 1 << 30;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let file = context.scratch.join("gigabyte");
@@ -63,7 +63,7 @@ fn write_file(path: &Path) -> Result<()> {
 async fn download(server: &Server, path: &str) -> Result<f64> {
     let mut connection = Connection::open(&server.address).await?;
     let started = Instant::now();
-    let received = tokio::time::timeout(PATIENCE, connection.download(&get(server, path, ""))).await??;
+    let received = tokio::time::timeout(TIMEOUT, connection.download(&get(server, path, ""))).await??;
     if received as u64 != BYTES {
         return Err(format!("{received} bytes came").into());
     }
@@ -96,7 +96,7 @@ async fn put(server: &Server, to: &Path) -> Result<f64> {
         }
         connection.receive().await
     };
-    tokio::time::timeout(PATIENCE, sending).await??;
+    tokio::time::timeout(TIMEOUT, sending).await??;
     let rate = rate(started);
     if std::fs::metadata(to)?.len() != BYTES {
         return Err("the file is not whole".into());

@@ -9,7 +9,7 @@ use crate::servers::Server;
 use crate::{Result, agent, process};
 
 const EVENTS: u64 = 1100;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// The default of `--replay-bytes` in MB, plus the server's other memory: itself, the message that is being read,
 /// and the newest message.
 const BOUND_MB: f64 = 67.1 + 20.0;
@@ -29,7 +29,7 @@ async fn peak(server: &Server) -> Result<f64> {
     let message = agent::request(agent::now_ns(), &format!("large:{EVENTS}"));
     let request = post(server, "/v1/acp/bench", &message);
     let mut connection = Connection::open(&server.address).await?;
-    tokio::time::timeout(PATIENCE, connection.send(&request)).await??;
+    tokio::time::timeout(TIMEOUT, connection.send(&request)).await??;
     #[allow(clippy::cast_precision_loss)]
     Ok(process::peak_kb(server.pid())? as f64 * 1.024 / 1000.0)
 }

@@ -16,7 +16,7 @@ use crate::{Result, agent};
 const LINES: usize = 1500;
 const PROMPTS: usize = 40;
 /// A line that takes longer counts as lost.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
@@ -103,7 +103,7 @@ async fn pause() {
 async fn delays(from: &mut (impl AsyncRead + Unpin), count: usize) -> Result<Vec<f64>> {
     let (mut buffer, mut delays) = (Vec::with_capacity(64 << 10), Vec::new());
     while delays.len() < count {
-        if tokio::time::timeout(PATIENCE, from.read_buf(&mut buffer)).await?? == 0 {
+        if tokio::time::timeout(TIMEOUT, from.read_buf(&mut buffer)).await?? == 0 {
             return Err("the stream ended early".into());
         }
         let now = agent::now_ns();

@@ -15,7 +15,7 @@ const INSTANCES: usize = 1000;
 /// Requests per second, at times that do not depend on the speed of answers.
 const RATE: u32 = 500;
 const REQUESTS: usize = 2000;
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut samples = Samples::default();
@@ -80,7 +80,7 @@ async fn load(server: &Server, instances: usize) -> Result<f64> {
                 None => Connection::open(&address).await?,
             };
             let started = Instant::now();
-            tokio::time::timeout(PATIENCE, connection.send(&request)).await??;
+            tokio::time::timeout(TIMEOUT, connection.send(&request)).await??;
             let time = started.elapsed().as_secs_f64() * 1e6;
             pool.lock().await.push(connection);
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(time)

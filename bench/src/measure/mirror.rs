@@ -11,7 +11,7 @@ use crate::servers::Server;
 use crate::{Result, agent};
 
 const SIZE: usize = 1_000_000;
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
@@ -84,7 +84,7 @@ pub(crate) async fn mirror(
     }
     let mut total = 0;
     for task in tasks {
-        total += tokio::time::timeout(PATIENCE, task).await???;
+        total += tokio::time::timeout(TIMEOUT, task).await???;
     }
     Ok(total as f64 / started.elapsed().as_secs_f64())
 }

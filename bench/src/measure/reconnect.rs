@@ -13,7 +13,7 @@ use crate::{Result, agent};
 const MISSED: u64 = 10_000;
 /// A catch-up takes milliseconds; a single one would be mostly noise.
 const REPEATS: usize = 10;
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
     let limit = Server::start(Side::Limit, context).await?;
@@ -78,7 +78,7 @@ async fn replay(server: &Server, path: &str, cursor: &str) -> Result<Replayed> {
     let mut stream = Connection::open(&server.address).await?.into_stream(&request).await?;
     let mut buffer = Vec::with_capacity(4 << 20);
     loop {
-        if tokio::time::timeout(PATIENCE, stream.read_buf(&mut buffer)).await?? == 0 {
+        if tokio::time::timeout(TIMEOUT, stream.read_buf(&mut buffer)).await?? == 0 {
             return Err("the stream ended early".into());
         }
         let tail = &buffer[buffer.len().saturating_sub(400)..];

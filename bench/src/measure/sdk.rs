@@ -19,7 +19,7 @@ use crate::{Result, agent};
 /// Requests in flight, each on its own connection.
 const AT_ONCE: usize = 64;
 /// How long the last answers may take after the measured time.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The headers of Node's `fetch` and the SDK, in addition to those of every POST here.
 const HEADERS: &str = "connection: keep-alive\r\nprefer: respond-async\r\n\
     idempotency-key: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk\r\naccept: */*\r\naccept-language: *\r\n\
@@ -87,7 +87,7 @@ async fn load(server: &Server, routes: &Routes, time: Duration) -> Result<Served
     }
     let started = Instant::now();
     let tasks = clients.into_iter().map(|client| tokio::spawn(client.run(started + time)));
-    let served = tokio::time::timeout(time + PATIENCE, finish(tasks.collect(), started)).await;
+    let served = tokio::time::timeout(time + TIMEOUT, finish(tasks.collect(), started)).await;
     reader.abort();
     served.map_err(|_elapsed| "an answer is missing")?
 }

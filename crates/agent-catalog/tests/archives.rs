@@ -157,7 +157,7 @@ mod privileged {
 
     /// Installs into a tiny file system.
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_full_disk_fails_the_install_and_leaves_no_litter() {
+    async fn a_full_disk_fails_the_install_and_leaves_no_files() {
         let server = Server::start().await;
         server.set("/big.tar.gz", Answer::body(tar_gz(&[("fake", 0o755, &noise(4 << 20))])));
         let target = json!({ "archive": server.url("/big.tar.gz"), "cmd": "fake" });
@@ -179,10 +179,10 @@ mod privileged {
         .await
         .unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let (first, litter) = text.split_once('\n').unwrap_or_else(|| panic!("{output:?}"));
+        let (first, leftovers) = text.split_once('\n').unwrap_or_else(|| panic!("{output:?}"));
         let answer: Value = serde_json::from_str(first).unwrap();
         assert_eq!(answer["code"], "install_failed", "{answer}");
         assert!(answer["error"].as_str().unwrap().contains("No space left"), "{answer}");
-        assert_eq!(litter, "");
+        assert_eq!(leftovers, "");
     }
 }

@@ -45,7 +45,7 @@ async fn a_registry_only_agent_installs_with_the_registry_as_its_source() {
     let server = server_with_fake().await;
     let fixture = Fixture::new(&server.url("/registry.json"));
     assert!(fixture.catalog.is_known("fake").await);
-    assert!(!fixture.catalog.is_known("somebody-else").await);
+    assert!(!fixture.catalog.is_known("another-agent").await);
     let outcome = fixture.catalog.install("fake", InstallRequest::default()).await.unwrap();
     assert!(!outcome.already_installed);
     assert_eq!(outcome.artifacts[0].source, Source::Registry);
@@ -149,7 +149,7 @@ async fn a_registry_only_agent_cannot_be_installed_while_the_registry_is_down() 
     let error = fixture.catalog.launch("amp").await.unwrap_err();
     assert_eq!(error.code(), "no_source");
     assert!(error.to_string().contains("SANDBOX_AGENT_ACP_REGISTRY_URL"), "{error}");
-    assert_eq!(fixture.catalog.launch("never-heard-of").await.unwrap_err().code(), "unknown_agent");
+    assert_eq!(fixture.catalog.launch("unknown-agent").await.unwrap_err().code(), "unknown_agent");
 }
 
 #[tokio::test]

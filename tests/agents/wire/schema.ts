@@ -101,11 +101,11 @@ function explain(errors: readonly ErrorObject[], schema: Schema): string {
   }
   const reasons = errors.filter(({ keyword }) => !CHOICES.includes(keyword));
   const texts = (reasons.length > 0 ? reasons : errors).map(described);
-  return [...new Set(texts)].slice(0, MOST_REASONS).join("; ");
+  return [...new Set(texts)].slice(0, MAX_REASONS).join("; ");
 }
 
 const CHOICES: readonly string[] = ["oneOf", "anyOf"];
-const MOST_REASONS = 3;
+const MAX_REASONS = 3;
 
 function described({ instancePath, message, keyword, params }: ErrorObject): string {
   const where = instancePath.replace(/\/\d+(?=\/|$)/g, "/*");

@@ -12,7 +12,7 @@ use test_harness::server::product;
 use test_harness::{Server, eventually};
 
 /// How long a command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The environment that commands run in.
 pub(crate) struct Place {
@@ -164,12 +164,12 @@ impl Running {
     /// Waits until it exits.
     #[track_caller]
     pub(crate) fn end(mut self) -> Finished {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
                 return Finished { code: status.code(), output: self.output(), errors: self.errors() };
             }
-            assert!(Instant::now() < deadline, "it did not end within {PATIENCE:?}: {}", self.errors());
+            assert!(Instant::now() < deadline, "it did not end within {TIMEOUT:?}: {}", self.errors());
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -13,7 +13,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use super::Place;
 use test_harness::eventually;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A terminal with a command on it.
 pub(crate) struct Terminal {
@@ -67,7 +67,7 @@ impl Terminal {
     /// Waits until this text is shown.
     #[track_caller]
     pub(crate) fn wait_for(&self, words: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !self.screen().contains(words) {
             assert!(Instant::now() < deadline, "`{words}` was not shown: {}", self.screen());
             std::thread::sleep(Duration::from_millis(5));

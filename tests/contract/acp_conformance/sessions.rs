@@ -30,9 +30,9 @@ fn the_mock_agent_works_as_soon_as_the_server_starts() {
     let mut conversation = Conversation::start();
     let session = conversation.new_session();
     let came = conversation.prompt(&session, "echo hello");
-    let said = came.iter().any(|message| {
+    let is_sent = came.iter().any(|message| {
         message["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
             && message["params"]["update"]["content"]["text"] == "hello"
     });
-    assert!(said, "{came:?}");
+    assert!(is_sent, "{came:?}");
 }

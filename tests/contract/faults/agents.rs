@@ -67,8 +67,8 @@ fn updates_before_and_after_the_answer_that_opens_a_session_keep_their_order() {
     let lines = [update(1), response("new", json!({"sessionId": "s"})), update(2)];
     let answer = writing(&server, json!("new"), &lines).send().expect(200);
     assert_eq!(answer.text(), lines[1]);
-    let heard: Vec<_> = (0..3).map(|_| stream.next().data).collect();
-    assert_eq!(heard, lines);
+    let received: Vec<_> = (0..3).map(|_| stream.next().data).collect();
+    assert_eq!(received, lines);
 }
 
 #[test]

@@ -22,8 +22,8 @@ fn noise_at_start_and_between_messages_stops_nothing() {
     let mut stream = server.stream("a");
     let lines: Vec<_> = (0..4).map(|_| stream.next()).collect();
     assert!(lines.iter().all(|event| event.name == "unparsed"));
-    let told: Vec<_> = lines.iter().map(|event| event.json()["line"].clone()).collect();
-    assert_eq!(told, ["Starting up...", r#"{"level":"info","msg":"ready"}"#, "[1,2]", "42"]);
+    let reported: Vec<_> = lines.iter().map(|event| event.json()["line"].clone()).collect();
+    assert_eq!(reported, ["Starting up...", r#"{"level":"info","msg":"ready"}"#, "[1,2]", "42"]);
     assert!(stream.next().answers(&json!("hello")));
 }
 

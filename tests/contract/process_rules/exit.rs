@@ -143,8 +143,8 @@ fn stderr_never_reaches_a_stream_but_is_logged() {
     server.post("a", call("x", "exit", json!({}))).send().problem(502, "agent_exited");
     for view in ["messages", "journal"] {
         let events = server.get("a").query("view", view).stream().rest();
-        let told = events.iter().filter(|event| !["exit", "sent"].contains(&event.name.as_str()));
-        assert_eq!(told.filter(|event| event.data.contains("only for the log")).count(), 0);
+        let reported = events.iter().filter(|event| !["exit", "sent"].contains(&event.name.as_str()));
+        assert_eq!(reported.filter(|event| event.data.contains("only for the log")).count(), 0);
     }
     assert!(server.log().contains("only for the log"));
 }

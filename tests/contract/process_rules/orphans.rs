@@ -182,5 +182,5 @@ fn a_process_that_forks_faster_than_it_can_be_found_does_not_survive_kill_9_of_t
     let (mut server, hydra) = server_with_hydra();
     server.process.signal("KILL");
     server.wait_for_end(std::time::Duration::from_secs(5));
-    test_harness::eventually("nobody is left", || is_dead(&hydra).then_some(()));
+    test_harness::eventually("no process is left", || is_dead(&hydra).then_some(()));
 }

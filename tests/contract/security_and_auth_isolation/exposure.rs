@@ -9,9 +9,9 @@ fn health(server: &Server) -> Request {
 #[test]
 fn without_a_token_a_non_loopback_host_is_refused_at_start() {
     for host in ["0.0.0.0", "::"] {
-        let (status, said) = ServerBuilder::new().flag("--host", host).refuse_to_start();
+        let (status, errors) = ServerBuilder::new().flag("--host", host).refuse_to_start();
         assert!(!status.success());
-        assert!(said.contains("token") && said.contains(host), "{said}");
+        assert!(errors.contains("token") && errors.contains(host), "{errors}");
     }
 }
 
@@ -113,6 +113,6 @@ fn a_page_on_another_port_cannot_start_an_agent() {
 
 #[test]
 fn every_origin_without_a_token_is_refused_at_start() {
-    let (status, said) = ServerBuilder::new().flag("--cors-allow-origin", "*").refuse_to_start();
-    assert!(!status.success() && said.contains("token"), "{said}");
+    let (status, errors) = ServerBuilder::new().flag("--cors-allow-origin", "*").refuse_to_start();
+    assert!(!status.success() && errors.contains("token"), "{errors}");
 }

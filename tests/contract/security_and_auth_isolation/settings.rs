@@ -96,8 +96,8 @@ fn an_unknown_or_invalid_setting_is_refused_at_start() {
     for text in ["prot = 1\n", "[limits]\nmax_instance = 1\n", "port = \"many\"\n", "not toml"] {
         let builder = ServerBuilder::new();
         let file = builder.file("own.toml", text);
-        let (status, said) = builder.flag("--config", file.to_str().unwrap()).refuse_to_start();
-        assert!(!status.success() && said.contains("own.toml"), "{text}: {said}");
+        let (status, errors) = builder.flag("--config", file.to_str().unwrap()).refuse_to_start();
+        assert!(!status.success() && errors.contains("own.toml"), "{text}: {errors}");
     }
     let (status, _) = ServerBuilder::new().flag("--config", "/no/such/file.toml").refuse_to_start();
     assert!(!status.success(), "a missing config file must be refused");
@@ -116,6 +116,6 @@ fn the_default_is_loopback_on_port_2468() {
 #[test]
 fn a_port_in_use_is_refused_at_start() {
     let server = Server::start();
-    let (status, said) = ServerBuilder::new().flag("--port", &server.port.to_string()).refuse_to_start();
-    assert!(!status.success() && said.contains(&server.port.to_string()), "{said}");
+    let (status, errors) = ServerBuilder::new().flag("--port", &server.port.to_string()).refuse_to_start();
+    assert!(!status.success() && errors.contains(&server.port.to_string()), "{errors}");
 }

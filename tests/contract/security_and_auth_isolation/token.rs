@@ -143,8 +143,8 @@ fn an_empty_token_is_refused() {
     assert!(!status.success());
     let builder = test_harness::ServerBuilder::new();
     let file = builder.file("token", "\n");
-    let (status, said) = builder.flag("--token-file", file.to_str().unwrap()).refuse_to_start();
-    assert!(!status.success() && said.contains("token"), "{said}");
+    let (status, errors) = builder.flag("--token-file", file.to_str().unwrap()).refuse_to_start();
+    assert!(!status.success() && errors.contains("token"), "{errors}");
     let (status, _) =
         test_harness::ServerBuilder::new().flag("--token-file", "/no/such/file").refuse_to_start();
     assert!(!status.success());

@@ -18,8 +18,8 @@ fn the_first_answer_wins_and_a_second_is_409_and_not_forwarded() {
     let mut stream = server.get("a").query("replay", "none").stream();
     server.post("a", response("q", json!("first"))).send().expect_accepted();
     server.post("a", response("q", json!("second"))).send().problem(409, "already_answered");
-    let told = stream.until(|event| event.is_call_of("asked"));
-    assert!(told.data.contains("first"));
+    let notified = stream.until(|event| event.is_call_of("asked"));
+    assert!(notified.data.contains("first"));
     server.tell("a", "echo", json!({}));
     let rest = stream.up_to(|event| event.name == "message" && event.json()["method"].is_null());
     assert!(!rest.iter().any(|event| event.is_call_of("asked")), "the second answer reached the agent");
@@ -47,8 +47,8 @@ fn a_response_to_an_unknown_id_is_forwarded() {
     let server = server_with_question(json!("q"));
     let mut stream = server.get("a").query("replay", "none").stream();
     server.post("a", response("other", json!(1))).send().expect_accepted();
-    let told = stream.until(|event| event.is_call_of("asked"));
-    assert!(told.data.contains("other"));
+    let notified = stream.until(|event| event.is_call_of("asked"));
+    assert!(notified.data.contains("other"));
     assert_eq!(server.summary("a").unwrap()["awaiting"].as_array().unwrap().len(), 1);
 }
 

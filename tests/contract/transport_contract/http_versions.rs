@@ -44,10 +44,10 @@ async fn many_requests_and_a_stream_share_one_h2c_connection() {
     for answer in answers {
         assert_eq!(answer.await.unwrap().status(), 200);
     }
-    let mut told = String::new();
-    while told.matches("event: message").count() < 21 {
+    let mut text = String::new();
+    while text.matches("event: message").count() < 21 {
         let frame = tokio::time::timeout(test_harness::SOON, stream.frame()).await.expect("a frame comes");
-        told.push_str(std::str::from_utf8(frame.unwrap().unwrap().data_ref().unwrap()).unwrap());
+        text.push_str(std::str::from_utf8(frame.unwrap().unwrap().data_ref().unwrap()).unwrap());
     }
 }
 

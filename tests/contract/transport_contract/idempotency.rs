@@ -69,8 +69,8 @@ fn a_repeat_of_a_notification_is_202_and_not_forwarded_again() {
     for _ in 0..3 {
         keyed(&server, "k", notification("received", json!({"n": 1}))).send().expect_accepted();
     }
-    let told = sent(&server).iter().filter(|message| message["method"] == "received").count();
-    assert_eq!(told, 1);
+    let forwarded = sent(&server).iter().filter(|message| message["method"] == "received").count();
+    assert_eq!(forwarded, 1);
 }
 
 #[test]

@@ -50,6 +50,6 @@ fn an_answer_reaches_the_instance_that_sent_the_request() {
     server.post("a", response(0, json!("for a"))).send().expect_accepted();
     assert_eq!(server.summary("b").unwrap()["awaiting"].as_array().unwrap().len(), 1);
     server.post("b", response(0, json!("for b"))).send().expect_accepted();
-    let told = server.stream("b").until(|event| event.is_call_of("asked"));
-    assert!(told.data.contains("for b"));
+    let notified = server.stream("b").until(|event| event.is_call_of("asked"));
+    assert!(notified.data.contains("for b"));
 }

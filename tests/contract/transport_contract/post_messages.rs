@@ -174,13 +174,13 @@ fn concurrent_messages_reach_the_agent_in_the_order_of_the_journal() {
     for post in posts {
         post.join().unwrap().expect_accepted();
     }
-    let heard: Vec<_> = (0..100)
+    let received: Vec<_> = (0..100)
         .map(|_| stream.until(|event| event.is_call_of("received")).json()["params"]["line"].clone())
         .collect();
     let mut journal = server.get("a").query("view", "journal").stream();
     journal.next();
     let sent: Vec<_> = (0..100).map(|_| json!(journal.until(|event| event.name == "sent").data)).collect();
-    assert_eq!(heard, sent);
+    assert_eq!(received, sent);
 }
 
 #[test]

@@ -59,12 +59,13 @@ fn posts_during_starting_are_forwarded_in_order_to_one_process() {
 #[test]
 fn a_notification_during_starting_waits_for_the_start_and_is_202() {
     let (depot, server) = lazy_server();
-    let told = server.post("a", notification("received", json!({}))).query("agent", "lazy").start();
+    let notification_post =
+        server.post("a", notification("received", json!({}))).query("agent", "lazy").start();
     depot.wait_for_download();
-    assert!(!told.is_finished());
+    assert!(!notification_post.is_finished());
     let mut stream = server.stream("a");
     depot.release(Download::Works);
-    told.join().unwrap().expect_accepted();
+    notification_post.join().unwrap().expect_accepted();
     stream.until(|event| event.is_call_of("received"));
 }
 

@@ -33,9 +33,9 @@ pub(crate) fn daemon(params: &Value) -> u32 {
         .spawn()
         .unwrap_or_else(|error| give_up(&format!("setsid: {error}")));
     let mut line = String::new();
-    let told = child.stderr.take().map(|stderr| BufReader::new(stderr).read_line(&mut line));
+    let reported = child.stderr.take().map(|stderr| BufReader::new(stderr).read_line(&mut line));
     let _ = child.wait();
-    match (told, line.trim().parse()) {
+    match (reported, line.trim().parse()) {
         (Some(Ok(_)), Ok(pid)) => pid,
         _ => give_up(&format!("the daemon did not report its id: {line:?}")),
     }
@@ -47,9 +47,9 @@ pub(crate) const START_DAEMON: &str = "--start-daemon";
 pub(crate) const BE_DAEMON: &str = "--be-daemon";
 
 fn lone_daemon() -> u32 {
-    let told =
+    let reported =
         itself(START_DAEMON).output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    match told.map(|text| text.trim().parse()) {
+    match reported.map(|text| text.trim().parse()) {
         Ok(Ok(pid)) => pid,
         other => give_up(&format!("the daemon did not report its id: {other:?}")),
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use test_harness::eventually;
 
 /// A delayed answer continues by itself after this, so that no thread outlives a failed test for long.
-const LONGEST_HOLD: Duration = Duration::from_secs(60);
+const MAX_HOLD: Duration = Duration::from_secs(60);
 
 /// Delays an answer until it is opened.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Gate {
 
     fn pass(&self) {
         let open = self.open.lock().unwrap();
-        let _ = self.opened.wait_timeout_while(open, LONGEST_HOLD, |open| !*open).unwrap();
+        let _ = self.opened.wait_timeout_while(open, MAX_HOLD, |open| !*open).unwrap();
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use depot::Depot;
 pub(crate) use machine::Machine;
 
 /// An address at which no server listens.
-pub(crate) const NOBODY: &str = "http://127.0.0.1:1/registry.json";
+pub(crate) const NO_SERVER: &str = "http://127.0.0.1:1/registry.json";
 
 /// The first POST of a client: it names the agent and sends `initialize`.
 pub(crate) fn hello(server: &Server, server_id: &str, agent: &str) -> Request {

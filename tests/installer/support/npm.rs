@@ -4,7 +4,7 @@ use agent_catalog::Manifest;
 use serde_json::{Value, json};
 
 use super::depot::archive;
-use super::{Depot, Machine, NOBODY};
+use super::{Depot, Machine, NO_SERVER};
 
 /// An ACP agent in JavaScript.
 const AGENT: &str = r#"#!/usr/bin/env node
@@ -55,6 +55,6 @@ pub(crate) fn machine_with(name: &str, versions: &[&str], more: &Value) -> (Depo
     }
     let document = json!({ "name": name, "dist-tags": { "latest": versions.last() }, "versions": published });
     depot.put(&format!("/{name}"), document.to_string());
-    let machine = Machine::new(NOBODY).with("SANDBOX_AGENT_NPM_REGISTRY", &depot.url(""));
+    let machine = Machine::new(NO_SERVER).with("SANDBOX_AGENT_NPM_REGISTRY", &depot.url(""));
     (depot, machine)
 }

@@ -18,13 +18,14 @@ fn a_server_in_ordinary_use_sends_nothing_to_other_machines() {
         .args([script.as_os_str(), product().as_os_str(), folder.path().as_os_str()])
         .output()
         .expect("this test needs unshare (util-linux) and python3");
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success(), "{said}");
-    let told: Value = serde_json::from_slice(&run.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
-    let statuses = told["statuses"].as_array().unwrap();
-    assert!(statuses.iter().all(|status| matches!(status.as_u64(), Some(200..=204))), "{told}");
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{errors}");
+    let reported: Value =
+        serde_json::from_slice(&run.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"));
+    let statuses = reported["statuses"].as_array().unwrap();
+    assert!(statuses.iter().all(|status| matches!(status.as_u64(), Some(200..=204))), "{reported}");
     // Agents, messages, streams, files, metrics and the inspector were used since the start, and no packet left.
-    assert_eq!(told["used"], json!({"connections": 0, "datagrams": 0, "unroutable": 0}), "{told}");
+    assert_eq!(reported["used"], json!({"connections": 0, "datagrams": 0, "unroutable": 0}), "{reported}");
     // As a control, the registry was queried for an agent: that does send packets.
     let sum = |counted: &Value| {
         ["connections", "datagrams", "unroutable"]
@@ -32,6 +33,6 @@ fn a_server_in_ordinary_use_sends_nothing_to_other_machines() {
             .iter()
             .sum::<u64>()
     };
-    assert!(sum(&told["asked"]) > 0, "{told}");
-    assert_eq!(told["ended"], told["asked"], "stopping sent packets: {told}");
+    assert!(sum(&reported["asked"]) > 0, "{reported}");
+    assert_eq!(reported["ended"], reported["asked"], "stopping sent packets: {reported}");
 }

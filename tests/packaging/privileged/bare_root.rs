@@ -93,15 +93,16 @@ fn sigterm_ends_everything_and_exits_with_0() {
 #[test]
 fn missing_requirements_are_reported() {
     let root = Root::bare();
-    let said = |arguments: &[&str]| {
+    let printed = |arguments: &[&str]| {
         let mut command = root.command(Start::Plainly, arguments);
         let Output { status, stderr, .. } = command.stdout(Stdio::null()).output().unwrap();
         (status.code(), String::from_utf8(stderr).unwrap())
     };
-    let (code, text) = said(&["server", "--port", "0"]);
+    let (code, text) = printed(&["server", "--port", "0"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("--data-dir"), "{text}");
-    let (code, text) = said(&["server", "--port", "0", "--data-dir", "/data", "--host", "nowhere.invalid"]);
+    let (code, text) =
+        printed(&["server", "--port", "0", "--data-dir", "/data", "--host", "nowhere.invalid"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("give an address"), "{text}");
 }

@@ -25,8 +25,8 @@ impl Image {
     fn build() -> Self {
         let stage = DOCKERFILE.split("\nFROM ").find(|stage| stage.starts_with("scratch AS bare")).unwrap();
         let rests = |name: &str| -> Vec<String> {
-            let said = stage.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-            said.map(str::to_owned).collect()
+            let printed = stage.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            printed.map(str::to_owned).collect()
         };
         let one = |name: &str| rests(name).into_iter().next().unwrap_or_else(|| panic!("{name} is missing"));
         let words = |json: &str| -> Vec<String> { serde_json::from_str(json).unwrap() };
@@ -80,9 +80,9 @@ impl Image {
 fn it_refuses_to_start_without_a_token() {
     let image = Image::build();
     let Output { status, stderr, .. } = image.start(&[]).stdout(Stdio::null()).output().unwrap();
-    let said = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(1), "{said}");
-    assert!(said.contains("token"), "{said}");
+    let printed = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(1), "{printed}");
+    assert!(printed.contains("token"), "{printed}");
 }
 
 #[test]

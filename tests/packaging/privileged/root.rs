@@ -46,8 +46,8 @@ impl Root {
         let root = Self(folder);
         root.place_libraries_of(&product);
         // The folder is private to its owner, but another user will use it.
-        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(root.path(), everybody).expect("it can be opened");
+        let world_readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(root.path(), world_readable).expect("it can be opened");
         root
     }
 
@@ -113,8 +113,8 @@ impl Root {
 
 /// The libraries that a program loads; none for a static one.
 fn libraries_of(program: &Path) -> Vec<PathBuf> {
-    let told = Command::new("ldd").arg(program).output().expect("there is an ldd");
-    let text = String::from_utf8_lossy(&told.stdout);
+    let reported = Command::new("ldd").arg(program).output().expect("there is an ldd");
+    let text = String::from_utf8_lossy(&reported.stdout);
     text.split_ascii_whitespace()
         .filter(|word| word.starts_with('/') && word.contains(".so"))
         .map(PathBuf::from)

@@ -20,7 +20,7 @@ const COMMANDS: usize = 64;
 /// process here, and the contract suite measures its memory against the engine's budget alone.
 const MEMORY_SHARE: usize = 4;
 /// The default maximum size of a client's message. The near side has room for one if the engine has.
-const LONGEST_MESSAGE: usize = 32 << 20;
+const MAX_MESSAGE: usize = 32 << 20;
 
 /// Instances that another task owns. Every call fails with [`Error::Unavailable`] once that task is gone.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl RemoteInstances {
     #[must_use]
     pub fn over_channel(engine: Arc<dyn Instances>) -> Arc<dyn Instances> {
         let limit = engine.memory().limit();
-        let (near, far) = Self::pair((limit / MEMORY_SHARE).max(limit.min(LONGEST_MESSAGE)));
+        let (near, far) = Self::pair((limit / MEMORY_SHARE).max(limit.min(MAX_MESSAGE)));
         tokio::spawn(far.serve(engine));
         Arc::new(near)
     }

@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &str) -> SessionUpdate {
+    fn message_chunk(text: &str) -> SessionUpdate {
         SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let mut session = Session::new("/".into());
         let chunk = "x".repeat(HISTORY_BYTES / 2);
         for _ in 0..5 {
-            session.record(&said(&chunk));
+            session.record(&message_chunk(&chunk));
         }
         assert_eq!(session.history().len(), 2);
     }

@@ -123,8 +123,8 @@ fn a_form_has_a_string_a_number_a_boolean_and_an_enum() {
     }
     assert_eq!(properties["colour"]["enum"], json!(["red", "green", "blue"]));
     assert_eq!(params["requestedSchema"]["required"], json!(["name", "count"]));
-    let said = turn.text();
-    let answer = said.strip_prefix("Form accepted: ").and_then(|rest| rest.strip_suffix('.')).unwrap();
+    let text = turn.text();
+    let answer = text.strip_prefix("Form accepted: ").and_then(|rest| rest.strip_suffix('.')).unwrap();
     assert_eq!(serde_json::from_str::<Value>(answer).unwrap(), content);
 
     assert_eq!(agent.prompt_answering("elicit", |_| json!({"action": "decline"})).text(), "Form declined.");

@@ -11,13 +11,13 @@ fn crash_exits_during_the_turn_with_its_code_and_a_message_on_stderr() {
     for (prompt, code) in [("crash", 1), ("crash 42", 42), ("crash 0", 0)] {
         let mut agent = Agent::ready(&json!({}));
         let id = agent.ask_prompt("mock-session-1", prompt);
-        let mut said = false;
+        let mut is_written = false;
         while let Some(line) = agent.next_line() {
             let message: Value = serde_json::from_slice(&line).unwrap();
             assert_ne!(message["id"], id, "a crash must not answer the prompt");
-            said |= message["params"]["update"]["content"]["text"] == "I am about to crash.";
+            is_written |= message["params"]["update"]["content"]["text"] == "I am about to crash.";
         }
-        assert!(said, "the text before the crash was not written");
+        assert!(is_written, "the text before the crash was not written");
         let (status, stderr) = agent.wait();
         assert_eq!(status.code(), Some(code));
         assert_eq!(stderr, format!("mock-agent: crashing with code {code}\n"));

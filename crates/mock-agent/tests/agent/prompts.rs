@@ -89,8 +89,8 @@ fn think_sends_reasoning_before_it_answers() {
     let turn = Agent::ready(&json!({})).prompt("think");
     let kinds: Vec<_> = turn.updates.iter().map(|u| u["sessionUpdate"].as_str().unwrap()).collect();
     let thought = kinds.iter().position(|kind| *kind == "agent_thought_chunk").unwrap();
-    let said = kinds.iter().position(|kind| *kind == "agent_message_chunk").unwrap();
-    assert!(thought < said);
+    let message = kinds.iter().position(|kind| *kind == "agent_message_chunk").unwrap();
+    assert!(thought < message);
 }
 
 #[test]

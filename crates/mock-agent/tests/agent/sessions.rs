@@ -107,13 +107,13 @@ fn an_unknown_session_is_not_found() {
 #[test]
 fn loading_replays_the_conversation_before_it_answers() {
     let mut agent = Agent::ready(&json!({}));
-    let said = agent.prompt("tool");
+    let turn = agent.prompt("tool");
     let id =
         agent.ask("session/load", &json!({"sessionId": "mock-session-1", "cwd": "/mock", "mcpServers": []}));
     let replay = agent.finish(id, |_| unreachable!());
     assert_eq!(replay.updates[0]["sessionUpdate"], "user_message_chunk");
     assert_eq!(replay.updates[0]["content"]["text"], "tool");
-    let conversation: Vec<_> = said
+    let conversation: Vec<_> = turn
         .updates
         .iter()
         .filter(|u| u["sessionUpdate"] != "session_info_update" && u["sessionUpdate"] != "usage_update")
@@ -140,14 +140,14 @@ fn a_fork_shares_the_history_but_not_later_messages() {
     agent.next();
     let id = agent.ask_prompt("mock-session-2", "echo only here");
     agent.finish(id, |_| unreachable!());
-    let mut said = |session: &str| {
+    let mut text_of = |session: &str| {
         let id = agent.ask("session/load", &json!({"sessionId": session, "cwd": "/mock", "mcpServers": []}));
         let text = agent.finish(id, |_| unreachable!()).text();
         agent.next();
         text
     };
-    assert_eq!(said("mock-session-2"), "sharedonly here");
-    assert_eq!(said("mock-session-1"), "shared");
+    assert_eq!(text_of("mock-session-2"), "sharedonly here");
+    assert_eq!(text_of("mock-session-1"), "shared");
 }
 
 #[test]

@@ -55,11 +55,11 @@ fn run() -> Run {
     let retention = Retention { max_bytes: 1 << 20, max_records: 100 };
     let mut log = Log::new(1000, Arc::new(OrderCounter::starting_at(77)), account, retention);
     let mut batch = log.batch(100, 5);
-    let said = EventKind::Message(MessageKind::Notification).info();
-    batch.push(said, b"first");
-    batch.push(said, b"second");
+    let info = EventKind::Message(MessageKind::Notification).info();
+    batch.push(info, b"first");
+    batch.push(info, b"second");
     batch.push(EventKind::Answered.info(), b"third");
-    batch.push(RecordInfo { mark: 9, ..said }, b"");
+    batch.push(RecordInfo { mark: 9, ..info }, b"");
     batch.push(EventKind::Exit.info(), &[7; 5000]);
     log.append(batch, 12345, |_| {}).unwrap().part(2..5)
 }
