@@ -676,7 +676,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What an agent can do, as the published client's types list it. */
+        /** @description An agent's capabilities, as listed in the published client's types. */
         readonly AgentCapabilities: {
             readonly commandExecution: boolean;
             readonly errorEvents: boolean;
@@ -699,7 +699,7 @@ export interface components {
         };
         /** @description One agent. */
         readonly AgentInfo: {
-            /** @description What it can do. */
+            /** @description Its capabilities. */
             readonly capabilities: components["schemas"]["AgentCapabilities"];
             /** @description Why a probe could not open a session. */
             readonly configError?: string;
@@ -707,11 +707,11 @@ export interface components {
             readonly configOptions?: readonly {
                 readonly [key: string]: unknown;
             }[];
-            /** @description Whether any of the credentials it looks for is there. */
+            /** @description Whether any of the credentials it looks for is present. */
             readonly credentialsAvailable: boolean;
             /** @description Its id. */
             readonly id: string;
-            /** @description How to install it and how far that is. */
+            /** @description How to install it, and the progress of its install. */
             readonly install: components["schemas"]["InstallInfo"];
             /** @description Whether it can be launched without installing anything. */
             readonly installed: boolean;
@@ -727,13 +727,13 @@ export interface components {
             readonly name: string;
             /** @description Set for an agent that the ACP registry does not list. */
             readonly nonRegistry?: boolean;
-            /** @description Where it is: a version's directory, or a custom agent's program. */
+            /** @description Its location: a version's directory, or a custom agent's program. */
             readonly path?: string;
-            /** @description Whether instances of it run; filled in by whoever runs them. */
+            /** @description Whether instances of it are running. */
             readonly serverStatus?: components["schemas"]["ServerStatus"];
             /** @description Where it came from. */
             readonly source?: components["schemas"]["Source"];
-            /** @description What starting it once has shown. */
+            /** @description The result of starting it once. */
             readonly verified?: components["schemas"]["Verification"];
             /** @description The version in use. */
             readonly version?: string;
@@ -912,40 +912,40 @@ export interface components {
         };
         /** @enum {string} */
         readonly HealthStatus: "ok";
-        /** @description One installed thing. */
+        /** @description One installed artifact. */
         readonly InstallArtifact: {
-            /** @description What it is. */
+            /** @description Its kind. */
             readonly kind: components["schemas"]["ArtifactKind"];
-            /** @description Where it is. */
+            /** @description Its location. */
             readonly path: string;
             /** @description Where it came from. */
             readonly source: components["schemas"]["Source"];
-            /** @description Its version, where it has one. */
+            /** @description Its version, if it has one. */
             readonly version?: string;
         };
-        /** @description How to install an agent and how far that is. */
+        /** @description How to install an agent, and the progress of its install. */
         readonly InstallInfo: {
-            /** @description The command to type. */
+            /** @description The command that installs it. */
             readonly command: string;
-            /** @description What the step works on. */
+            /** @description What the step is working on. */
             readonly detail?: string;
             /**
              * Format: int64
-             * @description How long it has been running, or ran.
+             * @description How long the install has been running, or how long it ran.
              */
             readonly elapsedMs?: number;
-            /** @description Why the last attempt failed, or why verification did. */
+            /** @description Why the last attempt or its verification failed. */
             readonly error?: string;
-            /** @description What is going on. */
+            /** @description The current state. */
             readonly state: components["schemas"]["InstallState"];
-            /** @description The step under way or failed. */
+            /** @description The running or failed step. */
             readonly step?: components["schemas"]["InstallStep"];
         };
-        /** @description The answer to an install request. Snake case here is the contract's. */
+        /** @description The answer to an install request. The contract defines snake case here. */
         readonly InstallOutcome: {
-            /** @description Whether there was nothing to do. */
+            /** @description Whether the requested version was already installed. */
             readonly already_installed: boolean;
-            /** @description What is installed now. */
+            /** @description The installed artifacts. */
             readonly artifacts: readonly components["schemas"]["InstallArtifact"][];
         };
         /** @description The body of an install request. */
@@ -961,7 +961,7 @@ export interface components {
              */
             readonly agentVersion: string | null;
             /**
-             * @description Install again even when it is there.
+             * @description Install again even if it is already installed.
              * @default false
              */
             readonly reinstall: boolean | null;
@@ -972,7 +972,7 @@ export interface components {
          */
         readonly InstallState: "not_installed" | "installing" | "installed" | "failed";
         /**
-         * @description What an install is doing; named in progress reports and in failures.
+         * @description A step of an install, as named in progress reports and failures.
          * @enum {string}
          */
         readonly InstallStep: "wait_for_lock" | "resolve_source" | "prepare_runtime" | "download" | "unpack" | "install_package" | "verify" | "activate";
@@ -1360,7 +1360,7 @@ export interface components {
          * @enum {string}
          */
         readonly ServerState: "running" | "stopped";
-        /** @description Whether instances of an agent run. */
+        /** @description Whether instances of an agent are running. */
         readonly ServerStatus: {
             /** @description `running` or `stopped`. */
             readonly status: components["schemas"]["ServerState"];
@@ -1402,7 +1402,7 @@ export interface components {
          */
         readonly SkillSourceType: "github" | "git" | "local";
         /**
-         * @description Where an installed thing came from.
+         * @description Where an artifact came from.
          * @enum {string}
          */
         readonly Source: "registry" | "fallback" | "custom" | "builtin";
@@ -1476,7 +1476,7 @@ export interface components {
         /** @description The name of an environment variable. */
         readonly VariableName: string;
         /**
-         * @description What starting the agent once has shown.
+         * @description The result of starting the agent once.
          * @enum {string}
          */
         readonly Verification: "ok" | "failed" | "needs_credentials";
