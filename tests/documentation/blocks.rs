@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// How a block is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum RunMode {
     /// Run to completion; it must succeed.
     Run,
     /// Run to completion, with access to the package registries.
@@ -19,7 +19,7 @@ pub(crate) enum Manner {
 /// One block.
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub(crate) manner: Manner,
+    pub(crate) mode: RunMode,
     pub(crate) text: String,
     /// The output that the page shows: each line must occur, in this order.
     pub(crate) output: Vec<String>,
@@ -34,15 +34,15 @@ pub(crate) fn of(page: &str) -> Vec<Block> {
         let body: Vec<&str> = lines.by_ref().take_while(|line| line.trim_start() != "```").collect();
         let mut words = fence.split_whitespace();
         match (words.next(), words.next()) {
-            (Some("sh" | "bash" | "shell" | "console"), manner) => {
-                let manner = match manner {
-                    None => Manner::Run,
-                    Some("network") => Manner::Network,
-                    Some("background") => Manner::Background,
-                    Some("elsewhere") => Manner::Elsewhere,
+            (Some("sh" | "bash" | "shell" | "console"), mode) => {
+                let mode = match mode {
+                    None => RunMode::Run,
+                    Some("network") => RunMode::Network,
+                    Some("background") => RunMode::Background,
+                    Some("elsewhere") => RunMode::Elsewhere,
                     Some(other) => panic!("unknown kind of block: `{other}`"),
                 };
-                blocks.push(Block { manner, text: body.join("\n"), output: Vec::new() });
+                blocks.push(Block { mode, text: body.join("\n"), output: Vec::new() });
             }
             (Some("text"), Some("output")) => {
                 let block = blocks.last_mut().expect("output follows a command");
@@ -87,6 +87,6 @@ fn a_page_is_parsed_into_its_blocks() {
         "# A\n```sh\none\ntwo\n```\n```text output\n1\n```\n```json\n{}\n```\n```sh background\nthree\n```\n";
     let blocks = of(page);
     let read: Vec<_> =
-        blocks.iter().map(|block| (block.manner, block.text.as_str(), block.output.len())).collect();
-    assert_eq!(read, [(Manner::Run, "one\ntwo", 1), (Manner::Background, "three", 0)]);
+        blocks.iter().map(|block| (block.mode, block.text.as_str(), block.output.len())).collect();
+    assert_eq!(read, [(RunMode::Run, "one\ntwo", 1), (RunMode::Background, "three", 0)]);
 }

@@ -6,7 +6,7 @@ mod blocks;
 mod make_run;
 mod page;
 
-use blocks::{Manner, project};
+use blocks::{RunMode, project};
 
 /// One test per page, so that pages run concurrently and a failure names its page.
 macro_rules! pages {
@@ -45,7 +45,7 @@ fn the_blocks_that_are_not_run_are_listed() {
     let not_run: Vec<(String, String)> = blocks::pages()
         .into_iter()
         .flat_map(|(page, text)| {
-            let blocks = blocks::of(&text).into_iter().filter(|block| block.manner == Manner::Elsewhere);
+            let blocks = blocks::of(&text).into_iter().filter(|block| block.mode == RunMode::Elsewhere);
             blocks.map(move |block| (page.clone(), block.text)).collect::<Vec<_>>()
         })
         .collect();

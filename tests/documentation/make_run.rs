@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-use crate::blocks::{Manner, every_page, of, project};
+use crate::blocks::{RunMode, every_page, of, project};
 
 const COMMAND: &str = "make run";
 
@@ -18,7 +18,7 @@ fn make_run_starts_the_server_and_prints_the_address_of_the_inspector() {
     let pages = every_page();
     let page = |name: &str| &pages.iter().find(|(page, _)| page == name).expect("the page").1;
     for name in ["README.md", "docs/quickstart.md"] {
-        let is_it = |block: &crate::blocks::Block| block.text == COMMAND && block.manner == Manner::Elsewhere;
+        let is_it = |block: &crate::blocks::Block| block.text == COMMAND && block.mode == RunMode::Elsewhere;
         assert!(of(page(name)).iter().any(is_it), "{name} does not show the command");
     }
     // The text block after the command is its output.

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::blocks::{self, Block, Manner};
+use crate::blocks::{self, Block, RunMode};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// For blocks that install.
@@ -29,16 +29,16 @@ pub(crate) fn run(name: &str) {
         reader.go_to(folder);
     }
     let starts_its_own =
-        |block: &Block| block.manner == Manner::Background && block.text.contains("sandbox-agent server");
+        |block: &Block| block.mode == RunMode::Background && block.text.contains("sandbox-agent server");
     if !blocks.iter().any(starts_its_own) {
         reader.start("sandbox-agent server", &[]);
     }
     for block in &blocks {
-        match block.manner {
-            Manner::Run => reader.run(block, TIMEOUT),
-            Manner::Network => reader.run(block, LONG_TIMEOUT),
-            Manner::Background => reader.start(&block.text, &block.output),
-            Manner::Elsewhere => {}
+        match block.mode {
+            RunMode::Run => reader.run(block, TIMEOUT),
+            RunMode::Network => reader.run(block, LONG_TIMEOUT),
+            RunMode::Background => reader.start(&block.text, &block.output),
+            RunMode::Elsewhere => {}
         }
     }
     // A background process must have printed the output that the page shows.

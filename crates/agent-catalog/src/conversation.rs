@@ -45,7 +45,7 @@ impl std::fmt::Display for RequestError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Refused { code, message } => {
-                write!(formatter, "the agent answered error {code}: {message}")
+                write!(formatter, "the agent answered with error {code}: {message}")
             }
             Self::Gone { detail } => formatter.write_str(detail),
             Self::TimedOut => formatter.write_str("the agent did not answer in time"),

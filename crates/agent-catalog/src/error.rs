@@ -88,7 +88,7 @@ pub enum CatalogError {
         reason: String,
     },
     /// The agent is not available for this platform.
-    #[error("agent \"{agent}\" does not run on {platform}; it is offered for {available}")]
+    #[error("agent \"{agent}\" is not available for {platform}, only for {available}")]
     UnsupportedPlatform {
         /// The agent's id.
         agent: String,

@@ -99,7 +99,7 @@ pub(crate) fn make(
     // Without a native dependency, the package is the native agent itself: either version names it.
     let process_pin = match (&pins.agent_process, &pins.native, &native) {
         (Some(process), Some(native), None) if process != native => {
-            let reason = "the agent and its ACP process are one package; ask for one version".to_owned();
+            let reason = "the agent and its ACP process are one package; request only one version".to_owned();
             return Err(CatalogError::VersionUnavailable {
                 agent: id.to_string(),
                 requested: native.clone(),
@@ -157,7 +157,7 @@ fn offers(
                 return Err(CatalogError::VersionUnavailable {
                     agent: id.to_string(),
                     requested: pin.to_owned(),
-                    reason: format!("it is offered as an archive of version {version} only"),
+                    reason: format!("it is available only as an archive of version {version}"),
                 });
             }
             Some(pin) if pin != version => {}

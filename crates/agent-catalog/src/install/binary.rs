@@ -75,8 +75,9 @@ fn place(file: &Path, origin: &str, directory: &Path, program: &Path) -> Result<
     let kind = ArchiveKind::detect(file).map_err(|error| error.to_string())?;
     if kind == ArchiveKind::Bare && is_named_like_an_archive(origin) {
         // For example a proxy's login page, which would otherwise be installed as a program that does not start.
-        return Err("what was downloaded is no archive that can be unpacked (zip, tar.gz, tar.bz2, tar.zst)"
-            .to_owned());
+        return Err(
+            "the download is not an archive that can be unpacked (zip, tar.gz, tar.bz2, tar.zst)".to_owned()
+        );
     }
     if kind == ArchiveKind::Bare {
         if let Some(parent) = program.parent() {
@@ -88,7 +89,7 @@ fn place(file: &Path, origin: &str, directory: &Path, program: &Path) -> Result<
     }
     if !program.is_file() {
         return Err(format!(
-            "the archive has no {:?} in it",
+            "the archive does not contain {:?}",
             program.strip_prefix(directory).unwrap_or(program)
         ));
     }
@@ -112,7 +113,7 @@ mod tests {
         let (file, program) = (folder.path().join("download"), folder.path().join("agent"));
         std::fs::write(&file, "<html>please log in</html>").unwrap();
         let refused = place(&file, "http://host/agent.tar.gz?x=1", folder.path(), &program).unwrap_err();
-        assert!(refused.contains("no archive"), "{refused}");
+        assert!(refused.contains("not an archive"), "{refused}");
         assert!(!program.exists());
         place(&file, "http://host/agent", folder.path(), &program).unwrap();
     }

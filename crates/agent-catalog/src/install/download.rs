@@ -50,7 +50,11 @@ pub(crate) async fn fetch(
         let mut stream = response.bytes_stream();
         while let Some(chunk) = stream.next().await {
             // A body shorter than its announced length is an error here.
-            take(&chunk.map_err(|error| format!("{url} broke off: {}", chain(&error)))?).await?;
+            take(
+                &chunk
+                    .map_err(|error| format!("the download of {url} was interrupted: {}", chain(&error)))?,
+            )
+            .await?;
         }
     }
     file.flush().await.map_err(|error| format!("writing {}: {error}", target.display()))?;
