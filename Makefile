@@ -5,7 +5,7 @@ NPM = npm --prefix packages
 BUILD = cargo build --workspace --all-targets
 
 .PHONY: run build ui packages test test-tools test-rust test-api test-ts test-builds builds-tools test-agents test-dist \
-	lint deny fmt bench dist clean
+	lint deny fmt doc bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -77,10 +77,9 @@ test-dist: builds-tools test-tools ui
 	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
 
 # Style, mistakes, documentation, words, versions and licences. `make test` begins with it.
-lint: packages deny
+lint: packages deny doc
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 	sh scripts/words.sh
 	node packages/scripts/version.mjs --check
 
@@ -92,6 +91,12 @@ deny:
 
 fmt:
 	cargo fmt --all
+
+# The documentation of the crates, without warnings and with a front page; and its examples, which are run.
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	cargo metadata --no-deps --format-version 1 | node scripts/doc-index.mjs
+	cargo test --doc --workspace
 
 # Measures ratios to the best possible values on this machine, all sides in one run. Close all other programs first.
 bench: build

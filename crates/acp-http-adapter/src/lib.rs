@@ -20,3 +20,8 @@ mod wire;
 pub use document::AcpDocument;
 pub use door::{AcpDoor, DoorSettings};
 pub use problem::{start_failure_to_problem, to_problem};
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -105,3 +105,8 @@ pub use subscription::{
     ChangeKind, From, InstanceChange, Selection, Subscribe, SubscribeAll, Subscription, Update,
 };
 pub use summary::{AgentRequest, FirstExchange, InstanceStatus, Listing, Page, Summary};
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

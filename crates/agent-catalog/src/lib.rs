@@ -92,3 +92,8 @@ pub use probe::ProbeReport;
 pub use progress::{InstallProgress, InstallState};
 pub use record::{ArtifactKind, Source, Verification};
 pub use registry::{RegistryAgent, RegistryAnswer, RegistryClient, RegistryDocument};
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -48,3 +48,8 @@ pub use chunk::{Chunk, Form, Record, Run, Tag};
 pub use log::{Log, Retention};
 pub use order::OrderCounter;
 pub use reader::{Gap, Read, Reader};
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -47,3 +47,8 @@ pub use route_table::RouteTable;
 pub use routes::{Route, Routes};
 pub use server::{Answered, HttpServer, RequestListener};
 pub use trace_context::TraceContext;
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

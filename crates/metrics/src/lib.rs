@@ -89,3 +89,8 @@ mod tests {
         assert_eq!(gauge.get(), 0);
     }
 }
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -44,3 +44,8 @@ pub fn become_supervisor_if_asked() {
         supervise::run();
     }
 }
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -41,3 +41,8 @@ pub use mcp::{McpEntry, McpKind};
 pub use name::{EntryName, MAX_NAME_CHARACTERS};
 pub use skills::SkillsEntry;
 pub use store::{Collection, ConfigStore, Deletion};
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -61,3 +61,8 @@ pub use timestamp::Timestamp;
 pub use token::ContinuationToken;
 pub use watch::{Change, WatchOptions, Watcher};
 pub use writer::{AtomicWriter, Atomicity, Precondition, WriteOptions, WriteOutcome};
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

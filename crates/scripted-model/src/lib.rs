@@ -55,3 +55,8 @@ pub async fn serve(listener: TcpListener, stop: CancellationToken) -> Result<(),
     http_server::serve::serve(listener, HttpServer::new(router(), exposure), stop, DRAIN).await;
     Ok(())
 }
+
+/// Compiles the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
