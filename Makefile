@@ -5,7 +5,7 @@ NPM = npm --prefix packages
 BUILD = cargo build --workspace --all-targets
 
 .PHONY: run build ui packages test test-tools test-rust test-api test-ts test-builds builds-tools test-agents test-dist \
-	lint deny fmt doc bench dist clean
+	lint deny fmt doc fuzz bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -97,6 +97,11 @@ doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	cargo metadata --no-deps --format-version 1 | node scripts/doc-index.mjs
 	cargo test --doc --workspace
+
+# Each fuzz target for FUZZ_SECONDS; ARGS names some targets instead of all.
+FUZZ_SECONDS = 60
+fuzz:
+	FUZZ_SECONDS=$(FUZZ_SECONDS) sh scripts/fuzz.sh $(ARGS)
 
 # Measures ratios to the best possible values on this machine, all sides in one run. Close all other programs first.
 bench: build

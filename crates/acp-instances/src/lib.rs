@@ -74,6 +74,8 @@ mod error;
 mod event;
 mod exit;
 mod first_exchange;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod id_map;
 mod idempotency;
 mod instance;

@@ -44,6 +44,8 @@ mod credentials;
 mod distribution;
 mod documentation;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod host;
 mod http;
 mod info;

@@ -138,7 +138,7 @@ impl Manifest {
         &MANIFEST
     }
 
-    fn parse(text: &str) -> Result<Self, toml::de::Error> {
+    pub(crate) fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }
 

@@ -124,8 +124,8 @@ impl Envelope {
         }
     }
 
-    #[cfg(test)]
-    fn parse_slowly(text: &str) -> Result<Self, EnvelopeError> {
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn parse_slowly(text: &str) -> Result<Self, EnvelopeError> {
         Self::read_slowly(text)?.into_envelope()
     }
 
