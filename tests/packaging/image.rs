@@ -1,6 +1,7 @@
 //! Static checks of the Dockerfile: the files it copies exist, and its images agree with each other.
 
 use std::path::Path;
+use std::process::Command;
 
 const DOCKERFILE: &str = include_str!("../../packaging/docker/Dockerfile");
 
@@ -31,9 +32,44 @@ fn every_npm_workspace_is_copied_before_packages_are_installed() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let manifest = std::fs::read_to_string(top.join("packages/package.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
-    let (before, _) = DOCKERFILE.split_once("RUN npm install").expect("the image installs packages");
+    let (before, _) =
+        DOCKERFILE.split_once("RUN node scripts/install-locked.mjs").expect("the image installs packages");
     for workspace in manifest["workspaces"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()) {
         let copy = format!("\nCOPY packages/{workspace}/package.json {workspace}/\n");
         assert!(before.contains(&copy), "{workspace} is not");
+    }
+}
+
+#[test]
+fn the_image_is_built_from_locked_versions() {
+    assert!(!DOCKERFILE.contains("npm install"), "npm alone changes what the lock file does not fix");
+    let cargo = DOCKERFILE.lines().find(|line| line.starts_with("RUN sh scripts/musl.sh build")).unwrap();
+    assert!(cargo.contains(" --locked "), "{cargo}");
+
+    // What is installed, beside a lock file that has one package and leaves out the tool of one platform.
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packages/scripts/install-locked.mjs");
+    let lock = r#""node_modules/a":{"version":"1.0.0","integrity":"sha512-a","optionalDependencies":{"a-arm":"1.0.0"}}"#;
+    let check = |installed: &str| {
+        let folder = tempfile::Builder::new().prefix("packaging-locked-").tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("node_modules")).unwrap();
+        for (name, packages) in [("package-lock.json", lock), ("node_modules/.package-lock.json", installed)]
+        {
+            std::fs::write(folder.path().join(name), format!(r#"{{"packages":{{{packages}}}}}"#)).unwrap();
+        }
+        let run =
+            Command::new("node").arg(&script).arg("--check").current_dir(folder.path()).output().unwrap();
+        (run.status.success(), String::from_utf8(run.stderr).unwrap())
+    };
+    let tool = r#","node_modules/a-arm":{"version":"1.0.0","integrity":"sha512-c","optional":true}"#;
+    assert_eq!(check(lock), (true, String::new()));
+    assert_eq!(check(&format!("{lock}{tool}")), (true, String::new()));
+    for (installed, complaint) in [
+        (lock.replace("1.0.0", "1.0.1"), "a@1.0.1 is installed, and the lock file has 1.0.0"),
+        (lock.replace("sha512-a", "sha512-b"), "a@1.0.0 has another checksum"),
+        (format!("{lock}{}", tool.replace("1.0.0", "1.0.1")), "a-arm@1.0.1 is not in the lock file"),
+        (format!("{lock}{}", tool.replace("a-arm", "b")), "b@1.0.0 is not in the lock file"),
+    ] {
+        let (is_fine, said) = check(&installed);
+        assert!(!is_fine && said.contains(complaint), "{said}");
     }
 }

@@ -90,6 +90,10 @@ fn the_secret_has_the_keys_that_the_pod_references() {
     else {
         panic!("the page has one command for a cluster")
     };
+    // The token, and a credential for agents, as the page says.
+    let file = reader.file("sandbox-agent.env");
+    let token_line = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{token_line}ANTHROPIC_API_KEY=key-for-agents\n")).unwrap();
     let cluster = Cluster::start();
     std::fs::write(reader.file("cluster"), cluster.configuration()).unwrap();
     let printed = reader.run(&format!("export KUBECONFIG=$PWD/cluster\n{create}"));
@@ -97,20 +101,66 @@ fn the_secret_has_the_keys_that_the_pod_references() {
 
     let (path, secret) = cluster.created.recv_timeout(test_harness::SOON).unwrap();
     assert_eq!(path, "/api/v1/namespaces/default/secrets");
+<<<<<<< HEAD
     let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
     let (key, token) = variables.trim().split_once('=').unwrap();
     // Newer versions send it as raw bytes in protobuf, older ones as base64 in JSON.
     let encoded = reader.run(&format!("printf %s '{token}' | base64 --wrap=0"));
+=======
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let secret = String::from_utf8_lossy(&secret);
-    assert!(secret.contains(token) || secret.contains(&encoded), "{secret}");
-    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
-    let reference = format!("secretKeyRef:\n              name: sandbox-agent\n              key: {key}\n");
-    assert!(secret.contains(key) && secret.contains("sandbox-agent") && pod.contains(&reference), "{secret}");
+    let (key, token) = token_line.trim().split_once('=').unwrap();
+    for (key, value) in [(key, token), ("ANTHROPIC_API_KEY", "key-for-agents")] {
+        // Newer versions of kubectl send the value as it is, in protobuf, older ones as base64, in JSON.
+        let encoded = reader.run(&format!("printf %s '{value}' | base64 --wrap=0"));
+        assert!(secret.contains(key) && (secret.contains(value) || secret.contains(&encoded)), "{secret}");
+    }
+    // The server has all of it, so that agents inherit the credentials; the application has the token alone.
+    let (server, application) = manifest().split_once("  containers:\n").unwrap();
+    let whole = "      envFrom:\n        - secretRef:\n            name: sandbox-agent\n";
+    let token = format!("secretKeyRef:\n              name: sandbox-agent\n              key: {key}\n");
+    assert!(server.contains(whole) && !application.contains("envFrom"));
+    assert!(application.contains(&token));
+}
+
+/// The manifest of the page.
+fn manifest() -> &'static str {
+    let [manifest] = blocks("yaml")[..] else { panic!("the page has one manifest") };
+    manifest
 }
 
 #[test]
+fn the_pod_has_probes_limits_a_home_and_a_network_policy() {
+    let mut documents = manifest().split("\n---\n");
+    let pod = documents.next().unwrap();
+    let (server, _) = pod.split_once("  containers:\n").unwrap();
+    for part in
+        ["startupProbe:", "readinessProbe:", "livenessProbe:", "resources:", "mountPath: /home/agent\n"]
+    {
+        assert!(server.contains(part), "{part}");
+    }
+    let rest: Vec<&str> = documents.collect();
+    let document = |kind: &str| {
+        let line = format!("kind: {kind}\n");
+        *rest.iter().find(|one| one.contains(&line)).unwrap_or_else(|| panic!("no {kind}"))
+    };
+    let claim = document("PersistentVolumeClaim");
+    let claimed = pod.split_once("claimName: ").unwrap().1.lines().next().unwrap();
+    assert!(claim.contains(&format!("  name: {claimed}\n")), "{claim}");
+    // The policy selects the pod.
+    let policy = document("NetworkPolicy");
+    let label = pod.split_once("  labels:\n    ").unwrap().1.lines().next().unwrap();
+    assert!(policy.contains(&format!("matchLabels:\n      {label}\n")), "{policy}");
+}
+
+#[test]
+<<<<<<< HEAD
 fn the_pod_starts_the_server_with_existing_flags() {
     let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
+=======
+fn the_pod_starts_the_server_with_existing_flags() {
+    let pod = manifest();
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let line = |key: &str| pod.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().trim();
     let arguments: Vec<String> = serde_json::from_str(line("args:")).unwrap();
     let probe: Vec<String> = serde_json::from_str(line("command:")).unwrap();
@@ -123,10 +173,17 @@ fn the_pod_starts_the_server_with_existing_flags() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn the_pod_is_valid_for_every_kubernetes_version_that_the_page_names() {
     let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
     let (_, since) = PAGE.split_once("Kubernetes has since ").expect("the page says since when");
     let since = since.split_once(',').expect("the version stands alone").0;
+=======
+fn the_pod_is_valid_for_every_kubernetes_version_that_the_page_names() {
+    let pod = manifest();
+    let (before, _) = PAGE.split_once(" or newer. The token and").expect("the page says since when");
+    let (_, since) = before.rsplit_once("Kubernetes ").expect("it names Kubernetes");
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let folder = tempfile::Builder::new().prefix("packaging-pod-").tempdir().unwrap();
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubernetes/bin");
     let file = folder.path().join("pod.yaml");

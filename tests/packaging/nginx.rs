@@ -7,8 +7,13 @@ use std::sync::mpsc::{Receiver, channel};
 
 use tempfile::TempDir;
 
+<<<<<<< HEAD
 use test_harness::deploying_page::blocks;
 use test_harness::{SOON, Server, eventually};
+=======
+use test_harness::deploying_page::{PAGE, blocks};
+use test_harness::{SOON, Server, eventually};
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
 
 /// nginx in front of a server, on a socket in its own folder: a port could be in use by another test.
 struct Nginx {
@@ -22,7 +27,7 @@ impl Nginx {
         let at = |name: &str| folder.path().join(name).display().to_string();
         make_certificate(&folder.path().join("certificate.pem"), &folder.path().join("key.pem"));
         let [block] = blocks("nginx")[..] else { panic!("the page has one configuration") };
-        let mut configuration = block.to_owned();
+        let mut configuration = for_installed_version(block);
         for (from, to) in [
             ("127.0.0.1:2468", format!("127.0.0.1:{}", server.port)),
             ("listen 443 ssl", format!("listen unix:{} ssl", at("socket"))),
@@ -92,7 +97,27 @@ impl Drop for Nginx {
     }
 }
 
+<<<<<<< HEAD
 /// The page's location block, below a prefix.
+=======
+/// The configuration, changed as the page says for an nginx before 1.25.1.
+fn for_installed_version(block: &str) -> String {
+    let Output { stderr, .. } = Command::new("/usr/sbin/nginx")
+        .arg("-v")
+        .output()
+        .expect("nginx is there: run sh scripts/test-tools.sh");
+    let said = String::from_utf8_lossy(&stderr).into_owned();
+    let version = said.trim().rsplit('/').next().unwrap_or_default().split(' ').next().unwrap_or_default();
+    let numbers: Vec<u32> = version.split('.').map(|number| number.parse().expect("a version")).collect();
+    assert!(block.contains("    http2 on;\n") && PAGE.contains("`listen 443 ssl http2;`"));
+    if numbers >= vec![1, 25, 1] {
+        return block.to_owned();
+    }
+    block.replace("    http2 on;\n", "").replace("listen 443 ssl;", "listen 443 ssl http2;")
+}
+
+/// The location of the page, below a prefix.
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
 fn prefixed(block: &str) -> String {
     let from = block.find("    location / {").expect("there is a location");
     let to = block[from..].find("\n    }").expect("it ends") + from + "\n    }\n".len();
@@ -182,7 +207,20 @@ fn events_arrive_while_the_stream_is_open_and_slow_answers_are_not_cut_off() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn large_files_are_uploaded_and_downloaded() {
+=======
+fn clients_that_offer_http_2_get_it() {
+    let server = start();
+    let nginx = Nginx::before(&server);
+    let version =
+        nginx.ask("/v1/health", &["--http2", "--output", "/dev/null", "--write-out", "%{http_version}"]);
+    assert_eq!(version, "2");
+}
+
+#[test]
+fn large_files_are_uploaded_and_downloaded() {
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let server = start();
     let nginx = Nginx::before(&server);
     let file = nginx.folder.path().join("large");
@@ -195,7 +233,7 @@ fn large_files_are_uploaded_and_downloaded() {
 }
 
 #[test]
-fn the_inspector_and_the_bridge_work_below_a_prefix() {
+fn the_inspector_and_instances_work_below_a_prefix() {
     let server = start();
     let nginx = Nginx::before(&server);
     assert!(nginx.ask("/agents/ui/", &[]).contains("<html"));

@@ -16,12 +16,20 @@ pub(crate) struct Reader {
     path: String,
 }
 
+<<<<<<< HEAD
 /// Installs system files below `system/`, and records all other commands.
+=======
+/// Files for the system go below `system/` here, without a group that may not exist, and what else would be done to it is
+/// written down.
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
 const SUDO: &str = r#"#!/bin/sh
 for word; do
-    case $word in /*) word=$PWD/system$word ;; esac
-    set -- "$@" "$word"
     shift
+    case $word in
+    /*) word=$PWD/system$word ;;
+    -g | prometheus) continue ;;
+    esac
+    set -- "$@" "$word"
 done
 case $1 in
 systemctl) echo "$@" >>systemctl.log ;;
@@ -93,7 +101,7 @@ fn the_page_installs_a_healthy_server_from_the_archive_and_upgrades_it() {
     let reader = Reader::new();
     let elsewhere = |block: &&str| block.starts_with("docker") || block.starts_with("kubectl");
     let commands: Vec<_> = blocks("sh").into_iter().filter(|block| !elsewhere(block)).collect();
-    let [token, unpack, start, health, system, upgrade] = commands.as_slice() else {
+    let [token, unpack, start, health, system, scrape, upgrade] = commands.as_slice() else {
         panic!("the page has other commands than this test knows: {commands:#?}")
     };
     reader.run(token);
@@ -122,11 +130,32 @@ fn the_page_installs_a_healthy_server_from_the_archive_and_upgrades_it() {
     let calls = std::fs::read_to_string(reader.file("systemctl.log")).unwrap();
     assert_eq!(calls, "systemctl daemon-reload\nsystemctl enable --now sandbox-agent\n");
 
+<<<<<<< HEAD
     // The running server's program is replaced; the server continues with the old one.
     reader.run(upgrade);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
     let post = test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
     let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
+=======
+    reader.run(scrape);
+    let prometheus = reader.file("system/etc/prometheus/sandbox-agent-token");
+    let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
+    assert_eq!(variables, format!("SANDBOX_AGENT_TOKEN={}", std::fs::read_to_string(&prometheus).unwrap()));
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&prometheus).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o640);
+    let scraped = include_str!("../../docs/observability.md");
+    assert!(
+        scraped.contains("credentials_file: /etc/prometheus/sandbox-agent-token }"),
+        "the page uses that file"
+    );
+
+    // The program of the running server is replaced, and it goes on with the old one.
+    reader.run(upgrade);
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
+    let post =
+        test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
+>>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let token = variables.trim().strip_prefix("SANDBOX_AGENT_TOKEN=").unwrap();
     post.header("Authorization", &format!("Bearer {token}")).send().expect(200);
 }
