@@ -13,7 +13,7 @@ pub enum PreinstallPolicy {
     /// The first launch installs.
     #[default]
     InstallOnFirstUse,
-    /// A launch of an agent that is not installed fails with [`CatalogError::AgentNotInstalled`].
+    /// A launch of an agent that is not installed fails with [`crate::CatalogError::AgentNotInstalled`].
     Required,
 }
 
