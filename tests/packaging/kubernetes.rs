@@ -101,13 +101,6 @@ fn the_secret_has_the_keys_that_the_pod_references() {
 
     let (path, secret) = cluster.created.recv_timeout(test_harness::SOON).unwrap();
     assert_eq!(path, "/api/v1/namespaces/default/secrets");
-<<<<<<< HEAD
-    let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
-    let (key, token) = variables.trim().split_once('=').unwrap();
-    // Newer versions send it as raw bytes in protobuf, older ones as base64 in JSON.
-    let encoded = reader.run(&format!("printf %s '{token}' | base64 --wrap=0"));
-=======
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let secret = String::from_utf8_lossy(&secret);
     let (key, token) = token_line.trim().split_once('=').unwrap();
     for (key, value) in [(key, token), ("ANTHROPIC_API_KEY", "key-for-agents")] {
@@ -154,13 +147,8 @@ fn the_pod_has_probes_limits_a_home_and_a_network_policy() {
 }
 
 #[test]
-<<<<<<< HEAD
-fn the_pod_starts_the_server_with_existing_flags() {
-    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
-=======
 fn the_pod_starts_the_server_with_existing_flags() {
     let pod = manifest();
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let line = |key: &str| pod.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().trim();
     let arguments: Vec<String> = serde_json::from_str(line("args:")).unwrap();
     let probe: Vec<String> = serde_json::from_str(line("command:")).unwrap();
@@ -173,17 +161,10 @@ fn the_pod_starts_the_server_with_existing_flags() {
 }
 
 #[test]
-<<<<<<< HEAD
-fn the_pod_is_valid_for_every_kubernetes_version_that_the_page_names() {
-    let [pod] = blocks("yaml")[..] else { panic!("the page has one pod") };
-    let (_, since) = PAGE.split_once("Kubernetes has since ").expect("the page says since when");
-    let since = since.split_once(',').expect("the version stands alone").0;
-=======
 fn the_pod_is_valid_for_every_kubernetes_version_that_the_page_names() {
     let pod = manifest();
     let (before, _) = PAGE.split_once(" or newer. The token and").expect("the page says since when");
     let (_, since) = before.rsplit_once("Kubernetes ").expect("it names Kubernetes");
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let folder = tempfile::Builder::new().prefix("packaging-pod-").tempdir().unwrap();
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubernetes/bin");
     let file = folder.path().join("pod.yaml");

@@ -7,13 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 use tempfile::TempDir;
 
-<<<<<<< HEAD
-use test_harness::deploying_page::blocks;
-use test_harness::{SOON, Server, eventually};
-=======
 use test_harness::deploying_page::{PAGE, blocks};
 use test_harness::{SOON, Server, eventually};
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
 
 /// nginx in front of a server, on a socket in its own folder: a port could be in use by another test.
 struct Nginx {
@@ -97,9 +92,6 @@ impl Drop for Nginx {
     }
 }
 
-<<<<<<< HEAD
-/// The page's location block, below a prefix.
-=======
 /// The configuration, changed as the page says for an nginx before 1.25.1.
 fn for_installed_version(block: &str) -> String {
     let Output { stderr, .. } = Command::new("/usr/sbin/nginx")
@@ -116,8 +108,7 @@ fn for_installed_version(block: &str) -> String {
     block.replace("    http2 on;\n", "").replace("listen 443 ssl;", "listen 443 ssl http2;")
 }
 
-/// The location of the page, below a prefix.
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
+/// The page's location block, below a prefix.
 fn prefixed(block: &str) -> String {
     let from = block.find("    location / {").expect("there is a location");
     let to = block[from..].find("\n    }").expect("it ends") + from + "\n    }\n".len();
@@ -207,9 +198,6 @@ fn events_arrive_while_the_stream_is_open_and_slow_answers_are_not_cut_off() {
 }
 
 #[test]
-<<<<<<< HEAD
-fn large_files_are_uploaded_and_downloaded() {
-=======
 fn clients_that_offer_http_2_get_it() {
     let server = start();
     let nginx = Nginx::before(&server);
@@ -220,7 +208,6 @@ fn clients_that_offer_http_2_get_it() {
 
 #[test]
 fn large_files_are_uploaded_and_downloaded() {
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
     let server = start();
     let nginx = Nginx::before(&server);
     let file = nginx.folder.path().join("large");

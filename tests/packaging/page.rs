@@ -16,12 +16,8 @@ pub(crate) struct Reader {
     path: String,
 }
 
-<<<<<<< HEAD
-/// Installs system files below `system/`, and records all other commands.
-=======
-/// Files for the system go below `system/` here, without a group that may not exist, and what else would be done to it is
-/// written down.
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
+/// Installs system files below `system/`, without the group, which may not exist here, and records all other
+/// commands.
 const SUDO: &str = r#"#!/bin/sh
 for word; do
     shift
@@ -130,13 +126,6 @@ fn the_page_installs_a_healthy_server_from_the_archive_and_upgrades_it() {
     let calls = std::fs::read_to_string(reader.file("systemctl.log")).unwrap();
     assert_eq!(calls, "systemctl daemon-reload\nsystemctl enable --now sandbox-agent\n");
 
-<<<<<<< HEAD
-    // The running server's program is replaced; the server continues with the old one.
-    reader.run(upgrade);
-    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
-    let post = test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
-    let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
-=======
     reader.run(scrape);
     let prometheus = reader.file("system/etc/prometheus/sandbox-agent-token");
     let variables = std::fs::read_to_string(reader.file("sandbox-agent.env")).unwrap();
@@ -153,9 +142,7 @@ fn the_page_installs_a_healthy_server_from_the_archive_and_upgrades_it() {
     // The program of the running server is replaced, and it goes on with the old one.
     reader.run(upgrade);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
-    let post =
-        test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
->>>>>>> dcca251 (Docs and packaging that hold: goose asks, credentials reach agents in Kubernetes, a token file for Prometheus, HTTP/2)
+    let post = test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);
     let token = variables.trim().strip_prefix("SANDBOX_AGENT_TOKEN=").unwrap();
     post.header("Authorization", &format!("Bearer {token}")).send().expect(200);
 }

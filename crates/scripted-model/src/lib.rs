@@ -5,13 +5,13 @@
 //! nothing about ACP or any particular agent: it finds an agent's tools by name in the request, and fills their
 //! arguments from their schemas.
 //!
-//! A request walks one way:
+//! A request passes through these modules:
 //! - `dialect`: the body of one wire format becomes a `Conversation`, and a `Reply` becomes that format again;
-//! - `conversation`: what was said so far, and what counts as the newest prompt;
+//! - `conversation`: the messages so far, and which of them is the newest prompt;
 //! - `script`: what the prompt asks for;
-//! - `answer`: the script and the agent's tools become the turn to play (`tools`, `schema`);
-//! - `playback`: the turn, at its pace, as a stream of events or whole;
-//! - `journal`: what was asked, and how each answer ended, for whoever tests an agent.
+//! - `answer`: the script and the agent's tools become the model's turn (`tools`, `schema`);
+//! - `playback`: the turn, paced, as a stream of events or as one document;
+//! - `journal`: the requests, and how each answer ended, for tests of agents.
 //!
 //! Deliberately absent: any intelligence. After a tool's result the model quotes it and ends the turn, so an agent
 //! never ends up in a loop.
