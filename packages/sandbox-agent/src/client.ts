@@ -13,7 +13,7 @@ import { type Health, readHealth } from "./api/health.ts";
 import type { PermissionDecision, PermissionHandler, QuestionHandler } from "./client/agent-requests.ts";
 import type { ConnectionInfo } from "./client/capabilities.ts";
 import { type ConnectionStatus, type Core, createCore } from "./client/core.ts";
-import { type EmbeddedOptions, type EmbeddedServer, startServer } from "./client/embedded.ts";
+import type { EmbeddedOptions, EmbeddedServer } from "./client/embedded.ts";
 import { now } from "./client/ids.ts";
 import type { Link } from "./client/link.ts";
 import { type History, type HistoryRange, history, listSessions, setMetadata } from "./client/listing.ts";
@@ -28,6 +28,7 @@ import type {
   SandboxAgentClientOptions,
 } from "./client/options.ts";
 import type { EventFilter } from "./client/recorder.ts";
+import { startOwnServer } from "./client/server-starter.ts";
 import { type ModelList, setMode, setModel, setOption } from "./client/settings.ts";
 import { cancel, prompt, runningTurn } from "./client/turns.ts";
 import type { PermissionRequest } from "./convert/permissions.ts";
@@ -81,10 +82,10 @@ export class SandboxAgentClient implements AsyncDisposable {
   /**
    * Starts a server of its own on a free port with a random token, and connects to it. The server is shut down with the
    * client: by {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when this process exits
-   * for any reason.
+   * for any reason. Not in browsers.
    */
   static async start(options: EmbeddedOptions): Promise<SandboxAgentClient> {
-    const server = await startServer(options);
+    const server = await startOwnServer(options);
     const client = new SandboxAgentClient({ ...options, baseUrl: server.baseUrl, token: server.token });
     client.#server = server;
     server.ended.then((how) => {

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../testing/until.ts";
-import { SandboxAgentClient } from "./client.ts";
 import { ConnectionLostError, HttpError, SandboxAgentError } from "./errors.ts";
+import { SandboxAgentClient } from "./node.ts";
 import { temporaryFolder } from "./testing/folder.ts";
 import { BINARY } from "./testing/server.ts";
 
@@ -30,7 +30,7 @@ function childIn(folder: string): number {
 async function startProgram(then: string) {
   const { workspace, args } = await startOptions();
   const options = JSON.stringify({ agent: "mock", binary: BINARY, workspace, args });
-  const entry = fileURLToPath(new URL("./index.ts", import.meta.url));
+  const entry = fileURLToPath(new URL("./node.ts", import.meta.url));
   const script = `
     import { SandboxAgentClient } from ${JSON.stringify(entry)};
     const client = await SandboxAgentClient.start(${options});

@@ -3,6 +3,8 @@
  * errors, and the in-memory store. Other stores are in `sandbox-agent/sqlite`, `sandbox-agent/postgres` and
  * `sandbox-agent/indexeddb`.
  *
+ * This module is the package in a browser, and imports nothing of Node.js; elsewhere `node.ts` adds to it.
+ *
  * @packageDocumentation
  */
 

@@ -105,6 +105,7 @@ it("the modules for browsers do not import Node.js modules", () => {
       if (target.startsWith(".")) visit(new URL(target, url));
       else outside.add(target);
     }
+    for (const [, target = ""] of text.matchAll(/\bimport\("([^"]+)"\)/g)) outside.add(target);
   };
   visit(new URL("./index.ts", import.meta.url));
   visit(new URL("./store/indexeddb.ts", import.meta.url));

@@ -1,5 +1,8 @@
 /** Finds the server's binary. Starts nothing. */
 
+import { accessSync, constants, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
 import { SandboxAgentError } from "../errors.ts";
 
 /** The name of the binary. */
@@ -19,16 +22,14 @@ export async function findBinary(given?: string): Promise<string> {
   const named = given || process.env.SANDBOX_AGENT_BIN;
   if (named) return named;
   const carrier = platformPackage(process.platform, process.arch);
-  const found = (await inPackage(carrier)) ?? (await onPath(process.env.PATH ?? ""));
+  const found = inPackage(carrier) ?? onPath(process.env.PATH ?? "");
   if (found !== undefined) return found;
   const ways = "install it, pass { binary }, or set SANDBOX_AGENT_BIN";
   const message = `the program "${PROGRAM}" was not found in the package ${carrier} or on the PATH: ${ways}`;
   throw new SandboxAgentError("server_missing", message);
 }
 
-async function inPackage(name: string): Promise<string | undefined> {
-  // Imported here, so that the rest of the package works in a browser.
-  const { createRequire } = await import("node:module");
+function inPackage(name: string): string | undefined {
   try {
     return createRequire(import.meta.url).resolve(`${name}/bin/${PROGRAM}`);
   } catch {
@@ -36,11 +37,7 @@ async function inPackage(name: string): Promise<string | undefined> {
   }
 }
 
-async function onPath(path: string): Promise<string | undefined> {
-  const [{ accessSync, constants, realpathSync }, { delimiter, join }] = await Promise.all([
-    import("node:fs"),
-    import("node:path"),
-  ]);
+function onPath(path: string): string | undefined {
   for (const folder of path.split(delimiter)) {
     const candidate = join(folder, PROGRAM);
     try {

@@ -1,6 +1,6 @@
 /** The client's own server: found, started on a free port with a random token, and shut down with the client. */
 
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { SandboxAgentError } from "../errors.ts";
 import { findBinary } from "./binary.ts";
 import { randomId } from "./ids.ts";
@@ -43,8 +43,6 @@ const LOG_KEPT = 4096;
 
 /** Starts a server and waits until it listens. */
 export async function startServer(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  // Imported here, so that the rest of the package works in a browser.
-  const { spawn } = await import("node:child_process");
   const binary = await findBinary(options.binary);
   const token = randomId("token");
   // The server's stdin stays open while this process lives. The kernel closes it however this process ends.
