@@ -8,10 +8,10 @@ import { startTestServer, testClient } from "./testing/server.ts";
 
 describe("permissions", () => {
   it.each([
-    ["once", "allow-once"],
-    ["always", "allow-always"],
-    ["reject", "reject-once"],
-  ] as const)("%s selects %s", async (reply, option) => {
+    ["once", "allow-once", "granted"],
+    ["always", "allow-always", "granted"],
+    ["reject", "reject-once", "refused"],
+  ] as const)("%s selects %s", async (reply, option, outcome) => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);
@@ -20,7 +20,8 @@ describe("permissions", () => {
       return reply;
     });
     const { text } = await client.prompt(id, "permission");
-    expect(text).toContain(option);
+    // The whole sentence: an error that quotes a malformed answer would contain the option, too.
+    expect(text).toBe(`Permission ${outcome} with ${option}.`);
     expect(ofType(events, "permission.requested")).toHaveLength(1);
     expect(ofType(events, "permission.resolved")).toMatchObject([{ by: "client", reply, optionId: option }]);
   });
@@ -34,7 +35,7 @@ describe("permissions", () => {
     const permissionId = request?.permissionId ?? "";
     await expect(client.replyPermission(permissionId, { optionId: "nonsense" })).rejects.toBeInstanceOf(NotFoundError);
     await client.replyPermission(permissionId, { optionId: "reject-always" });
-    expect((await turn).text).toContain("reject-always");
+    expect((await turn).text).toBe("Permission refused with reject-always.");
     await expect(client.replyPermission(permissionId, "once")).rejects.toBeInstanceOf(NotFoundError);
   });
 
@@ -54,7 +55,7 @@ describe("permissions", () => {
     const second = client.prompt(id, "permission");
     await until("the permission request", () => client.pendingPermissions.length === 1);
     client.onPermission(() => "once");
-    expect((await second).text).toContain("allow-once");
+    expect((await second).text).toBe("Permission granted with allow-once.");
   });
 
   it("that another client answers are resolved in this client, too", async () => {
@@ -70,7 +71,7 @@ describe("permissions", () => {
       () => one.pendingPermissions.length + two.pendingPermissions.length === 2,
     );
     await two.replyPermission(two.pendingPermissions[0]?.permissionId ?? "", "once");
-    expect((await turn).text).toContain("allow-once");
+    expect((await turn).text).toBe("Permission granted with allow-once.");
     expect(ofType(here, "permission.resolved")).toMatchObject([{ by: "elsewhere" }]);
     expect(ofType(there, "permission.resolved")).toMatchObject([{ by: "client", reply: "once" }]);
     expect(one.pendingPermissions).toEqual([]);
@@ -134,7 +135,7 @@ describe("questions", () => {
       expect(question).toMatchObject({ prompt: "Which option?", options: [{ id: "option-a", label: "Option A" }, {}] });
       return [["option-b"]];
     });
-    expect((await client.prompt(id, "question")).text).toContain("option-b");
+    expect((await client.prompt(id, "question")).text).toBe("Question answered: option-b.");
     expect(ofType(events, "question.requested")).toMatchObject([{ status: "requested" }]);
     expect(ofType(events, "question.resolved")).toMatchObject([
       { status: "answered", answers: [["option-b"]], response: "option-b", by: "client" },
@@ -158,7 +159,9 @@ describe("questions", () => {
     const questionId = form?.questionId ?? "";
     await expect(client.replyQuestion(questionId, [])).rejects.toBeInstanceOf(TypeError);
     await client.replyQuestion(questionId, form?.fields.map(({ name }) => [values[name] ?? ""]) ?? []);
-    expect((await turn).text).toMatch(/Ada/);
+    const { text } = await turn;
+    const [, content = ""] = /^Form accepted: (\{.*\})\.$/.exec(text) ?? [];
+    expect(JSON.parse(content)).toEqual({ colour: "blue", count: 3, name: "Ada", sure: true });
     client.onQuestion(() => null);
     expect((await client.prompt(id, "elicit")).text).toBe("Form declined.");
   });
@@ -185,7 +188,11 @@ it("1,000 permissions and 1,000 questions are answered in random order, each onc
         client.replyQuestion(questionId, [["option-a"]]),
   );
   await Promise.all(shuffled([...permissions, ...questions], seeded(20_261_115)).map((reply) => reply()));
-  expect((await Promise.all(turns)).map(({ stopReason }) => stopReason)).toEqual(["end_turn", "end_turn"]);
+  const results = await Promise.all(turns);
+  expect(results.map(({ stopReason }) => stopReason)).toEqual(["end_turn", "end_turn"]);
+  const count = (pattern: RegExp): number => results.flatMap(({ text }) => text.match(pattern) ?? []).length;
+  expect(count(/^Permission \d+ granted with allow-once\.$/gm)).toBe(1000);
+  expect(count(/^Question \d+ answered: option-a\.$/gm)).toBe(1000);
   const resolved = [...ofType(events, "permission.resolved"), ...ofType(events, "question.resolved")];
   expect(resolved).toHaveLength(2000);
   expect(new Set(resolved.map((event) => ("questionId" in event ? event.questionId : event.permissionId))).size).toBe(

@@ -53,7 +53,7 @@ it("permissions are answered, and turns cancelled, over cuts", async () => {
     proxy.cut();
     return "once";
   });
-  expect((await client.prompt(id, "permission")).text).toContain("allow-once");
+  expect((await client.prompt(id, "permission")).text).toBe("Permission granted with allow-once.");
   const turn = client.prompt(id, "forever");
   proxy.cut();
   await client.cancel(id);

@@ -52,6 +52,34 @@ describe("a message as content blocks (MessageRequest)", () => {
   });
 });
 
+describe("attachments with data", () => {
+  const all = { image: true, audio: true, embedded: true };
+  const typeOf = (attachment: object, abilities: object) =>
+    contentBlocksOf("", [{ path: "/a", ...attachment }], "/", abilities)[0]?.type;
+
+  it.each<[object, object, string]>([
+    [{ mime: "image/png", data: "AA" }, all, "image"],
+    [{ mime: "image/png" }, all, "resource_link"],
+    [{ mime: "image/png", text: "<svg>" }, all, "resource"],
+    [{ data: "AA" }, all, "resource"],
+    [{ mime: "text/plain", data: "AA" }, all, "resource"],
+    [{ mime: "audio/wav", data: "AA" }, all, "audio"],
+    [{ mime: "audio/wav" }, all, "resource_link"],
+    [{ mime: "audio/wav", data: "AA" }, { image: true }, "resource_link"],
+    [{ mime: "image/png", data: "AA" }, { audio: true }, "resource_link"],
+    [{}, all, "resource_link"],
+  ])("%j with %j is a %s", (attachment, abilities, type) => expect(typeOf(attachment, abilities)).toBe(type));
+
+  it("embed the text if there is one, otherwise the data", () => {
+    const [both] = contentBlocksOf("", [{ path: "/a", text: "t", data: "AA" }], "/", { embedded: true });
+    expect(both).toEqual({ type: "resource", resource: { uri: "file:///a", text: "t" } });
+  });
+
+  it("with a relative path start at the root by default", () => {
+    expect(contentBlocksOf("", [{ path: "a" }])[0]).toMatchObject({ uri: "file:///a" });
+  });
+});
+
 describe("file URIs", () => {
   it.each([
     ["/a/b", "file:///a/b"],
@@ -61,13 +89,20 @@ describe("file URIs", () => {
     ["/", "file:///"],
   ])("%s is %s", (path, uri) => expect(fileUri(path)).toBe(uri));
 
+  it("start at the directory, or at the root by default", () => {
+    expect(fileUri("a")).toBe("file:///a");
+    expect(fileUri("a/", "/b//")).toBe("file:///b/a");
+    expect(fileUri("a-file://b", "/c")).toBe("file:///c/a-file%3A/b");
+  });
+
   it("rejects a relative path without an absolute directory", () => {
     expect(() => fileUri("a", "not/absolute")).toThrow(TypeError);
+    expect(() => fileUri("a", "not/absolute")).toThrow('"a" is relative and no absolute directory is given');
   });
 });
 
 describe("content blocks as content", () => {
-  it.each([
+  it.each<[unknown, unknown]>([
     [
       { type: "text", text: "hi" },
       { type: "text", text: "hi" },
@@ -93,6 +128,26 @@ describe("content blocks as content", () => {
       { type: "unknown", raw: { type: "hologram", x: 1 } },
     ],
     [null, { type: "unknown", raw: null }],
+    [
+      { type: "image", data: "AA" },
+      { type: "image", data: "AA", mime: "application/octet-stream" },
+    ],
+    [
+      { type: "audio", data: "AA" },
+      { type: "audio", data: "AA", mime: "application/octet-stream" },
+    ],
+    [
+      { type: "image", data: "AA", mimeType: "image/png", uri: "u" },
+      { type: "image", data: "AA", mime: "image/png", uri: "u" },
+    ],
+    [{ type: "resource" }, { type: "embedded", uri: "" }],
+    ...[
+      { type: "text", text: 1 },
+      { type: "image", data: 1 },
+      { type: "audio", data: 1 },
+      { type: "resource_link", uri: 1 },
+      { type: "other", text: "t", data: "AA", uri: "u" },
+    ].map((raw): [unknown, unknown] => [raw, { type: "unknown", raw }]),
   ])("%j", (block, content) => expect(contentOf(block)).toEqual(content));
 
   it("have a plain text", () => {
@@ -100,6 +155,7 @@ describe("content blocks as content", () => {
       plainText([
         { type: "text", text: "a" },
         { type: "unknown", raw: 1 },
+        { type: "embedded", uri: "u", text: "not said" },
         { type: "text", text: "b" },
       ]),
     ).toBe("ab");

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { EventBody } from "../events.ts";
-import { agentErrorOf, eventOf, processEnded, sessionEndedOf, unparsedLine, unparsedOf } from "./events.ts";
+import {
+  AGENT_ERROR,
+  AGENT_UNPARSED,
+  agentErrorOf,
+  eventOf,
+  processEnded,
+  SESSION_ENDED,
+  sessionEndedOf,
+  unparsedLine,
+  unparsedOf,
+} from "./events.ts";
 import { applyUpdate, endTurn, type ItemsState, NO_ITEMS, startTurn } from "./items.ts";
 
 const text = (value: string) => ({ type: "text", text: value });
@@ -237,6 +247,29 @@ describe("Sandbox Agent's notifications", () => {
   });
 });
 
+describe("notifications without details", () => {
+  it("have a text of their own", () => {
+    const error = "the agent printed a line that is not a message";
+    expect(unparsedOf({})).toEqual({ type: "agent.unparsed", error });
+    expect(unparsedLine({ line: "x" })).toMatchObject({ error });
+    expect(agentErrorOf({})).toEqual({ type: "error", message: "the agent reported an error" });
+    expect(agentErrorOf({ code: 7, data: 1 })).toMatchObject({ code: 7, details: 1 });
+  });
+
+  it("name who ended a session in either spelling", () => {
+    expect(sessionEndedOf({ terminatedBy: "client" })).toMatchObject({ terminatedBy: "client" });
+    expect(sessionEndedOf({ terminated_by: "client" })).toMatchObject({ terminatedBy: "client" });
+  });
+
+  it("have names of their own", () => {
+    expect([SESSION_ENDED, AGENT_UNPARSED, AGENT_ERROR]).toEqual([
+      "_sandboxagent/session/ended",
+      "_sandboxagent/agent/unparsed",
+      "_sandboxagent/error",
+    ]);
+  });
+});
+
 describe("the exit of a process", () => {
   it.each([
     [{ code: 0 }, { reason: "completed", terminatedBy: "agent", exitCode: 0 }],
@@ -246,6 +279,10 @@ describe("the exit of a process", () => {
     ],
     [{ signal: "SIGKILL" }, { reason: "error", terminatedBy: "agent", message: "killed by SIGKILL" }],
     [{ error: "closed" }, { reason: "terminated", terminatedBy: "daemon", message: "closed" }],
+    [
+      { code: 0, error: "lost" },
+      { reason: "error", terminatedBy: "agent", message: "lost", exitCode: 0 },
+    ],
     [{ error: "spawn_failed" }, { reason: "error", terminatedBy: "agent", message: "spawn_failed" }],
   ])("%j", (end, expected) => expect(processEnded(end)).toEqual({ type: "session.ended", ...expected }));
 });

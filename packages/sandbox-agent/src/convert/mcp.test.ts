@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isMcpServerConfig, type McpServers, mcpServersOf } from "./mcp.ts";
+import { isMcpServerConfig, type McpServerConfig, type McpServers, mcpServersOf } from "./mcp.ts";
 
 it("converts a local server to a command with lists of arguments and variables", () => {
   const { servers, skipped } = mcpServersOf({
@@ -99,4 +99,22 @@ it("recognises an MCP server", () => {
   expect(isMcpServerConfig({ url: "x" })).toBe(true);
   expect(isMcpServerConfig({ sources: [] })).toBe(false);
   expect(isMcpServerConfig("x")).toBe(false);
+});
+
+it("leaves out what is not text, and needs a command that is not empty", () => {
+  const convert = (config: object) => mcpServersOf({ x: config as McpServerConfig });
+  expect(convert({ command: ["run", 1, "a"], args: [null, "b"] }).servers).toMatchObject([
+    { command: "run", args: ["a", "b"] },
+  ]);
+  for (const command of ["", [], [1]]) {
+    expect(convert({ command }).skipped).toEqual([{ name: "x", reason: "its command is empty" }]);
+  }
+});
+
+it("goes by the type, if there is one", () => {
+  const both = { command: "run", url: "https://example.test" };
+  const convert = (config: object) => mcpServersOf({ x: config as McpServerConfig }).servers[0];
+  expect(convert({ ...both, type: "local" })).toMatchObject({ command: "run" });
+  expect(convert({ ...both, type: "remote" })).toMatchObject({ url: "https://example.test" });
+  expect(convert(both)).toMatchObject({ command: "run" });
 });

@@ -48,6 +48,74 @@ describe("replies to permission requests", () => {
     expect(choosePermission(plain, reply)).toEqual({ option: option(id), isFallback: false });
   });
 
+  it.each<[PermissionReply, readonly string[]]>([
+    [
+      "once",
+      ["once", "allow", "allow-once", "allow_once", "allowOnce", "YES", "approve", "approved", "accept"].concat([
+        "proceed_once",
+        "proceed-once",
+        "proceedOnce",
+      ]),
+    ],
+    [
+      "always",
+      [
+        "always",
+        "allow-always",
+        "allow_always",
+        "allowAlways",
+        "allow_session",
+        "allow-session",
+        "allowSession",
+      ].concat([
+        "approve_for_session",
+        "approved-for-session",
+        "approvedForSession",
+        "proceed-always",
+        "proceed_always",
+        "proceedAlways",
+      ]),
+    ],
+    [
+      "reject",
+      ["reject", "reject-once", "reject_once", "rejectOnce", "deny", "denied", "no", "decline", "cancel", "abort"],
+    ],
+  ])("%s knows the ids that agents use", (reply, known) => {
+    expect(known.map((id) => replyOf(option(id)))).toEqual(known.map(() => reply));
+    expect(known.map((id) => choosePermission([option(id)], reply).option?.id)).toEqual(known);
+    const longer = known.flatMap((id) => [`not-${id}`, `${id}-not`, `un${id}`, `${id}s`]);
+    expect(longer.filter((id) => replyOf(option(id)) !== undefined)).toEqual([]);
+  });
+
+  it("selects by id only among options without a kind", () => {
+    expect(choosePermission([option("reject", "allow_once")], "reject").option).toBeUndefined();
+    expect(choosePermission([option("once", "reject_once")], "always").option).toBeUndefined();
+  });
+
+  it("falls back by id, too", () => {
+    expect(choosePermission([option("yes"), option("no")], "always")).toEqual({
+      option: option("yes"),
+      isFallback: true,
+    });
+    expect(permissionAnswer({ option: option("yes"), isFallback: true }, "always")).toEqual({
+      outcome: { outcome: "selected", optionId: "yes" },
+      _meta: { "sandboxagent.dev": { permission: { reply: "always", fallback: "yes" } } },
+    });
+    expect(choosePermission([option("yes")], "reject").option).toBeUndefined();
+    expect(choosePermission([option("yes", "reject_once"), option("no")], "once").option).toBeUndefined();
+  });
+
+  it("records nothing about an option that the caller has named", () => {
+    expect(permissionAnswer({ option: option("1", "allow_once"), isFallback: false }, undefined)).toEqual({
+      outcome: { outcome: "selected", optionId: "1" },
+    });
+  });
+
+  it.each(["allow_once", "allow_always", "reject_once", "reject_always"])("the kind %s is read", (kind) => {
+    const { options } = readPermission({ options: [{ optionId: "x", kind }] }, { permissionId: "p", sessionId: "s" });
+    expect(options).toEqual([{ id: "x", label: "x", kind }]);
+  });
+
   it("falls back to the closest permission for `always` and records it", () => {
     const choice = choosePermission([option("only", "allow_once"), option("no", "reject_once")], "always");
     expect(choice).toMatchObject({ option: { id: "only" }, isFallback: true });

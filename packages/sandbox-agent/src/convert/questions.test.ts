@@ -5,6 +5,7 @@ import {
   firstAnswer,
   questionAnswered,
   questionRejected,
+  REQUEST_QUESTION,
   readElicitation,
   readQuestion,
 } from "./questions.ts";
@@ -48,6 +49,30 @@ describe("questions", () => {
     const question = readQuestion({ prompt: "Name?" }, ids);
     expect(question.questionId).toBe("fallback");
     expect(question.fields).toMatchObject([{ type: "text" }]);
+  });
+
+  it("is one field, whose type depends on the options", () => {
+    const fieldsOf = (params: object) => readQuestion({ prompt: "?", ...params }, ids).fields;
+    const options = [{ id: "a", label: "a" }];
+    const field = { name: "", label: "?", isRequired: true };
+    expect(fieldsOf({})).toEqual([{ ...field, type: "text", options: [] }]);
+    expect(fieldsOf({ options: ["a"] })).toEqual([{ ...field, type: "choice", options }]);
+    expect(fieldsOf({ options: ["a"], multiple: true })).toEqual([{ ...field, type: "choices", options }]);
+    expect(fieldsOf({ multiple: true })).toEqual([{ ...field, type: "text", options: [] }]);
+    expect(readQuestion({}, ids)).toMatchObject({ prompt: "", fields: [{ label: "" }] });
+  });
+
+  it("reads options of every form, and leaves out those without an id", () => {
+    const options = [["a"], [1, "x"], { id: "b", name: "B" }, { id: "c" }, { id: 1, label: "x" }, {}];
+    expect(readQuestion({ options }, ids).options).toEqual([
+      { id: "a", label: "a" },
+      { id: "b", label: "B" },
+      { id: "c", label: "c" },
+    ]);
+  });
+
+  it("has a method of its own", () => {
+    expect(REQUEST_QUESTION).toBe("_sandboxagent/session/request_question");
   });
 
   it("answers and rejects with the documented JSON", () => {
@@ -119,5 +144,79 @@ describe("forms (elicitation/create)", () => {
       ids,
     );
     expect(options).toEqual([{ id: "a", label: "a" }]);
+  });
+
+  it("have fields of every type", () => {
+    const properties = {
+      plain: { type: "string" },
+      described: { type: "string", title: "T", description: "D", default: "d" },
+      nothing: { default: null },
+      list: { type: "array", items: { enum: [1, 2] } },
+      titled: { type: "array", items: { anyOf: [{ const: "a", title: "A" }, { const: "b" }, {}] } },
+    };
+    const { fields, options } = readElicitation({ mode: "form", requestedSchema: { properties } }, ids);
+    const rest = { options: [], isRequired: false };
+    expect(fields).toEqual([
+      { name: "plain", label: "plain", type: "text", ...rest },
+      { name: "described", label: "T", description: "D", type: "text", default: "d", ...rest },
+      { name: "nothing", label: "nothing", type: "text", ...rest },
+      {
+        name: "list",
+        label: "list",
+        type: "choices",
+        isRequired: false,
+        options: [
+          { id: "1", label: "1" },
+          { id: "2", label: "2" },
+        ],
+      },
+      {
+        name: "titled",
+        label: "titled",
+        type: "choices",
+        isRequired: false,
+        options: [
+          { id: "a", label: "A" },
+          { id: "b", label: "b" },
+          { id: "", label: "" },
+        ],
+      },
+    ]);
+    expect(options).toEqual([]);
+  });
+
+  it("of another mode have no fields and no page", () => {
+    const requestedSchema = { properties: { a: { type: "string", enum: ["x"] } } };
+    const question = readElicitation({ mode: "other", requestedSchema, url: "https://example.test" }, ids);
+    expect(question).toEqual({ ...ids, prompt: "", kind: "form", options: [], fields: [] });
+    const page = readElicitation({ mode: "url", requestedSchema, url: 1 }, ids);
+    expect(page).toEqual({ ...ids, prompt: "", kind: "url", options: [], fields: [] });
+  });
+
+  it("leave out empty lists, unless they are required", () => {
+    const list = (required: string[]) =>
+      readElicitation({ mode: "form", requestedSchema: { properties: { l: { type: "array" } }, required } }, ids);
+    expect(elicitationAccepted(list([]), [[]])).toEqual({ action: "accept", content: {} });
+    expect(elicitationAccepted(list(["l"]), [[]])).toEqual({ action: "accept", content: { l: [] } });
+    expect(elicitationAccepted(list(["l"]), [])).toEqual({ action: "accept", content: { l: [] } });
+  });
+
+  it.each([
+    ["true", true],
+    ["YES", true],
+    ["1", true],
+    ["on", true],
+    ["untrue", false],
+    ["one", false],
+    ["no", false],
+  ])("take %s as %s", (given, value) => {
+    const yesNo = readElicitation({ mode: "form", requestedSchema: { properties: { b: { type: "boolean" } } } }, ids);
+    expect(elicitationAccepted(yesNo, [[given]])).toEqual({ action: "accept", content: { b: value } });
+  });
+
+  it("do not take blanks or infinity as a number", () => {
+    for (const given of [" ", "Infinity", "NaN"]) {
+      expect(() => elicitationAccepted(form, [[], [], ["1"], [given]])).toThrow('"weight" takes a number');
+    }
   });
 });

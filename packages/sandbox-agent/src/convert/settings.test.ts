@@ -2,14 +2,18 @@ import { describe, expect, it } from "vitest";
 import { mergeMetadata, readExtensions, readLegacyEvent, readMetadata, withMetadata } from "./meta.ts";
 import { newSessionParams, sessionMetadata } from "./session.ts";
 import {
+  type ConfigOption,
   NO_SETTINGS,
+  readOptions,
   readSettings,
+  type SessionSettings,
   setModelRequests,
   setModeRequests,
   setOptionRequest,
   setPermissionModeRequest,
   withMode,
   withModel,
+  withOptions,
 } from "./settings.ts";
 
 const modern = readSettings({
@@ -165,5 +169,101 @@ describe("metadata", () => {
     const capabilities = { _meta: { "sandboxagent.dev": { extensions: { sessionDetach: true, methods: ["_x"] } } } };
     expect(readExtensions(capabilities)).toEqual({ methods: ["_x"], flags: { sessionDetach: true } });
     expect(readExtensions(undefined)).toEqual({ methods: [], flags: {} });
+  });
+});
+
+describe("config options", () => {
+  it("are read with what the agent sends, and without it", () => {
+    const configOptions = [
+      { id: "a", name: "A", description: "d", category: "c", currentValue: "x", options: [{ value: "x", name: "X" }] },
+      { id: "b", currentValue: true, options: [{ id: "y", description: "D" }, {}, null] },
+      { id: "without a value" },
+      { name: "without an id", currentValue: "x" },
+      { id: "number", currentValue: 7 },
+      null,
+    ];
+    expect(readOptions(configOptions)).toEqual([
+      {
+        id: "a",
+        name: "A",
+        description: "d",
+        category: "c",
+        value: "x",
+        choices: [{ id: "x", name: "X" }],
+      },
+      { id: "b", name: "b", value: true, choices: [{ id: "y", name: "y", description: "D" }] },
+    ]);
+  });
+
+  it("take precedence over the older fields, if they have a value of the right type", () => {
+    const before = readSettings({
+      modes: { currentModeId: "plan", availableModes: [{ id: "plan", name: "Plan" }] },
+      models: { currentModelId: "old", availableModels: [{ modelId: "old" }] },
+    });
+    expect(before).toEqual({
+      options: [],
+      modes: [{ id: "plan", name: "Plan" }],
+      mode: "plan",
+      models: [{ id: "old", name: "old" }],
+      model: "old",
+    });
+    const flags = readOptions([
+      { id: "mode", currentValue: true },
+      { id: "model", currentValue: false },
+    ]);
+    expect(withOptions(before, flags)).toEqual({ ...before, options: flags, modes: [], models: [] });
+    expect(withOptions(before, [])).toEqual(before);
+  });
+
+  it("are found by their category, else by their id if they have no category", () => {
+    const named = { id: "mode", name: "n", value: "a", choices: [] };
+    const other = { id: "mode", name: "n", category: "thought_level", value: "b", choices: [] };
+    const exact = { id: "x", name: "n", category: "mode", value: "c", choices: [] };
+    const unrelated = { id: "y", name: "n", value: "d", choices: [] };
+    expect(withOptions(NO_SETTINGS, [unrelated, named]).mode).toBe("a");
+    expect(withOptions(NO_SETTINGS, [other]).mode).toBeUndefined();
+    expect(withOptions(NO_SETTINGS, [unrelated]).mode).toBeUndefined();
+    expect(withOptions(NO_SETTINGS, [named, exact]).mode).toBe("c");
+  });
+
+  it("change together with the mode and the model, the others stay", () => {
+    const settings = readSettings({
+      configOptions: [
+        { id: "mode", currentValue: "a" },
+        { id: "model", currentValue: "b" },
+        { id: "fast", currentValue: true },
+      ],
+    });
+    const values = (next: SessionSettings) => next.options.map(({ value }) => value);
+    expect(values(withMode(settings, "x"))).toEqual(["x", "b", true]);
+    expect(values(withModel(settings, "y"))).toEqual(["a", "y", true]);
+    expect(withModel(settings, "y").model).toBe("y");
+  });
+
+  it.each(["permission_mode", "permissionMode", "permissions", "approval_policy"])(
+    "for permissions may be called %s, by id or by category",
+    (name) => {
+      const option = { id: "x", name: "n", value: "a", choices: [] };
+      const requestFor = (options: readonly ConfigOption[]) =>
+        setPermissionModeRequest("s", { ...NO_SETTINGS, options }, "ask")?.params;
+      expect(requestFor([option, { ...option, id: name }])).toMatchObject({ configId: name, value: "ask" });
+      expect(requestFor([option, { ...option, id: "y", category: name }])).toMatchObject({ configId: "y" });
+      expect(requestFor([option, { ...option, category: "other" }])).toBeUndefined();
+    },
+  );
+});
+
+describe("metadata", () => {
+  it("of an extension has methods and flags of the right type only", () => {
+    const extensions = { methods: ["a", 1, null], on: true, off: false, text: "x" };
+    expect(readExtensions({ _meta: { "sandboxagent.dev": { extensions } } })).toEqual({
+      methods: ["a"],
+      flags: { on: true, off: false },
+    });
+  });
+
+  it("of an event has a flag only if it is one", () => {
+    const legacyEvent = { eventId: "e", synthetic: "yes", source: "elsewhere" };
+    expect(readLegacyEvent({ _meta: { "sandboxagent.dev": { legacyEvent } } })).toEqual({ eventId: "e" });
   });
 });
