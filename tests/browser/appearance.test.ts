@@ -73,6 +73,30 @@ test("on a narrow screen, the sidebar opens on request and closes after a select
   await browser.until("!document.querySelector('#sidebar').checkVisibility()");
 });
 
+test("on a phone, the whole placeholder of the message input is in view, also during a turn", async () => {
+  const session = await startSession(server, "small");
+  const running = sendPrompt(server, "small", session, "forever").catch(() => undefined);
+  await browser.run("set", "viewport", "360", "740");
+  await browser.evaluate("location.hash = '#/i/small/chat'");
+  await browser.until("document.querySelector('.composer .danger')");
+  await browser.screenshot("narrow-composer");
+  const { needed, room } = await browser.evaluate<{ needed: number; room: number }>(`(() => {
+    const field = document.querySelector("textarea[aria-label=Message]");
+    const style = getComputedStyle(field);
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = style.font;
+    const padding = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight);
+    return { needed: pen.measureText(field.placeholder).width, room: field.clientWidth - padding };
+  })()`);
+  assert.ok(needed > 20 && needed <= room, `${needed} px in ${room} px`);
+  const right = await browser.evaluate<number>(
+    "document.querySelector('.composer .primary').getBoundingClientRect().right",
+  );
+  assert.ok(right <= 360, `the button to send ends at ${right} px`);
+  await server.send("small", { method: "session/cancel", params: { sessionId: session } });
+  await running;
+});
+
 test("all controls can be reached with the Tab key", async () => {
   await browser.run("set", "viewport", "1280", "800");
   await browser.evaluate("location.hash = '#/i/shown/chat'");

@@ -120,6 +120,22 @@ test("unsaved changes survive opening another file", async () => {
   await untilWritten(at("shared.txt"), "not saved yet");
 });
 
+test("a file is created, and a name that exists already is refused", async () => {
+  await browser.click("New file");
+  await browser.run("fill", "dialog input[name=name]", "dos.txt");
+  await browser.click("Create file");
+  await browser.until("document.querySelector('dialog .alert')?.innerText === 'There is a file dos.txt already.'");
+  await browser.screenshot("files-new");
+  await browser.run("fill", "dialog input[name=name]", "notes/new.md");
+  await browser.click("Create file");
+  await browser.until("document.querySelector('.viewer')?.ariaLabel.endsWith('/notes/new.md')");
+  await untilText("");
+  assert.equal(await readFile(at("notes", "new.md"), "utf8"), "");
+  await write("# Made here");
+  await browser.run("press", "Control+s");
+  await untilWritten(at("notes", "new.md"), "# Made here");
+});
+
 test("a folder is created, and dropped files and folders are uploaded into it", async () => {
   await browser.click("Close file");
   await browser.click("New folder");

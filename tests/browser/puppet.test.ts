@@ -98,6 +98,42 @@ test("Alt+A shows hidden requests and goes to the first answer", async () => {
   await browser.until(idle);
 });
 
+/** Makes the agent send a text. */
+const say = (text: string): Promise<void> =>
+  browser.send(
+    JSON.stringify([
+      {
+        method: "session/update",
+        params: { update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } } },
+      },
+    ]),
+  );
+
+test("single newlines of an answer are kept", async () => {
+  const last = "[...document.querySelectorAll('.markdown')].at(-1)";
+  await say("Name: Ada\nCount: 3\n\n- first\n  line\n- second");
+  await browser.until(`${last}?.querySelector("p")?.innerText === "Name: Ada\\nCount: 3"`);
+  assert.equal(await browser.evaluate(`${last}.querySelector("li").innerText`), "first\nline");
+  await browser.until(idle);
+});
+
+test("code is copied with one press, and a long block as a whole", async () => {
+  const code = Array.from({ length: 400 }, (_, line) => `const value${line} = ${line};\n`).join("");
+  await say(`Here it is:\n\n\`\`\`js\n${code}\`\`\`\n\nAnd run it:\n\n\`\`\`sh\nnode it.js\n\`\`\`\n`);
+  await browser.untilShown("node it.js");
+  await browser.until(idle);
+  // The clipboard of a browser without a screen is not readable, so this records what is written to it.
+  await browser.evaluate("navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }");
+  const press = (text: string): Promise<unknown> =>
+    browser.evaluate(`[...document.querySelectorAll(".markdown .code-box")]
+      .find((box) => box.innerText.includes(${JSON.stringify(text)})).querySelector("button").click()`);
+  await press("node it.js");
+  await browser.until(`globalThis.copied === "node it.js\\n"`);
+  await browser.screenshot("copy-code");
+  await press("value399");
+  await browser.until(`globalThis.copied === ${JSON.stringify(code)}`);
+});
+
 test("there are no script errors and no violations of the content security policy", async () => {
   assert.deepEqual(await browser.pageErrors(), []);
 });

@@ -7,6 +7,7 @@ import { Code } from "../text/code.tsx";
 import { Json } from "../text/json.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { FileIcon } from "../view/icons.tsx";
+import { CodeSourceContext } from "./code-source.ts";
 import { splitMarkdown } from "./split-markdown.ts";
 
 const Markdown = lazy(() => import("./markdown.tsx"));
@@ -53,7 +54,11 @@ export function Block({ block }: { readonly block: ContentBlock }): React.ReactN
             <FileChip uri={uri} name={undefined} />
           </summary>
           {text !== undefined && (
-            <LongText text={text} show={(part) => <Code className="json" text={part} language={endingOf(uri)} />} />
+            <LongText
+              text={text}
+              show={(part) => <Code className="json" text={part} language={endingOf(uri)} />}
+              isCode
+            />
           )}
         </details>
       );
@@ -104,7 +109,9 @@ function Pieces({ text }: { readonly text: string }): React.ReactNode {
       )}
       {pieces.slice(hidden).map((piece, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: pieces are only appended.
-        <RichText key={hidden + index} text={piece.text} definitions={definitions} />
+        <CodeSourceContext key={hidden + index} value={{ ...piece, source: () => text }}>
+          <RichText text={piece.text} definitions={definitions} />
+        </CodeSourceContext>
       ))}
     </>
   );
@@ -122,9 +129,13 @@ export function RichText({
   readonly text: string;
   readonly definitions: string;
 }): React.ReactNode {
-  return (
+  const source = definitions === "" ? text : `${text}\n\n${definitions}\n`;
+  const shown = source.replace(COLOURS, "");
+  const content = (
     <Suspense fallback={<p className="plain">{text}</p>}>
-      <Markdown text={(definitions === "" ? text : `${text}\n\n${definitions}\n`).replace(COLOURS, "")} />
+      <Markdown text={shown} />
     </Suspense>
   );
+  // Without the colours, positions in what is shown are not those in the source.
+  return shown === source ? content : <CodeSourceContext value={undefined}>{content}</CodeSourceContext>;
 }

@@ -15,6 +15,7 @@ import type { InstanceState, SessionState } from "../journal/types.ts";
 import { Alert } from "../view/alert.tsx";
 import { useWorkbench } from "../view/context.ts";
 import { ClipIcon } from "../view/icons.tsx";
+import { useIsNarrow } from "../view/narrow.ts";
 import { useTask } from "../view/task.ts";
 import { AttachedList, useAttachments } from "./attachments.tsx";
 import { CommandList, optionId } from "./command-list.tsx";
@@ -36,6 +37,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   const task = useTask();
+  const isNarrow = useIsNarrow();
   const attachments = useAttachments(state, session);
   const isWorking = session.turns.length > 0;
   const slashCommands = isDismissed ? [] : matchingCommands(text, session.commands);
@@ -140,7 +142,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
         <textarea
           ref={area}
           aria-label="Message"
-          placeholder={isDisabled ? "The agent is not running" : "Message or /command"}
+          placeholder={placeholderOf(isDisabled, isNarrow)}
           value={text}
           rows={Math.min(8, text.split("\n").length)}
           disabled={isDisabled}
@@ -163,6 +165,12 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
       </div>
     </form>
   );
+}
+
+/** Short enough to be read as a whole on a phone, beside the buttons. */
+function placeholderOf(isDisabled: boolean, isNarrow: boolean): string {
+  if (isDisabled) return isNarrow ? "Not running" : "The agent is not running";
+  return isNarrow ? "Message" : "Message or /command";
 }
 
 /** Ignores the agent's own errors: they are already shown in the conversation. */

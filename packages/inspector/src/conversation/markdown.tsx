@@ -3,10 +3,13 @@
  * runs here. A module of its own because the renderer is large and not needed on the first load.
  */
 
-import { memo } from "react";
+import { memo, useContext, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { CodeText } from "../text/code.tsx";
+import { CodeBox } from "../text/code-box.tsx";
+import { CodeSourceContext, wholeCodeAt } from "./code-source.ts";
+import { remarkLineBreaks } from "./line-breaks.ts";
 
 const COMPONENTS: Components = {
   a: ({ href, children }) => (
@@ -29,10 +32,7 @@ const COMPONENTS: Components = {
       )}
     </code>
   ),
-  pre: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
-    <pre tabIndex={0}>{children}</pre>
-  ),
+  pre: ({ node, children }) => <CodeBlock position={node?.position?.start.offset}>{children}</CodeBlock>,
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard.
     <div className="table-box" tabIndex={0}>
@@ -41,7 +41,26 @@ const COMPONENTS: Components = {
   ),
 };
 
-const REMARK = [remarkGfm];
+interface CodeBlockProps {
+  /** Where it starts in the rendered text. */
+  readonly position: number | undefined;
+  readonly children: React.ReactNode;
+}
+
+function CodeBlock({ position, children }: CodeBlockProps): React.ReactNode {
+  const box = useRef<HTMLPreElement>(null);
+  const piece = useContext(CodeSourceContext);
+  return (
+    <CodeBox text={() => wholeCodeAt(piece, position) ?? box.current?.textContent ?? ""}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard. */}
+      <pre ref={box} tabIndex={0}>
+        {children}
+      </pre>
+    </CodeBox>
+  );
+}
+
+const REMARK = [remarkGfm, remarkLineBreaks];
 const Markdown = memo(function Markdown({ text }: { readonly text: string }): React.ReactNode {
   return (
     <div className="markdown">

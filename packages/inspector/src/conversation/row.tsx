@@ -1,10 +1,12 @@
 /** One row of a conversation. */
 
-import { memo } from "react";
-import type { InstanceState } from "../journal/types.ts";
+import { textOf } from "acp-http-client/internal";
+import { createContext, memo, useContext, useMemo } from "react";
+import type { InstanceState, Item } from "../journal/types.ts";
 import { Block, Blocks, RichText, Thought } from "./blocks.tsx";
+import { type CodeSource, CodeSourceContext } from "./code-source.ts";
 import { Fold } from "./fold.tsx";
-import type { OtherItem, Part, Row } from "./rows.ts";
+import type { Origin, OtherItem, Part, Row } from "./rows.ts";
 import { ToolCard } from "./tool.tsx";
 
 interface Props {
@@ -18,7 +20,9 @@ export const RowView = memo(function RowView({ row, terminals, isGrowing }: Prop
     case "text":
       return (
         <Answer part={row.part}>
-          <RichText text={row.text} definitions={row.definitions} />
+          <FromItem origin={row.origin}>
+            <RichText text={row.text} definitions={row.definitions} />
+          </FromItem>
         </Answer>
       );
     case "block":
@@ -31,6 +35,32 @@ export const RowView = memo(function RowView({ row, terminals, isGrowing }: Prop
       return <ItemView item={row.item} terminals={terminals} isGrowing={isGrowing} />;
   }
 });
+
+/** The items that are shown now. A function, so that a change of them does not render all rows again. */
+export const ItemsContext = createContext<() => readonly Item[]>(() => []);
+
+/** Lets code that continues in other rows be copied as a whole. */
+function FromItem({
+  origin,
+  children,
+}: {
+  readonly origin: Origin;
+  readonly children: React.ReactNode;
+}): React.ReactNode {
+  const items = useContext(ItemsContext);
+  const source = useMemo((): CodeSource => {
+    const { item: key, block, at, headLength } = origin;
+    return {
+      at,
+      headLength,
+      source() {
+        const item = items().find((one) => one.key === key);
+        return item?.type === "agent" ? textOf(item.blocks[block]?.text) : undefined;
+      },
+    };
+  }, [origin, items]);
+  return <CodeSourceContext value={source}>{children}</CodeSourceContext>;
+}
 
 function Answer({ part, children }: { readonly part: Part; readonly children: React.ReactNode }): React.ReactNode {
   return (

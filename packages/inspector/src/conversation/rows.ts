@@ -16,8 +16,17 @@ export type Row =
       readonly text: string;
       readonly definitions: string;
       readonly part: Part;
+      readonly origin: Origin;
     }
   | { readonly kind: "block"; readonly key: string; readonly block: ContentBlock; readonly part: Part };
+
+/** Where the text of a row comes from: a block of a message, and a place in its text. */
+export interface Origin {
+  readonly item: string;
+  readonly block: number;
+  readonly at: number;
+  readonly headLength: number;
+}
 
 /** Everything except the agent's messages. */
 export type OtherItem = Exclude<Item, SpeechItem> | (SpeechItem & { readonly type: "user" | "thought" });
@@ -68,9 +77,10 @@ function answerRows(item: SpeechItem, known: Made | undefined): Made {
     }
     const split = splitMarkdown(textOf(block.text) ?? "", known?.splits[index]);
     const { pieces, definitions } = split;
-    for (const [index, { text, isContinued }] of pieces.entries()) {
+    for (const [number, { text, isContinued, at, headLength }] of pieces.entries()) {
       const part = rows.length === 0 ? "first" : isContinued ? "continued" : "next";
-      add({ kind: "text", key: `${key} ${index}`, text, definitions, part });
+      const origin = { item: item.key, block: index, at, headLength };
+      add({ kind: "text", key: `${key} ${number}`, text, definitions, part, origin });
     }
     return split;
   });
@@ -80,7 +90,8 @@ function answerRows(item: SpeechItem, known: Made | undefined): Made {
 function isSame(one: Row, other: Row): boolean {
   if (one.key !== other.key) return false;
   if (one.kind === "text" && other.kind === "text") {
-    return one.text === other.text && one.definitions === other.definitions && one.part === other.part;
+    const isSameText = one.text === other.text && one.origin.at === other.origin.at;
+    return isSameText && one.definitions === other.definitions && one.part === other.part;
   }
   return one.kind === "block" && other.kind === "block" && one.block === other.block && one.part === other.part;
 }

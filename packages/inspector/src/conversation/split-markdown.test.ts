@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { wholeCodeAt } from "./code-source.ts";
 import { splitMarkdown } from "./split-markdown.ts";
 
 const paragraph = `${"word ".repeat(200)}\n\n`;
@@ -29,7 +30,7 @@ test("an appended text is split like a text that arrived at once", () => {
 });
 
 test("a replaced text is split again", () => {
-  expect(splitMarkdown("other", splitMarkdown("one")).pieces).toEqual([{ text: "other", isContinued: false }]);
+  expect(splitMarkdown("other", splitMarkdown("one")).pieces).toMatchObject([{ text: "other", isContinued: false }]);
 });
 
 test("a code block is split into code blocks", () => {
@@ -76,4 +77,14 @@ test("link definitions are collected for all pieces", () => {
   const { definitions, pieces } = splitMarkdown(`${paragraph.repeat(5)}[a]: https://example.com\n`);
   expect(definitions).toBe("[a]: https://example.com");
   expect(pieces.length).toBeGreaterThan(1);
+});
+
+test("the code of a block that was split is found from each of its pieces", () => {
+  const code = "line\n\nother\n".repeat(800);
+  const source = `before\n\n\`\`\`js\n${code}\`\`\`\n\nafter`;
+  const pieces = splitMarkdown(source).pieces;
+  expect(pieces.length).toBeGreaterThan(2);
+  for (const { text, ...piece } of pieces) {
+    expect(wholeCodeAt({ ...piece, source: () => source }, text.indexOf("```js"))).toBe(code);
+  }
 });

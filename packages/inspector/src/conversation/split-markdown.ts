@@ -4,11 +4,12 @@
  * inside, and the next piece repeats the context that it needs to be parsed as the same block.
  */
 
+import { closesFence, fenceOf } from "../text/fenced-code.ts";
+
 /** A piece has at least this many characters. */
 const SOFT = 1500;
 /** A piece is split at the next line from this length on, and within a line that is that long. */
 const HARD = 3000;
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 /** A line that may belong to the block above the empty line: indented, or a list item. */
 const CONTINUES = /^(\s|[-*+] |\d+[.)] |>)/;
 const DEFINITION = /^ {0,3}\[[^\]]+\]:/;
@@ -20,6 +21,10 @@ export interface Piece {
   readonly text: string;
   /** True if it continues the last block of the previous piece. */
   readonly isContinued: boolean;
+  /** Where it starts in the text. */
+  readonly at: number;
+  /** How much of its own text repeats an earlier part of the text. */
+  readonly headLength: number;
 }
 
 /** A text that was split. */
@@ -57,7 +62,8 @@ export function splitMarkdown(source: string, before?: Split): Split {
 
 function pieceOf(source: string, { at, head }: Start, end: number, foot: string): Piece {
   const isMidLine = at > 0 && source[at - 1] !== "\n";
-  return { text: head + source.slice(at, end) + foot, isContinued: head !== "" || isMidLine };
+  const text = head + source.slice(at, end) + foot;
+  return { text, isContinued: head !== "" || isMidLine, at, headLength: head.length };
 }
 
 interface Found {
@@ -71,7 +77,7 @@ interface Found {
 /** Finds the end of the piece that starts here. */
 function nextPiece(source: string, { at: begin, head, definitions: known }: Start): Found {
   const definitions = [...known];
-  let fence = FENCE.test(head) ? head : undefined;
+  let fence = fenceOf(head) === undefined ? undefined : head;
   let table = fence === undefined ? head : "";
   let previous = "";
   for (let at = begin; at < source.length; ) {
@@ -91,24 +97,19 @@ function nextPiece(source: string, { at: begin, head, definitions: known }: Star
       return { next: { at: cut, head: fence ?? "", definitions }, foot, definitions };
     }
     if (fence === undefined) {
-      fence = FENCE.test(line) ? line : undefined;
+      fence = fenceOf(line) === undefined ? undefined : line;
       if (DEFINITION.test(line) && definitions.length < DEFINITIONS) definitions.push(line.trimEnd());
       if (!line.startsWith("|")) table = "";
       else if (/^\|[\s:|-]+\|?\s*$/.test(line) && previous.startsWith("|")) table = previous + line;
-    } else if (closes(line, fence)) fence = undefined;
+    } else if (closesFence(line, fence)) fence = undefined;
     previous = isEmpty ? "\n" : line;
     at = end;
   }
   return { next: undefined, foot: "", definitions };
 }
 
-function closes(line: string, fence: string): boolean {
-  const mark = FENCE.exec(line)?.[1];
-  return mark !== undefined && mark === line.trim() && mark.startsWith(FENCE.exec(fence)?.[1] ?? "");
-}
-
 function closingOf(fence: string): string {
-  return `${FENCE.exec(fence)?.[1] ?? ""}\n`;
+  return `${fenceOf(fence) ?? ""}\n`;
 }
 
 /** The last word boundary before `limit`; `limit` itself within a very long word. */

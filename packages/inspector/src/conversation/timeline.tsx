@@ -1,11 +1,11 @@
 /** The conversation as a virtual list. Follows its end until the reader scrolls up. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { type Folds, FoldsContext } from "./fold.tsx";
 import { isStillFollowing, type ScrollPosition } from "./follow-end.ts";
-import { RowView } from "./row.tsx";
+import { ItemsContext, RowView } from "./row.tsx";
 import { createRows, estimateHeight } from "./rows.ts";
 
 /** Rows that are rendered beyond the visible area. */
@@ -23,6 +23,11 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
   const [isFollowing, setIsFollowing] = useState(true);
   const position = useRef<ScrollPosition>({ top: 0, height: 0, viewport: 0 });
   const rows = useMemo(() => makeRows(session.items), [makeRows, session.items]);
+  const shown = useRef(session.items);
+  useLayoutEffect(() => {
+    shown.current = session.items;
+  }, [session.items]);
+  const items = useCallback(() => shown.current, []);
   const growing = session.turns.length > 0 ? rows.at(-1)?.key : undefined;
 
   const virtual = useVirtualizer({
@@ -64,29 +69,31 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
         onScroll={onScroll}
       >
         {rows.length === 0 && <p className="splash">No messages yet.</p>}
-        <FoldsContext value={folds}>
-          <div className="timeline-inner" style={{ height: virtual.getTotalSize() }}>
-            {virtual.getVirtualItems().map(({ index, start, key }) => {
-              const row = rows[index];
-              if (!row) return null;
-              return (
-                <div
-                  key={key}
-                  ref={virtual.measureElement}
-                  data-index={index}
-                  className="timeline-row"
-                  style={{ transform: `translateY(${start}px)` }}
-                >
-                  <RowView
-                    row={row}
-                    terminals={row.kind === "item" && row.item.type === "tool" ? terminals : undefined}
-                    isGrowing={row.key === growing}
-                  />
-                </div>
-              );
-            })}
-          </div>
-        </FoldsContext>
+        <ItemsContext value={items}>
+          <FoldsContext value={folds}>
+            <div className="timeline-inner" style={{ height: virtual.getTotalSize() }}>
+              {virtual.getVirtualItems().map(({ index, start, key }) => {
+                const row = rows[index];
+                if (!row) return null;
+                return (
+                  <div
+                    key={key}
+                    ref={virtual.measureElement}
+                    data-index={index}
+                    className="timeline-row"
+                    style={{ transform: `translateY(${start}px)` }}
+                  >
+                    <RowView
+                      row={row}
+                      terminals={row.kind === "item" && row.item.type === "tool" ? terminals : undefined}
+                      isGrowing={row.key === growing}
+                    />
+                  </div>
+                );
+              })}
+            </div>
+          </FoldsContext>
+        </ItemsContext>
       </section>
       {!isFollowing && (
         <button type="button" className="to-end" onClick={() => setIsFollowing(true)}>

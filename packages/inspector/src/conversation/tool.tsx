@@ -66,7 +66,7 @@ export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
         </p>
       )}
       {command !== undefined && (
-        <LongText text={command} show={(text) => <Code className="json" text={text} language="bash" />} />
+        <LongText text={command} show={(text) => <Code className="json" text={text} language="bash" />} isCode />
       )}
       {rest !== undefined &&
         (hasResult || command !== undefined ? (
@@ -131,7 +131,7 @@ function ToolText({ text, tool }: { readonly text: string; readonly tool: ToolIt
   if (isForTerminal(text) || (tool.kind === "execute" && !isMarkdown)) return <Terminal output={text} />;
   if (isMarkdown || !AS_IT_IS.includes(tool.kind)) return <Block block={{ type: "text", text }} />;
   const language = /\.(\w+)$/.exec(textOf(tool.locations[0]?.path) ?? "")?.[1]?.toLowerCase();
-  return <LongText text={text} show={(part) => <Code className="json" text={part} language={language} />} />;
+  return <LongText text={text} show={(part) => <Code className="json" text={part} language={language} />} isCode />;
 }
 
 function RawOutput({ value }: { readonly value: unknown }): React.ReactNode {

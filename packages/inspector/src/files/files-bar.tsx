@@ -18,6 +18,7 @@ interface Props {
   readonly task: Task;
   onRoot(path: string): void;
   onUpload(files: readonly Dropped[]): void;
+  onMakeFile(): void;
   onMakeFolder(): void;
   onMove(): void;
   onDelete(): void;
@@ -72,6 +73,9 @@ export function FilesBar(props: Props): React.ReactNode {
         </button>
         <button type="button" disabled={task.isBusy} onClick={() => folders.current?.click()}>
           Upload folder
+        </button>
+        <button type="button" onClick={props.onMakeFile}>
+          New file
         </button>
         <button type="button" onClick={props.onMakeFolder}>
           New folder

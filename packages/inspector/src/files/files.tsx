@@ -10,7 +10,7 @@ import { type Dropped, droppedFiles } from "./dropped.ts";
 import { FilesBar } from "./files-bar.tsx";
 import { joinPath, parentOf } from "./path.ts";
 import { Tree } from "./tree.tsx";
-import { type Drafts, Viewer } from "./viewer.tsx";
+import { type Drafts, hasStatus, Viewer } from "./viewer.tsx";
 import "../style/files.css";
 
 /** Changes come in bursts; refresh once per burst. */
@@ -57,6 +57,21 @@ export default function FilesView(): React.ReactNode {
         refresh();
       },
     });
+  const makeFile = (): void =>
+    setNamePrompt({
+      title: `New file in ${folder}`,
+      label: "Name",
+      initial: "",
+      button: "Create file",
+      done: async (name) => {
+        const path = joinPath(folder, name);
+        await api.makeFile(path).catch((error: unknown) => {
+          throw hasStatus(error, 412) ? new Error(`There is a file ${name} already.`) : error;
+        });
+        setOpen(path);
+        refresh();
+      },
+    });
   const move = (path: string, after: (to: string) => void): void =>
     setNamePrompt({
       title: `Move ${nameOf(path)}`,
@@ -98,6 +113,7 @@ export default function FilesView(): React.ReactNode {
           refresh();
         }}
         onUpload={(files) => upload(Promise.resolve(files))}
+        onMakeFile={makeFile}
         onMakeFolder={makeFolder}
         onMove={() =>
           move(folder, (to) => {

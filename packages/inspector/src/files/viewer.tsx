@@ -60,7 +60,7 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
         // Fails if the file has changed since it was read, so that the agent's changes are not overwritten unseen.
         await api.write(path, text, over === "anything" ? undefined : etag);
       } catch (error) {
-        if (!isChangedMeanwhile(error)) throw error;
+        if (!hasStatus(error, 412)) throw error;
         setIsConflict(true);
         return;
       }
@@ -142,9 +142,9 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
   );
 }
 
-/** True if the server reports that the file has changed. */
-function isChangedMeanwhile(error: unknown): boolean {
-  return error instanceof Error && "status" in error && error.status === 412;
+/** True if the server has answered with this status. 412 says that the file has changed, or is there already. */
+export function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof Error && "status" in error && error.status === status;
 }
 
 function Picture({ blob, name }: { readonly blob: Blob; readonly name: string }): React.ReactNode {

@@ -33,6 +33,8 @@ export interface Api {
   list(path: string): Promise<readonly FileEntry[]>;
   read(path: string): Promise<{ readonly blob: Blob; readonly etag: string | undefined }>;
   write(path: string, content: Blob | string, etag?: string): Promise<void>;
+  /** Makes an empty file. Fails if there is one already. */
+  makeFile(path: string): Promise<void>;
   remove(path: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
   move(from: string, to: string): Promise<void>;
@@ -65,6 +67,7 @@ export async function createApi({ base, token }: Target): Promise<Api> {
     },
     write: async (path, content, etag) =>
       void (await files.write(path, content, etag === undefined ? {} : { ifMatch: etag })),
+    makeFile: async (path) => void (await files.write(path, "", { ifAbsent: true })),
     remove: (path) => files.delete(path, { recursive: true }),
     makeFolder: (path) => files.mkdir(path),
     move: (from, to) => files.move(from, to),

@@ -9,5 +9,7 @@ export function pretty(value: unknown): string {
 
 export function Json({ value }: { readonly value: unknown }): React.ReactNode {
   const language = typeof value === "string" ? undefined : "json";
-  return <LongText text={pretty(value)} show={(text) => <Code className="json" text={text} language={language} />} />;
+  return (
+    <LongText text={pretty(value)} show={(text) => <Code className="json" text={text} language={language} />} isCode />
+  );
 }

@@ -1,0 +1,15 @@
+/** Tells whether the screen is as narrow as a phone's, like the style sheets do. */
+
+import { useSyncExternalStore } from "react";
+
+const NARROW = "(width < 760px)";
+
+const subscribe = (onChange: () => void): (() => void) => {
+  const query = matchMedia(NARROW);
+  query.addEventListener("change", onChange);
+  return () => query.removeEventListener("change", onChange);
+};
+
+export function useIsNarrow(): boolean {
+  return useSyncExternalStore(subscribe, () => matchMedia(NARROW).matches);
+}
