@@ -61,6 +61,20 @@ test("thoughts are folded, tool calls show input and output, diffs and plans are
   await browser.screenshot("conversation-tools");
 });
 
+test("turns and tool calls show when they began and how long they took", async () => {
+  const times = await browser.evaluate<string[]>(
+    "[...document.querySelectorAll('.bubble.user + .times, .tool .times')].map(({ innerText }) => innerText)",
+  );
+  assert.ok(times.length > 1, times.join("\n"));
+  for (const text of times) assert.match(text, /^\d\d:\d\d:\d\d · \d+(\.\d)? m?s$/);
+  await browser.send("slow 2");
+  await browser.until("document.querySelector('.working')");
+  const last = "[...document.querySelectorAll('.bubble.user + .times')].at(-1).innerText";
+  assert.match(await browser.evaluate(last), /^\d\d:\d\d:\d\d$/);
+  await browser.until(idle);
+  assert.match(await browser.evaluate(last), /^\d\d:\d\d:\d\d · \d+(\.\d)? s$/);
+});
+
 test("audio, embedded files, links and usage are shown", async () => {
   await browser.send("audio");
   await browser.until("document.querySelector('.bubble audio')?.src.startsWith('data:audio/')");

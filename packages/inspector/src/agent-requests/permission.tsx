@@ -14,7 +14,7 @@ export function PermissionCard({ open: { serverId, request } }: { readonly open:
   const { commands } = useWorkbench();
   const task = useTask();
   const permission = readPermission(request.params, { permissionId: request.key, sessionId: request.sessionId ?? "" });
-  const [tool] = withTool(newSession(""), objectOf(request.params.toolCall), "ask").items;
+  const [tool] = withTool(newSession(""), objectOf(request.params.toolCall), { key: "ask", atMs: undefined }).items;
 
   const choose = (optionId: string): void =>
     task.run(() => commands.answer(serverId, request.id, { outcome: { outcome: "selected", optionId } }));

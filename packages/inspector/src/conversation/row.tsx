@@ -3,6 +3,7 @@
 import { textOf } from "acp-http-client/internal";
 import { createContext, memo, useContext, useMemo } from "react";
 import type { InstanceState, Item } from "../journal/types.ts";
+import { Times } from "../text/time.tsx";
 import { Block, Blocks, RichText, Thought } from "./blocks.tsx";
 import { type CodeSource, CodeSourceContext } from "./code-source.ts";
 import { Fold } from "./fold.tsx";
@@ -80,9 +81,12 @@ function ItemView({ item, terminals, isGrowing }: ItemProps): React.ReactNode {
   switch (item.type) {
     case "user":
       return (
-        <article className="bubble user" aria-label="You">
-          <Blocks blocks={item.blocks} />
-        </article>
+        <>
+          <article className="bubble user" aria-label="You">
+            <Blocks blocks={item.blocks} />
+          </article>
+          <Times fromMs={item.atMs} toMs={item.endedAtMs} />
+        </>
       );
     case "thought":
       return (

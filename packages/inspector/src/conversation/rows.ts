@@ -105,7 +105,7 @@ export function estimateHeight(row: Row): number {
   if (row.kind === "text") return 20 + LINE_PX * (row.text.length / COLUMN + row.text.split("\n").length * 0.7);
   switch (row.item.type) {
     case "user":
-      return 52;
+      return 74;
     case "plan":
       return 60 + LINE_PX * row.item.entries.length;
     case "tool":

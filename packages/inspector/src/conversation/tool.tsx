@@ -7,6 +7,7 @@ import { Code } from "../text/code.tsx";
 import { Json } from "../text/json.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { isForTerminal, Terminal } from "../text/terminal.tsx";
+import { Times } from "../text/time.tsx";
 import { ToolIcon } from "../view/icons.tsx";
 import { Block } from "./blocks.tsx";
 import { Fold } from "./fold.tsx";
@@ -32,6 +33,7 @@ export function ToolCard({ tool, terminals }: Props): React.ReactNode {
           <ToolIcon />
           {tool.kind && <span className="muted small">{tool.kind}</span>}
           <span className="ellipsis">{tool.title}</span>
+          <Times fromMs={tool.startedAtMs} toMs={tool.endedAtMs} />
           <span className="chip" data-tone={TONES[tool.status]}>
             {tool.status.replaceAll("_", " ")}
           </span>

@@ -1,7 +1,7 @@
 /** Reduces agent requests and the answers to them. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
-import { type JournalEvent, keyOf } from "./event.ts";
+import { type JournalEvent, keyOf, stampOf } from "./event.ts";
 import { withItem, withSession, withTool } from "./session.ts";
 import { withServed } from "./terminals.ts";
 import type { AgentRequest, InstanceState, NoticeItem, PendingRequest } from "./types.ts";
@@ -32,7 +32,7 @@ export function withRequest(instance: InstanceState, envelope: JsonObject, event
   const added = { ...instance, agentRequests };
   const toolCall = params.toolCall;
   if (sessionId === undefined || !isObject(toolCall)) return added;
-  return withSession(added, sessionId, (session) => withTool(session, toolCall, `n${event.index}`));
+  return withSession(added, sessionId, (session) => withTool(session, toolCall, stampOf(event)));
 }
 
 /** Applies the withdrawal of an agent request: a client answered it, or the agent cancelled it. */

@@ -1,9 +1,17 @@
 /** Reduces client requests, by this page or any other client, and the responses to them. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
-import { errorText, type JournalEvent, keyOf } from "./event.ts";
-import { withItem, withMode, withOption, withSession, withSettings } from "./session.ts";
-import type { ContentBlock, InstanceState, PendingRequest, SessionState } from "./types.ts";
+import { errorText, type JournalEvent, keyOf, stampOf } from "./event.ts";
+import {
+  promptMessageId,
+  withItem,
+  withMode,
+  withOption,
+  withSession,
+  withSettings,
+  withTurnsEnded,
+} from "./session.ts";
+import type { ContentBlock, InstanceState, PendingRequest, SessionState, Turn } from "./types.ts";
 
 /** Applies a client request. */
 export function withClientRequest(instance: InstanceState, envelope: JsonObject, event: JournalEvent): InstanceState {
@@ -32,8 +40,8 @@ function prompted(session: SessionState, requestKey: string, params: JsonObject,
   const turn = { requestKey, promptText, startedAtMs: event.atMs };
   const withMessage = withItem(session, {
     type: "user",
-    key: `n${event.index}`,
-    messageId: `prompt-${requestKey}`,
+    ...stampOf(event),
+    messageId: promptMessageId(requestKey),
     blocks,
   });
   return { ...withMessage, turns: [...session.turns, turn], isClosed: false };
@@ -69,7 +77,7 @@ function refused(
 ): SessionState {
   const text = `${request.method} failed: ${errorText(error)}`;
   const items = request.method === "session/load" && session.before ? session.before : session.items;
-  const open = { ...session, items, before: undefined, turns: session.turns.filter((turn) => turn.requestKey !== key) };
+  const open = withTurnsEnded({ ...session, items, before: undefined }, isTurnOf(key), event.atMs);
   return withItem(open, { type: "notice", key: `n${event.index}`, tone: "bad", text });
 }
 
@@ -115,6 +123,10 @@ function listedAfter(instance: InstanceState, params: JsonObject, result: JsonOb
   return params.cursor === undefined || params.cursor === null ? page : [...(instance.listed ?? []), ...page];
 }
 
+function isTurnOf(key: string): (turn: Turn) => boolean {
+  return ({ requestKey }) => requestKey === key;
+}
+
 const STOPS: Readonly<Record<string, string>> = {
   cancelled: "Cancelled.",
   refusal: "The agent refused to continue.",
@@ -123,7 +135,7 @@ const STOPS: Readonly<Record<string, string>> = {
 };
 
 function turnEnded(session: SessionState, key: string, result: JsonObject, event: JournalEvent): SessionState {
-  const open = { ...session, turns: session.turns.filter((turn) => turn.requestKey !== key) };
+  const open = withTurnsEnded(session, isTurnOf(key), event.atMs);
   const reason = textOf(result.stopReason) ?? "end_turn";
   if (reason === "end_turn") return open;
   const tone = reason === "cancelled" ? "info" : "bad";

@@ -2,6 +2,7 @@
 
 import type { WatchedEvent } from "acp-http-client";
 import { isObject, type JsonObject, textOf } from "acp-http-client/internal";
+import type { Stamp } from "./types.ts";
 
 /** The types of journal events. */
 export type JournalType = "message" | "sent" | "answered" | "failed" | "unparsed" | "exit" | "gap";
@@ -19,6 +20,11 @@ export interface JournalEvent {
 
 /** The kind of an envelope. */
 export type EnvelopeKind = "request" | "notification" | "response" | "other";
+
+/** The stamp of the item that is made from an event. */
+export function stampOf({ index, atMs }: JournalEvent): Stamp {
+  return { key: `n${index}`, atMs };
+}
 
 /** A request id as a map key: `1` and `"1"` differ. */
 export function keyOf(id: unknown): string {

@@ -237,3 +237,41 @@ test("a reported cost is rounded, and stays when an update has none", () => {
   expect(sessionIn(replay(costly)).usage?.cost).toBe("0.0024 USD");
   expect(sessionIn(replay(costly, update("usage_update", { used: 2, size: 10 }))).usage?.cost).toBe("0.0024 USD");
 });
+
+test("a turn has its beginning and its end", () => {
+  // One millisecond passes between two events.
+  const [running] = sessionIn(replay(prompt("1", "a"), chunk("b"))).items;
+  expect(running).toMatchObject({ type: "user", atMs: 0 });
+  expect(running).not.toHaveProperty("endedAtMs");
+  const journal = [prompt("1", "a"), chunk("b"), turnEnd("1"), prompt("2", "c"), chunk("d"), chunk("e")] as const;
+  const ended = sessionIn(replay(...journal, turnEnd("2", "cancelled"))).items;
+  expect(ended.filter(({ type }) => type === "user")).toMatchObject([
+    { atMs: 0, endedAtMs: 2 },
+    { atMs: 3, endedAtMs: 6 },
+  ]);
+  const crashed = sessionIn(replay(...journal, ["exit", { code: 1 }])).items;
+  expect(crashed.filter(({ type }) => type === "user")[1]).toMatchObject({ atMs: 3, endedAtMs: 6 });
+});
+
+test("a tool call has its times, without the time that it waited for permission", () => {
+  const tool = (status: string): Line => update("tool_call_update", { toolCallId: "t1", status });
+  const quick = [
+    update("tool_call", { toolCallId: "t1", title: "T" }),
+    chunk("x"),
+    tool("completed"),
+    tool("completed"),
+  ];
+  expect(sessionIn(replay(...quick)).items[0]).toMatchObject({ startedAtMs: 0, endedAtMs: 2 });
+  const answer = sent({ id: "p", result: { outcome: { outcome: "selected", optionId: "yes" } } });
+  const asked = [permission("p"), chunk("x"), answer, tool("in_progress"), tool("failed")];
+  expect(sessionIn(replay(...asked)).items[0]).toMatchObject({ startedAtMs: 3, endedAtMs: 4 });
+});
+
+test("what a loaded session reports again has no times", () => {
+  const load = sent({ id: "l", method: "session/load", params: { sessionId: SESSION } });
+  const again = [load, chunk("x"), update("tool_call", { toolCallId: "t", title: "T", status: "completed" })];
+  const { items } = sessionIn(replay(...again, fromAgent({ id: "l", result: {} }), chunk("y", "m2")));
+  expect(items[0]).toMatchObject({ type: "agent", atMs: undefined });
+  expect(items[1]).toMatchObject({ startedAtMs: undefined, endedAtMs: undefined });
+  expect(items[2]).toMatchObject({ atMs: 4 });
+});

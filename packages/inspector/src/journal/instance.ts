@@ -7,10 +7,10 @@ import type { AcpExit } from "acp-http-client";
 import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 import { withAnswer, withRequest, withWithdrawal } from "./agent-requests.ts";
 import { withClientRequest, withResponse } from "./client-requests.ts";
-import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
-import { withItem, withSession, withUpdate } from "./session.ts";
+import { envelopeOf, type JournalEvent, keyOf, kindOf, stampOf } from "./event.ts";
+import { withItem, withSession, withTurnsEnded, withUpdate } from "./session.ts";
 import { withAgentTerminal } from "./terminals.ts";
-import type { InstanceState } from "./types.ts";
+import type { InstanceState, Stamp } from "./types.ts";
 
 export function newInstance(serverId: string, agent: string): InstanceState {
   return {
@@ -93,7 +93,7 @@ function updated(instance: InstanceState, params: JsonObject, event: JournalEven
   if (sessionId === undefined) return instance;
   const update = objectOf(params.update);
   const next = withAgentTerminal(instance, update);
-  return withSession(next, sessionId, (session) => withUpdate(session, update, `n${event.index}`));
+  return withSession(next, sessionId, (session) => withUpdate(session, update, stampOf(event)));
 }
 
 /** It is unknown which session the lost events belong to, so each one gets a notice. */
@@ -110,13 +110,13 @@ function withGap(instance: InstanceState, event: JournalEvent): InstanceState {
 
 function ended(instance: InstanceState, exit: AcpExit, event: JournalEvent): InstanceState {
   const text = `The agent exited (${exitText(exit)}) during this turn.`;
-  return { ...withAllSettled(instance, text, `n${event.index}`), status: "exited", exit };
+  return { ...withAllSettled(instance, text, stampOf(event)), status: "exited", exit };
 }
 
 /** Applies the close of an instance, whether the server reported it or no longer lists the instance. */
 export function closed(instance: InstanceState, because: string): InstanceState {
   if (instance.status === "closed") return instance;
-  const settled = withAllSettled(instance, because, `closed ${instance.lastAtMs}`);
+  const settled = withAllSettled(instance, because, { key: `closed ${instance.lastAtMs}`, atMs: undefined });
   return { ...settled, status: "closed", closedBecause: because };
 }
 
@@ -127,11 +127,12 @@ export function startedAgain(instance: InstanceState, agent: string): InstanceSt
 }
 
 /** Ends everything that waits for the process. Sessions with a running turn get a notice. */
-function withAllSettled(instance: InstanceState, text: string, key: string): InstanceState {
+function withAllSettled(instance: InstanceState, text: string, { key, atMs }: Stamp): InstanceState {
   const sessions = new Map(
     [...instance.sessions].map(([id, session]) => {
       if (session.turns.length === 0) return [id, session];
-      return [id, withItem({ ...session, turns: [] }, { type: "notice", key, tone: "bad", text })];
+      const ended = withTurnsEnded(session, () => true, atMs);
+      return [id, withItem(ended, { type: "notice", key, tone: "bad", text })];
     }),
   );
   return { ...instance, sessions, agentRequests: [], pending: new Map(), served: new Map() };

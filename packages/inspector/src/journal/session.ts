@@ -3,7 +3,17 @@
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "acp-http-client/internal";
 import { costText } from "../text/cost.ts";
 import { terminalIdOf } from "./terminals.ts";
-import type { ContentBlock, InstanceState, Item, SessionState, SpeechItem, ToolItem, ToolStatus } from "./types.ts";
+import type {
+  ContentBlock,
+  InstanceState,
+  Item,
+  SessionState,
+  SpeechItem,
+  Stamp,
+  ToolItem,
+  ToolStatus,
+  Turn,
+} from "./types.ts";
 
 export function newSession(id: string): SessionState {
   return {
@@ -54,20 +64,41 @@ export function withSettings(session: SessionState, result: JsonObject): Session
   };
 }
 
-/** Applies a `session/update`. `key` identifies its event. */
-export function withUpdate(session: SessionState, update: JsonObject, key: string): SessionState {
+/** The id of a prompt's message. */
+export function promptMessageId(requestKey: string): string {
+  return `prompt-${requestKey}`;
+}
+
+/** Ends turns, at a time that may be unknown. */
+export function withTurnsEnded(
+  session: SessionState,
+  isEnded: (turn: Turn) => boolean,
+  endedAtMs: number | undefined,
+): SessionState {
+  const ended = new Set(session.turns.filter(isEnded).map(({ requestKey }) => promptMessageId(requestKey)));
+  if (ended.size === 0) return session;
+  const items = session.items.map((item) =>
+    item.type === "user" && item.messageId !== undefined && ended.has(item.messageId) ? { ...item, endedAtMs } : item,
+  );
+  return { ...session, items, turns: session.turns.filter((turn) => !isEnded(turn)) };
+}
+
+/** Applies a `session/update`. */
+export function withUpdate(session: SessionState, update: JsonObject, event: Stamp): SessionState {
+  // A session that is loaded is reported again, and not when it happened.
+  const stamp = session.before === undefined ? event : { ...event, atMs: undefined };
   switch (update.sessionUpdate) {
     case "user_message_chunk":
-      return isEcho(session, update) ? session : withSpeech(session, "user", update, key);
+      return isEcho(session, update) ? session : withSpeech(session, "user", update, stamp);
     case "agent_message_chunk":
-      return withSpeech(session, "agent", update, key);
+      return withSpeech(session, "agent", update, stamp);
     case "agent_thought_chunk":
-      return withSpeech(session, "thought", update, key);
+      return withSpeech(session, "thought", update, stamp);
     case "tool_call":
     case "tool_call_update":
-      return withTool(session, update, key);
+      return withTool(session, update, stamp);
     case "plan":
-      return withPlan(session, listOf(update.entries).filter(isObject), key);
+      return withPlan(session, listOf(update.entries).filter(isObject), stamp.key);
     case "available_commands_update":
       return { ...session, commands: listOf(update.availableCommands).filter(isObject) };
     case "current_mode_update":
@@ -89,12 +120,12 @@ function isEcho(session: SessionState, update: JsonObject): boolean {
   return text !== undefined && session.turns.some((turn) => turn.promptText.includes(text));
 }
 
-function withSpeech(session: SessionState, type: SpeechItem["type"], update: JsonObject, key: string): SessionState {
+function withSpeech(session: SessionState, type: SpeechItem["type"], update: JsonObject, stamp: Stamp): SessionState {
   const block: ContentBlock = objectOf(update.content);
   const messageId = textOf(update.messageId);
   const last = session.items.at(-1);
   if (last?.type !== type || last.messageId !== messageId) {
-    return withItem(session, { type, key, messageId, blocks: [block] });
+    return withItem(session, { type, ...stamp, messageId, blocks: [block] });
   }
   const grown = { ...last, blocks: joined(last.blocks, block) };
   return { ...session, items: [...session.items.slice(0, -1), grown] };
@@ -108,9 +139,10 @@ function joined(blocks: readonly ContentBlock[], block: ContentBlock): readonly 
 }
 
 const STATUSES: readonly unknown[] = ["pending", "in_progress", "completed", "failed"];
+const ENDED: readonly ToolStatus[] = ["completed", "failed"];
 
 /** Applies a tool call or an update of it. Missing fields keep their values. */
-export function withTool(session: SessionState, update: JsonObject, key: string): SessionState {
+export function withTool(session: SessionState, update: JsonObject, { key, atMs }: Stamp): SessionState {
   const toolCallId = textOf(update.toolCallId) ?? key;
   const index = session.items.findLastIndex((item) => item.type === "tool" && item.toolCallId === toolCallId);
   const known = session.items[index];
@@ -128,13 +160,19 @@ export function withTool(session: SessionState, update: JsonObject, key: string)
           locations: [],
           rawInput: undefined,
           rawOutput: undefined,
+          startedAtMs: atMs,
+          endedAtMs: undefined,
           terminalId: undefined,
         };
+  const status = STATUSES.includes(update.status) ? (update.status as ToolStatus) : base.status;
+  const hasWaited = base.status === "pending" && status === "in_progress";
   const next: ToolItem = {
     ...base,
     title: textOf(update.title) ?? base.title,
     kind: textOf(update.kind) ?? base.kind,
-    status: STATUSES.includes(update.status) ? (update.status as ToolStatus) : base.status,
+    status,
+    startedAtMs: hasWaited ? atMs : base.startedAtMs,
+    endedAtMs: ENDED.includes(status) ? (base.endedAtMs ?? atMs) : undefined,
     content: Array.isArray(update.content) ? contentAfter(base, update.content.filter(isObject)) : base.content,
     locations: Array.isArray(update.locations) ? update.locations.filter(isObject) : base.locations,
     rawInput: update.rawInput ?? base.rawInput,

@@ -6,6 +6,14 @@ import type { JsonObject } from "acp-http-client/internal";
 /** A content block of the protocol. */
 export type ContentBlock = JsonObject & { readonly type?: unknown };
 
+/** The event that an item was made from. */
+export interface Stamp {
+  /** The key of the item. */
+  readonly key: string;
+  /** When it happened; `undefined` if that is not known. */
+  readonly atMs: number | undefined;
+}
+
 /** The status of a tool call. */
 export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
@@ -21,6 +29,10 @@ export interface ToolItem {
   readonly locations: readonly JsonObject[];
   readonly rawInput: unknown;
   readonly rawOutput: unknown;
+  /** When it was first reported or, if it had to wait, when it began to run. */
+  readonly startedAtMs: number | undefined;
+  /** When it was completed or failed. */
+  readonly endedAtMs: number | undefined;
   /** The agent's own terminal that it runs in. */
   readonly terminalId: string | undefined;
 }
@@ -30,6 +42,10 @@ export interface SpeechItem {
   readonly type: "user" | "agent" | "thought";
   readonly key: string;
   readonly messageId: string | undefined;
+  /** When it began. */
+  readonly atMs: number | undefined;
+  /** For a prompt: when its turn ended. */
+  readonly endedAtMs?: number | undefined;
   readonly blocks: readonly ContentBlock[];
 }
 
