@@ -175,6 +175,38 @@ test("a form is filled in, sent and declined with the keyboard", async () => {
   await browser.until(idle);
 });
 
+test("the conversation is searched, also where it is not in view", async () => {
+  await browser.evaluate("document.activeElement.blur()");
+  await browser.until("!document.querySelector('.timeline').innerText.includes('A heading')");
+  await browser.run("press", "Control+f");
+  await browser.until("document.activeElement.ariaLabel === 'Search the conversation'");
+  await browser.run("keyboard", "inserttext", "a HEADING");
+  await browser.until("document.querySelector('.search-bar [role=status]').innerText === '1 of 1'");
+  await browser.until("document.querySelector('[data-found=true] .markdown h1')?.innerText === 'A heading'");
+  await browser.until("[...CSS.highlights.get('found')].some((range) => range.toString() === 'A heading')");
+  await browser.until(`(() => {
+    const view = document.querySelector(".timeline").getBoundingClientRect();
+    const { top, bottom } = document.querySelector("[data-found=true] h1").getBoundingClientRect();
+    return top >= view.top && bottom <= view.bottom;
+  })()`);
+  await browser.screenshot("search");
+  assert.deepEqual(await browser.accessibilityViolations(), []);
+  await browser.clear(".search-bar input");
+  await browser.run("keyboard", "inserttext", "edit file 1");
+  const status = "document.querySelector('.search-bar [role=status]').innerText";
+  await browser.until(`/^[2-9] of [2-9]$/.test(${status})`);
+  const count = Number((await browser.evaluate<string>(status)).at(-1));
+  await browser.until(`${status} === "${count} of ${count}"`);
+  await browser.run("press", "Enter");
+  await browser.until(`${status} === "${count - 1} of ${count}"`);
+  await browser.run("press", "Shift+Enter");
+  await browser.run("press", "Shift+Enter");
+  await browser.until(`${status} === "1 of ${count}"`);
+  await browser.run("press", "Escape");
+  await browser.until("!document.querySelector('.search-bar') && !CSS.highlights.has('found')");
+  await browser.click("Jump to the end");
+});
+
 test("a turn is cancelled", async () => {
   await browser.send("forever");
   await browser.until("document.querySelector('.working')");

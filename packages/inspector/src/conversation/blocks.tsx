@@ -4,6 +4,7 @@ import { objectOf, textOf } from "acp-http-client/internal";
 import { lazy, Suspense, useState } from "react";
 import type { ContentBlock } from "../journal/types.ts";
 import { Code } from "../text/code.tsx";
+import { withoutColours } from "../text/colours.ts";
 import { Json } from "../text/json.tsx";
 import { LongText } from "../text/long-text.tsx";
 import { FileIcon } from "../view/icons.tsx";
@@ -117,10 +118,6 @@ function Pieces({ text }: { readonly text: string }): React.ReactNode {
   );
 }
 
-/** ANSI colours in text that the agent quotes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the regex looks for control characters.
-const COLOURS = /\u001b\[[0-9;]*m/g;
-
 /** A piece of Markdown; plain text until the renderer is loaded. */
 export function RichText({
   text,
@@ -130,7 +127,7 @@ export function RichText({
   readonly definitions: string;
 }): React.ReactNode {
   const source = definitions === "" ? text : `${text}\n\n${definitions}\n`;
-  const shown = source.replace(COLOURS, "");
+  const shown = withoutColours(source);
   const content = (
     <Suspense fallback={<p className="plain">{text}</p>}>
       <Markdown text={shown} />

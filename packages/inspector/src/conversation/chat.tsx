@@ -1,6 +1,6 @@
 /** The conversation of one session, and the controls to continue it. */
 
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { Alert } from "../view/alert.tsx";
@@ -22,6 +22,8 @@ export function Chat({ state, route }: Props): React.ReactNode {
   const { connection } = useSnapshot();
   const task = useTask();
   const [isListing, setIsListing] = useState(false);
+  const [isSearching, setIsSearching] = useState(false);
+  useSearchKey(() => setIsSearching(true));
   const sessions = [...state.sessions.values()];
   const session = state.sessions.get(route.session ?? "") ?? sessions.at(-1);
   const canAct = state.status === "running" || state.status === "starting";
@@ -50,13 +52,24 @@ export function Chat({ state, route }: Props): React.ReactNode {
         <button type="button" disabled={!canAct} onClick={() => setIsListing(true)}>
           Earlier sessions
         </button>
+        {session && (
+          <button type="button" aria-pressed={isSearching} onClick={() => setIsSearching(!isSearching)}>
+            Search
+          </button>
+        )}
         {session && <Settings serverId={state.serverId} session={session} isDisabled={!canAct} />}
         {session?.usage && <UsageText usage={session.usage} />}
       </div>
       <Alert text={task.error} />
       {session ? (
         <>
-          <Timeline key={session.id} session={session} terminals={state.terminals} />
+          <Timeline
+            key={session.id}
+            session={session}
+            terminals={state.terminals}
+            isSearching={isSearching}
+            onSearchEnd={() => setIsSearching(false)}
+          />
           {session.turns.length > 0 && (
             <p className="working" role="status">
               {connection.state === "live" ? "Working…" : "Not connected. The agent may still be working."}
@@ -80,6 +93,27 @@ export function Chat({ state, route }: Props): React.ReactNode {
       )}
     </div>
   );
+}
+
+/** Ctrl+F opens the search here. Pressed again in its field, it opens the browser's own. */
+function useSearchKey(open: () => void): void {
+  const handler = useRef(open);
+  useEffect(() => {
+    handler.current = open;
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isSearchKey = event.key === "f" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
+      if (!isSearchKey || document.querySelector("dialog[open]")) return;
+      const field = document.querySelector<HTMLInputElement>(".search-bar input");
+      if (field && document.activeElement === field) return;
+      event.preventDefault();
+      field?.focus();
+      handler.current();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
 }
 
 function sessionName(session: SessionState): string {

@@ -1,12 +1,14 @@
 /** The conversation as a virtual list. Follows its end until the reader scrolls up. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";
 import { type Folds, FoldsContext } from "./fold.tsx";
 import { isStillFollowing, type ScrollPosition } from "./follow-end.ts";
+import { highlightFound, scrollToFound } from "./highlight-found.ts";
 import { ItemsContext, RowView } from "./row.tsx";
 import { createRows, estimateHeight } from "./rows.ts";
+import { SearchBar } from "./search-bar.tsx";
 
 /** Rows that are rendered beyond the visible area. */
 const OVERSCAN = 2;
@@ -14,13 +16,24 @@ const OVERSCAN = 2;
 interface Props {
   readonly session: SessionState;
   readonly terminals: InstanceState["terminals"];
+  readonly isSearching: boolean;
+  onSearchEnd(): void;
 }
 
-export function Timeline({ session, terminals }: Props): React.ReactNode {
+interface Found {
+  readonly text: string;
+  /** The row that is looked at. */
+  readonly row: number | undefined;
+}
+
+const NOTHING: Found = { text: "", row: undefined };
+
+export function Timeline({ session, terminals, isSearching, onSearchEnd }: Props): React.ReactNode {
   const box = useRef<HTMLElement>(null);
   const [makeRows] = useState(createRows);
   const [folds] = useState<Folds>(() => new Map());
   const [isFollowing, setIsFollowing] = useState(true);
+  const [search, setSearch] = useState(NOTHING);
   const position = useRef<ScrollPosition>({ top: 0, height: 0, viewport: 0 });
   const rows = useMemo(() => makeRows(session.items), [makeRows, session.items]);
   const shown = useRef(session.items);
@@ -52,6 +65,22 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
     element.scrollTop = element.scrollHeight;
     position.current = scrollPositionOf(element);
   });
+  const find = (text: string, row: number | undefined): void => {
+    setSearch({ text, row });
+    if (row !== undefined) setIsFollowing(false);
+  };
+  const endSearch = (): void => {
+    setSearch(NOTHING);
+    onSearchEnd();
+  };
+  const offsetOf = useRef((row: number) => virtual.getOffsetForIndex(row, "start")?.[0]);
+  useEffect(() => {
+    if (!box.current || search.row === undefined) return undefined;
+    const { text, row } = search;
+    return scrollToFound(box.current, text, () => offsetOf.current(row));
+  }, [search]);
+  useEffect(() => highlightFound(box.current, isSearching ? search.text : ""));
+  useEffect(() => () => highlightFound(null, ""), []);
   const onScroll = ({ currentTarget }: React.UIEvent<HTMLElement>): void => {
     const now = scrollPositionOf(currentTarget);
     setIsFollowing(isStillFollowing(isFollowing, position.current, now));
@@ -60,6 +89,9 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
 
   return (
     <div className="timeline-frame">
+      {isSearching && (
+        <SearchBar rows={rows} terminals={terminals} current={search.row} onFind={find} onClose={endSearch} />
+      )}
       <section
         className="timeline"
         ref={box}
@@ -81,6 +113,7 @@ export function Timeline({ session, terminals }: Props): React.ReactNode {
                     ref={virtual.measureElement}
                     data-index={index}
                     className="timeline-row"
+                    data-found={isSearching && index === search.row}
                     style={{ transform: `translateY(${start}px)` }}
                   >
                     <RowView

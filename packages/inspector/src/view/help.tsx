@@ -9,6 +9,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["Shift+Enter", "insert a line break"],
   ["/", "at the start of a message: list the agent's commands; the arrow keys select, Tab completes"],
   ["Escape", "in the message input: cancel the turn"],
+  ["Ctrl+F", "in a conversation: search it; Enter and Shift+Enter go to the previous and the next place"],
   ["↑ ↓", "in the raw view: select the previous or next event"],
   ["Ctrl+S, Ctrl+F", "in a file: save, search"],
   ["?", "show this list"],
