@@ -1,8 +1,11 @@
 /** What the mock agent does not do: an agent with few abilities, and agent requests of all kinds. */
 
 import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Browser, openBrowser } from "./harness/browser.ts";
 import { giveImage } from "./harness/give-image.ts";
 import { type Server, startServer } from "./harness/server.ts";
@@ -136,4 +139,45 @@ test("code is copied with one press, and a long block as a whole", async () => {
 
 test("there are no script errors and no violations of the content security policy", async () => {
   assert.deepEqual(await browser.pageErrors(), []);
+});
+
+test("the conversation is exported as Markdown and as HTML that runs nothing", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "export-"));
+  try {
+    await say("Some **bold** words\nand <img src=x onerror=alert(1)><script>globalThis.ran = true</script>");
+    await browser.untilShown("bold words");
+    await browser.until(idle);
+    const save = async (format: string, ending: string): Promise<string> => {
+      await browser.click("Export");
+      await browser.until("document.querySelector('dialog[open]')");
+      const button = `[...document.querySelectorAll("dialog button")].find(({ innerText }) => innerText === "${format}")`;
+      await browser.evaluate(`${button}.id = "save"`);
+      const file = join(folder, `transcript.${ending}`);
+      await browser.run("download", "#save", file);
+      await browser.until("!document.querySelector('dialog')");
+      return readFile(file, "utf8");
+    };
+    const markdown = await save("Markdown", "md");
+    assert.match(markdown, /^# look\n\n- Agent: puppet\n/);
+    assert.match(markdown, /\n## You \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d, [\d.]+ m?s\)\n\n> look\n/);
+    assert.match(markdown, /\n## Agent\n\nSome \*\*bold\*\* words\nand <img/);
+    const html = await save("HTML", "html");
+    assert.match(html, /^<!doctype html>\n/);
+    assert.match(
+      html,
+      /Some <strong>bold<\/strong> words<br>\s*and &lt;img src=x onerror=alert\(1\)&gt;&lt;script&gt;/,
+    );
+    assert.doesNotMatch(html, /<script|<img/);
+    assert.deepEqual(await browser.pageErrors(), []);
+    await browser.open(pathToFileURL(join(folder, "transcript.html")).href);
+    await browser.screenshot("exported");
+    assert.equal(
+      await browser.evaluate("document.querySelector('h1').innerText + ' ' + globalThis.ran"),
+      "look undefined",
+    );
+    assert.deepEqual(await browser.pageErrors(), []);
+    assert.deepEqual(await browser.accessibilityViolations(), []);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });

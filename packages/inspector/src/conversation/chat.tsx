@@ -8,6 +8,7 @@ import { useSnapshot, useWorkbench } from "../view/context.ts";
 import { go, type Route } from "../view/route.ts";
 import { useTask } from "../view/task.ts";
 import { Composer } from "./composer.tsx";
+import { ExportDialog } from "./export-dialog.tsx";
 import { SessionsDialog } from "./sessions.tsx";
 import { Settings } from "./settings.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -23,6 +24,7 @@ export function Chat({ state, route }: Props): React.ReactNode {
   const task = useTask();
   const [isListing, setIsListing] = useState(false);
   const [isSearching, setIsSearching] = useState(false);
+  const [isExporting, setIsExporting] = useState(false);
   useSearchKey(() => setIsSearching(true));
   const sessions = [...state.sessions.values()];
   const session = state.sessions.get(route.session ?? "") ?? sessions.at(-1);
@@ -57,6 +59,11 @@ export function Chat({ state, route }: Props): React.ReactNode {
             Search
           </button>
         )}
+        {session && (
+          <button type="button" onClick={() => setIsExporting(true)}>
+            Export
+          </button>
+        )}
         {session && <Settings serverId={state.serverId} session={session} isDisabled={!canAct} />}
         {session?.usage && <UsageText usage={session.usage} />}
       </div>
@@ -80,6 +87,7 @@ export function Chat({ state, route }: Props): React.ReactNode {
       ) : (
         <p className="splash">No session yet. New sessions appear here.</p>
       )}
+      {isExporting && session && <ExportDialog state={state} session={session} onClose={() => setIsExporting(false)} />}
       {isListing && (
         <SessionsDialog
           state={state}

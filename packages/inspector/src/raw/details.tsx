@@ -5,8 +5,8 @@ import type { WatchedInstance } from "../journal/apply-event.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import { Code } from "../text/code.tsx";
 import { CopyButton } from "../text/copy.tsx";
-import { pretty } from "../text/json.tsx";
 import { LongText } from "../text/long-text.tsx";
+import { pretty } from "../text/pretty.ts";
 import { rowOf } from "./event-row.ts";
 
 interface DetailsProps {

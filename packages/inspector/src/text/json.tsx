@@ -2,10 +2,7 @@
 
 import { Code } from "./code.tsx";
 import { LongText } from "./long-text.tsx";
-
-export function pretty(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? String(value));
-}
+import { pretty } from "./pretty.ts";
 
 export function Json({ value }: { readonly value: unknown }): React.ReactNode {
   const language = typeof value === "string" ? undefined : "json";
