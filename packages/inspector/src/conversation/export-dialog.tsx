@@ -32,8 +32,7 @@ export function ExportDialog({ state, session, onClose }: Props): React.ReactNod
     <dialog ref={dialog} onClose={onClose} aria-labelledby="export-title">
       <h2 id="export-title">Export this conversation</h2>
       <p>
-        With messages, thoughts, tool calls and times. It may contain secrets that the agent has seen: look before you
-        pass it on.
+        The file has all messages, thoughts and tool calls with their times. Check it for secrets before you share it.
       </p>
       <Alert text={task.error} isSmall />
       <div className="choices">

@@ -164,12 +164,14 @@ function Tool({ tool, terminals }: { readonly tool: ToolItem } & Pick<PartProps,
   );
 }
 
+/** The first lines of a diff name the file before and after. */
+const FILE_NAMES = 2;
 const SIGNS: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
 
 function DiffLines({ part }: { readonly part: ToolPart }): React.ReactNode {
   return part.text.split("\n").map((line, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: rendered once.
-    <span key={index} className={SIGNS[line[0] ?? ""]}>
+    <span key={index} className={index < FILE_NAMES ? undefined : SIGNS[line[0] ?? ""]}>
       {`${line}\n`}
     </span>
   ));

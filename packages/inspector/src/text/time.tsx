@@ -16,7 +16,12 @@ export function Times({ fromMs, toMs }: Props): React.ReactNode {
       <time dateTime={at.toISOString()} title={at.toLocaleString()}>
         {clockText(at, new Date())}
       </time>
-      {toMs !== undefined && ` · ${durationText(Math.max(0, toMs - fromMs))}`}
+      {toMs !== undefined && (
+        <>
+          <span aria-hidden="true"> · </span>
+          <span title={`From ${at.toLocaleString()}`}>{durationText(Math.max(0, toMs - fromMs))}</span>
+        </>
+      )}
     </small>
   );
 }
