@@ -88,9 +88,9 @@ fn unfinished_lines_of_many_agents_stay_within_the_budget_and_none_is_lost_silen
         post.join().unwrap().expect(200);
         let event = reader.next();
         match event.name.as_str() {
-            "message" => kept += 1,
+            // A gap reports a line that was kept, but not for as long as this reader took to read it.
+            "message" | "gap" => kept += 1,
             "unparsed" => assert!(event.data.contains("--memory-budget"), "{}", event.data),
-            "gap" => {}
             other => panic!("{other}: {}", event.data),
         }
     }
@@ -108,7 +108,7 @@ fn an_id_has_a_greatest_length_in_both_directions() {
     let (longest, longer) = ("x".repeat(4094), "x".repeat(4095));
     server.post("a", call(longest.as_str(), "echo", json!({}))).send().expect(200);
     let refused =
-        server.post("a", call(longer.as_str(), "echo", json!({}))).send().problem(400, "invalid_message");
+        server.post("a", call(longer.as_str(), "echo", json!({}))).send().problem(400, "invalid_envelope");
     assert!(refused["detail"].as_str().unwrap().contains("4096"), "{refused}");
     reader.next();
     server.tell("a", "ask", json!({"id": longer, "method": "m", "params": {}}));

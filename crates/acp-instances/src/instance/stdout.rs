@@ -74,7 +74,9 @@ async fn charge(memory: &mut Reservation, lines: &mut Lines, instance: &Instance
         if memory.resize(lines.held_bytes()) {
             return;
         }
-        if tokio::time::Instant::now() >= deadline || instance.close.is_cancelled() {
+        // One line at a time is given up: the memory of one may be enough for the others.
+        let is_over = tokio::time::Instant::now() >= deadline && instance.shared.may_give_up();
+        if is_over || instance.close.is_cancelled() {
             lines.give_up("there is no memory for it within --memory-budget");
         } else {
             tokio::time::sleep(MEMORY_PAUSE).await;

@@ -1,5 +1,6 @@
 //! What all instances of one engine have in common.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use event_log::{MemoryAccount, OrderCounter};
@@ -7,9 +8,12 @@ use tokio::sync::watch;
 
 use super::metrics::EngineMetrics;
 use super::registry::Registry;
-use crate::clock::now_us;
+use crate::clock::{now_ms, now_us};
 use crate::launcher::Launcher;
 use crate::limits::Limits;
+
+/// How far apart two lines are given up for lack of memory.
+const GIVE_UP_DISTANCE_MS: u64 = 100;
 
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
@@ -18,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: EngineMetrics,
     /// Numbers every event of every instance. Starts at the time, so that numbers grow over restarts.
     pub(crate) order: Arc<OrderCounter>,
+    /// When a line was last given up for lack of memory.
+    gave_up_at_ms: AtomicU64,
     /// Wakes subscriptions to many instances.
     changed: watch::Sender<()>,
     /// The registry that the instances are in. Weak: the registry owns them, not they it.
@@ -34,6 +40,7 @@ impl Shared {
             account,
             metrics: EngineMetrics::default(),
             order,
+            gave_up_at_ms: AtomicU64::new(0),
             changed: watch::Sender::new(()),
             registry: OnceLock::new(),
         })
@@ -61,6 +68,13 @@ impl Shared {
 
     pub(crate) fn is_shutting_down(&self) -> bool {
         self.registry().is_none_or(|registry| registry.is_shutting_down())
+    }
+
+    /// True for one caller at a time, at some distance from the last one.
+    pub(crate) fn may_give_up(&self) -> bool {
+        let now = now_ms();
+        let is_due = |last: u64| (now.saturating_sub(last) >= GIVE_UP_DISTANCE_MS).then_some(now);
+        self.gave_up_at_ms.try_update(Ordering::Relaxed, Ordering::Relaxed, is_due).is_ok()
     }
 
     /// Makes room in the memory account by evicting the oldest events there are.

@@ -11,7 +11,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Says what this is and where to go from here */
+        /** Shows the server's name, version and links */
         readonly get: operations["getRoot"];
         readonly put?: never;
         readonly post?: never;
@@ -28,7 +28,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Answers while the process lives */
+        /** Answers while the process is alive */
         readonly get: operations["getLiveness"];
         readonly put?: never;
         readonly post?: never;
@@ -46,8 +46,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Tells everything that is counted
-         * @description In the text format of Prometheus.
+         * Shows all metrics
+         * @description In the Prometheus text format.
          */
         readonly get: operations["getMetrics"];
         readonly put?: never;
@@ -65,7 +65,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Answers when the server takes requests */
+        /** Answers when the server accepts requests */
         readonly get: operations["getReadiness"];
         readonly put?: never;
         readonly post?: never;
@@ -82,7 +82,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Leads to the inspector */
+        /** Redirects to the inspector */
         readonly get: operations["findInspector"];
         readonly put?: never;
         readonly post?: never;
@@ -134,10 +134,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Lists the instances, or streams many of them
-         * @description With `Accept: text/event-stream` it streams the events of many instances on one connection: first `instances`, the
-         *     list as it is now, then every event of each with the instance's id, and `opened` and `closed` as instances come and
-         *     go. Every `id` is a journal number, one cursor for all.
+         * Lists the instances, or streams their events
+         * @description With `Accept: text/event-stream` this streams the events of several instances on one connection: first `instances`
+         *     with the current list, then every event with the id of its instance, and `opened` and `closed` when an instance is
+         *     created or closed. Every `id` is a journal number, which is a cursor for all instances.
          */
         readonly get: operations["listInstances"];
         readonly put?: never;
@@ -156,25 +156,25 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Streams what the agent says
-         * @description Server-sent events. `message` carries a JSON-RPC message of the agent and has its number as `id`; `gap`, `unparsed`,
-         *     `answered`, `failed` and `exit` are told beside them and are no messages. `exit` ends the stream. With
-         *     `view=journal` the messages of clients are there as well, as `sent`, and every `id` is a journal number, `j` first.
-         *     A comment comes every 15 seconds. Any number of readers each get everything.
+         * Streams the events of one instance
+         * @description Server-sent events. `message` contains a JSON-RPC message of the agent, with its sequence number as `id`. The
+         *     events `gap`, `unparsed`, `answered`, `failed` and `exit` are not messages. `exit` ends the stream. With
+         *     `view=journal` the messages of clients are included as `sent`, and every `id` is a journal number that starts with
+         *     `j`. A comment is sent every 15 seconds. Every reader receives all events.
          */
         readonly get: operations["streamInstance"];
         readonly put?: never;
         /**
          * Sends one message to the agent
-         * @description The first message to a server id names the agent, which is installed when it is missing, and started. A request is
-         *     answered with the agent's answer, as the agent wrote it; what needs no answer is 202 once it stands in line. The
-         *     answer also comes on the stream.
+         * @description The first message to a server id names the agent, which is installed if it is missing, and started. A request is
+         *     answered with the agent's unchanged answer. Other messages are answered with 202 when they are queued. Every
+         *     answer is also sent on the stream.
          */
         readonly post: operations["postMessage"];
         /**
-         * Ends an instance
-         * @description Closes the agent's standard input, then ends its whole process tree. Answers when the tree is gone; 204 also when
-         *     there was none. Requests that wait are failed with 502 `instance_closed`.
+         * Closes an instance
+         * @description Closes the agent's standard input, then ends its whole process tree. Answers when the tree has ended, or at once
+         *     with 204 if there is no such instance. Pending requests fail with 502 `instance_closed`.
          */
         readonly delete: operations["closeInstance"];
         readonly options?: never;
@@ -191,7 +191,7 @@ export interface paths {
         };
         /**
          * Lists the agents
-         * @description Everything that can be run or installed. What a probe has found is there when it is known.
+         * @description All agents that can be run or installed, with the results of a probe where they are known.
          */
         readonly get: operations["listAgents"];
         readonly put?: never;
@@ -230,8 +230,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Installs an agent
-         * @description Runs to its end whether or not the client stays. Installing what is there does nothing unless `reinstall` is set or
-         *     another version is asked for.
+         * @description Continues even if the client disconnects. If the agent is already installed, this does nothing unless `reinstall` is
+         *     set or another version is requested.
          */
         readonly post: operations["installAgent"];
         readonly delete?: never;
@@ -250,7 +250,7 @@ export interface paths {
         /**
          * Was removed; use GET /v1/agents/{agent}
          * @deprecated
-         * @description Every method gets the same answer.
+         * @description All methods have the same response.
          */
         readonly get: operations["removedAgentsAgentModels"];
         readonly put?: never;
@@ -271,7 +271,7 @@ export interface paths {
         /**
          * Was removed; use GET /v1/agents/{agent}
          * @deprecated
-         * @description Every method gets the same answer.
+         * @description All methods have the same response.
          */
         readonly get: operations["removedAgentsAgentModes"];
         readonly put?: never;
@@ -293,7 +293,7 @@ export interface paths {
         readonly get: operations["getMcpConfig"];
         /**
          * Stores an MCP server
-         * @description Replaces one of the same name. Members that are not described are kept.
+         * @description Replaces an entry with the same name. Unknown members are kept.
          */
         readonly put: operations["putMcpConfig"];
         readonly post?: never;
@@ -311,7 +311,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Lists all of a directory: an MCP server */
+        /** Lists the entries of a directory: an MCP server */
         readonly get: operations["listMcpConfigs"];
         readonly put?: never;
         readonly post?: never;
@@ -332,7 +332,7 @@ export interface paths {
         readonly get: operations["getSkillsConfig"];
         /**
          * Stores a set of skills
-         * @description Replaces one of the same name. Members that are not described are kept.
+         * @description Replaces an entry with the same name. Unknown members are kept.
          */
         readonly put: operations["putSkillsConfig"];
         readonly post?: never;
@@ -350,7 +350,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Lists all of a directory: a set of skills */
+        /** Lists the entries of a directory: a set of skills */
         readonly get: operations["listSkillsConfigs"];
         readonly put?: never;
         readonly post?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * Sends a directory as an archive
-         * @description Packed while it is sent. `format` decides, else `Accept`, else it is a plain tar.
+         * @description Packed while it is sent. The format comes from `format`, else from `Accept`; default: a plain tar.
          */
         readonly get: operations["downloadBatch"];
         readonly put?: never;
@@ -389,7 +389,7 @@ export interface paths {
         };
         /**
          * Lists a directory
-         * @description Sorted by name. With `limit` the answer is a page, and `Link` has the address of the next one while there is more.
+         * @description Sorted by name. With `limit` the response is one page, and its `Link` header has the URL of the next page, if any.
          */
         readonly get: operations["listEntries"];
         readonly put?: never;
@@ -429,13 +429,13 @@ export interface paths {
         };
         /**
          * Sends a file
-         * @description The whole, or the part that was asked for. Several parts that do not touch are answered with the whole.
+         * @description The whole file, or the requested range. Several separate ranges are answered with the whole file.
          */
         readonly get: operations["readFile"];
         /**
          * Writes a file
-         * @description All of it or nothing: the old file stays until the new one is complete. Parents are made. Where a file cannot be
-         *     replaced in one step, it is written in place and the answer says so.
+         * @description All or nothing: the old file stays until the new one is complete. Missing parents are created. A file that cannot be
+         *     replaced in one step is written in place, and the response has `atomic: false`.
          */
         readonly put: operations["writeFile"];
         readonly post?: never;
@@ -443,7 +443,7 @@ export interface paths {
         readonly options?: never;
         /**
          * Describes a file without sending it
-         * @description The headers of a GET.
+         * @description Returns the headers of a GET.
          */
         readonly head: operations["headFile"];
         readonly patch?: never;
@@ -459,8 +459,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Makes a directory
-         * @description Parents are made. One that is there already is fine.
+         * Creates a directory
+         * @description Missing parents are created. An existing directory is not an error.
          */
         readonly post: operations["makeDirectory"];
         readonly delete?: never;
@@ -480,7 +480,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Moves an entry
-         * @description Also across devices. No path ever loses data on failure.
+         * @description Works across devices. A failed move loses no data.
          */
         readonly post: operations["moveEntry"];
         readonly delete?: never;
@@ -498,7 +498,7 @@ export interface paths {
         };
         /**
          * Describes one entry
-         * @description For a symbolic link, the link itself.
+         * @description A symbolic link is not followed.
          */
         readonly get: operations["statEntry"];
         readonly put?: never;
@@ -520,8 +520,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Unpacks an archive into a directory
-         * @description A tar, plain or packed with gzip or zstd. It is checked whole before anything becomes visible, and one bad entry
-         *     refuses all of it. What is there and not in the archive stays.
+         * @description A tar, plain or compressed with gzip or zstd. The whole archive is checked before anything becomes visible, and one
+         *     invalid entry rejects all of it. Existing files that are not in the archive are kept.
          */
         readonly post: operations["uploadBatch"];
         readonly delete?: never;
@@ -538,9 +538,9 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Streams what changes in a directory
-         * @description Server-sent events without ids: `created`, `changed`, `removed`, `renamed`, and `overflow` when some were missed
-         *     and the directory is to be listed again. Nothing is replayed. A comment comes every 15 seconds.
+         * Streams the changes in a directory
+         * @description Server-sent events without ids: `created`, `changed`, `removed`, `renamed`, and `overflow` when events were missed
+         *     and the directory must be listed again. Events are not replayed. A comment is sent every 15 seconds.
          */
         readonly get: operations["watchFiles"];
         readonly put?: never;
@@ -558,7 +558,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Says how the server is */
+        /** Shows the server's health and limits */
         readonly get: operations["getHealth"];
         readonly put?: never;
         readonly post?: never;
@@ -577,7 +577,7 @@ export interface paths {
         };
         /**
          * Describes this API
-         * @description The document that you are reading.
+         * @description This document.
          */
         readonly get: operations["getOpenApi"];
         readonly put?: never;
@@ -598,7 +598,7 @@ export interface paths {
         /**
          * Was removed; use /v1/acp/{server_id}
          * @deprecated
-         * @description Every method gets the same answer.
+         * @description All methods have the same response.
          */
         readonly get: operations["removedRpc"];
         readonly put?: never;
@@ -619,7 +619,7 @@ export interface paths {
         /**
          * Was removed; use session/list and session/load over /v1/acp/{server_id}
          * @deprecated
-         * @description Every method gets the same answer.
+         * @description All methods have the same response.
          */
         readonly get: operations["removedSessions"];
         readonly put?: never;
@@ -640,7 +640,7 @@ export interface paths {
         /**
          * Was removed; use session/list and session/load over /v1/acp/{server_id}
          * @deprecated
-         * @description Every method gets the same answer.
+         * @description All methods have the same response.
          */
         readonly get: operations["removedSessionsSlash"];
         readonly put?: never;
@@ -661,7 +661,7 @@ export interface paths {
         /**
          * Was removed; use session/list and session/load over /v1/acp/{server_id}
          * @deprecated
-         * @description Every method gets the same answer.
+         * @description All methods have the same response.
          */
         readonly get: operations["removedSessionsRest"];
         readonly put?: never;
@@ -740,14 +740,14 @@ export interface components {
         };
         /** @description All agents. */
         readonly AgentList: {
-            /** @description Those of the catalog, of the configuration and of the registry. */
+            /** @description The agents of the catalog, of the configuration and of the registry. */
             readonly agents: readonly components["schemas"]["AgentInfo"][];
         };
-        /** @description `event: answered`: somebody answered a request of the agent. */
+        /** @description `event: answered`: a client answered a request of the agent. */
         readonly AnsweredEvent: {
             /**
              * Format: int64
-             * @description The event that the request was.
+             * @description The number of the event with the request.
              */
             readonly event: number;
             /** @description The id of the agent's request. */
@@ -762,10 +762,10 @@ export interface components {
         readonly AwaitedRequest: {
             /**
              * Format: int64
-             * @description The event that it was.
+             * @description The number of the event with the request.
              */
             readonly event: number;
-            /** @description Its JSON-RPC id. */
+            /** @description The JSON-RPC id of the request. */
             readonly id: components["schemas"]["JsonRpcId"];
         };
         /**
@@ -773,12 +773,12 @@ export interface components {
          * @description Bytes of any kind.
          */
         readonly Bytes: string;
-        /** @description The path that a change was made to. */
+        /** @description The path that was changed. */
         readonly ChangedPath: {
             readonly path: string;
         };
         /**
-         * @description What an entry is.
+         * @description The type of an entry.
          * @enum {string}
          */
         readonly EntryType: "file" | "directory" | "symlink" | "other";
@@ -787,127 +787,127 @@ export interface components {
          * @enum {string}
          */
         readonly ExitReason: "install_failed" | "spawn_failed" | "closed";
-        /** @description How an agent's process ended: `code`, `signal` or `error` says it. */
+        /** @description How an agent's process ended. It has one of `code`, `signal` and `error`. */
         readonly ExitReport: {
             /**
              * Format: int32
-             * @description Its exit code, when it ended by itself.
+             * @description The exit code, if the process exited.
              */
             readonly code?: number;
-            /** @description Why there was no process, or that the server ended it. */
+            /** @description Why there was no process, or that the server ended the process. */
             readonly error?: components["schemas"]["ExitReason"];
-            /** @description What went wrong when it could not be installed or started. */
+            /** @description Why the agent could not be installed or started. */
             readonly problem?: components["schemas"]["Problem"];
-            /** @description The name of the signal that ended it. */
+            /** @description The name of the signal that ended the process. */
             readonly signal?: string;
-            /** @description The end of what it wrote to its standard error. */
+            /** @description The end of the agent's standard error output. */
             readonly stderrTail: string;
         };
-        /** @description `event: failed`: a request that was not waited for will get no answer. */
+        /** @description `event: failed`: a request whose client does not wait for the answer will get none. */
         readonly FailedEvent: {
             /** @description The id of the request. */
             readonly id: components["schemas"]["JsonRpcId"];
-            /** @description Why. */
+            /** @description The reason. */
             readonly problem: components["schemas"]["Problem"];
         };
         readonly FileChangeEvent: {
             readonly data: string;
             /** @enum {string} */
             readonly event: "created";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "changed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "removed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "renamed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "overflow";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         };
-        /** @description One line of a listing. */
+        /** @description One entry of a listing. */
         readonly FileEntry: {
-            /** @description What it is. */
+            /** @description The type of the entry. */
             readonly entryType: components["schemas"]["EntryType"];
             /**
              * Format: date-time
-             * @description When its content last changed.
+             * @description When the content last changed.
              */
             readonly modified: string;
-            /** @description The last part of its path. */
+            /** @description The last component of the path. */
             readonly name: string;
-            /** @description Where it is. */
+            /** @description The absolute path. */
             readonly path: string;
             /**
              * Format: int64
-             * @description In bytes.
+             * @description The size in bytes.
              */
             readonly size: number;
         };
-        /** @description What is told about one entry. */
+        /** @description The metadata of one entry. */
         readonly FileStat: {
-            /** @description What it is; of a link, the link itself. */
+            /** @description The type of the entry. A symbolic link is not followed. */
             readonly entryType: components["schemas"]["EntryType"];
-            /** @description The permission bits, as octal text. */
+            /** @description The permission bits in octal. */
             readonly mode: string;
             /**
              * Format: date-time
-             * @description When its content last changed.
+             * @description When the content last changed.
              */
             readonly modified: string;
-            /** @description Where it is. */
+            /** @description The absolute path. */
             readonly path: string;
             /**
              * Format: int64
-             * @description In bytes.
+             * @description The size in bytes.
              */
             readonly size: number;
         };
-        /** @description `event: gap`: messages that this reader was owed are gone. */
+        /** @description `event: gap`: messages that this reader should have received are no longer stored. */
         readonly GapEvent: {
             /**
              * Format: int64
-             * @description The last number that the reader has.
+             * @description The number of the last event before the gap.
              */
             readonly after: number;
             /**
              * Format: int64
-             * @description The next number that there is; 0 when there is none yet.
+             * @description The number of the first event after the gap; 0 if there is none yet.
              */
             readonly next: number;
-            /** @description The instance, on the stream of many. */
+            /** @description The instance; only on the stream of several instances. */
             readonly serverId?: string;
         };
         /** @description The value of a header. */
         readonly HeaderText: string;
-        /** @description How the server is and what it is bounded by. */
+        /** @description The state and the limits of the server. */
         readonly Health: {
-            /** @description The limits in force. */
+            /** @description The effective limits. */
             readonly limits: components["schemas"]["ServerLimits"];
-            /** @description `ok` when it is well. */
+            /** @description `ok` when the server is healthy. */
             readonly status: components["schemas"]["HealthStatus"];
             /**
              * Format: int64
-             * @description For how long it has been running, in milliseconds.
+             * @description How long the server has been running, in milliseconds.
              */
             readonly uptimeMs: number;
-            /** @description Its version. */
+            /** @description The version of the server. */
             readonly version: string;
         };
         /** @enum {string} */
@@ -978,60 +978,60 @@ export interface components {
         readonly InstallStep: "wait_for_lock" | "resolve_source" | "prepare_runtime" | "download" | "unpack" | "install_package" | "verify" | "activate";
         /** @description One instance as the list shows it. */
         readonly Instance: {
-            /** @description The agent it is bound to. */
+            /** @description The agent that the instance is bound to. */
             readonly agent: string;
-            /** @description The agent's own unanswered requests. */
+            /** @description The unanswered requests of the agent. */
             readonly awaiting: readonly components["schemas"]["AwaitedRequest"][];
             /**
              * Format: int64
-             * @description When the instance was made, in milliseconds since 1970.
+             * @description When the instance was created, in milliseconds since 1970.
              */
             readonly createdAtMs: number;
             /** @description How the process ended. */
             readonly exit?: components["schemas"]["ExitReport"];
             /**
              * Format: int64
-             * @description When a message last passed, in milliseconds since 1970.
+             * @description When a message was last sent or received, in milliseconds since 1970.
              */
             readonly lastActivityMs: number;
             /**
              * Format: int64
-             * @description The number of the newest event; 0 when there is none.
+             * @description The number of the newest event; 0 if there is none.
              */
             readonly lastEventId: number;
-            /** @description How many requests wait for the agent. */
+            /** @description The number of client requests that wait for the agent. */
             readonly pendingRequests: number;
             /**
              * Format: int32
              * @description The agent's process id while it runs.
              */
             readonly pid: number | null;
-            /** @description How many streams are open. */
+            /** @description The number of open streams. */
             readonly readers: number;
-            /** @description The id the client chose. */
+            /** @description The id that the client chose. */
             readonly serverId: string;
-            /** @description How far it is. */
+            /** @description The state of the instance. */
             readonly status: components["schemas"]["InstanceStatus"];
         };
-        /** @description `event: opened` and `event: closed`, on the stream of many. */
+        /** @description `event: opened` and `event: closed`, on the stream of several instances. */
         readonly InstanceChange: {
-            /** @description Its agent. */
+            /** @description The agent of the instance. */
             readonly agent: string;
             /** @description The instance. */
             readonly serverId: string;
         };
-        /** @description An event of one instance, on the stream of many. */
+        /** @description An event of one instance, on the stream of several instances. */
         readonly InstanceEvent: {
             /**
              * Format: int64
-             * @description When it happened, in milliseconds since 1970. Missing for a request that was kept aside.
+             * @description When the event happened, in milliseconds since 1970. Missing for a retained request.
              */
             readonly atMs?: number;
-            /** @description What the instance's own stream says. */
+            /** @description The data of the event on the instance's own stream. */
             readonly data: unknown;
             /**
              * Format: int64
-             * @description The number of the event on the instance's own stream, where it has one.
+             * @description The number of the event on the instance's own stream, if it has one.
              */
             readonly event?: number;
             /** @description The instance. */
@@ -1039,41 +1039,41 @@ export interface components {
         };
         /** @description All instances. */
         readonly InstanceList: {
-            /** @description One for each server id. */
+            /** @description One entry per server id. */
             readonly servers: readonly components["schemas"]["Instance"][];
         };
         /**
-         * @description How far an instance is.
+         * @description The state of an instance.
          * @enum {string}
          */
         readonly InstanceStatus: "starting" | "running" | "closing" | "exited";
-        /** @description A request when it has an `id`, else a notification. */
+        /** @description A request if it has an `id`, otherwise a notification. */
         readonly JsonRpcCall: {
-            /** @description Somebody must answer a message that has one. */
+            /** @description A message with an id must be answered. */
             readonly id?: components["schemas"]["JsonRpcId"];
             readonly jsonrpc: components["schemas"]["JsonRpcVersion"];
-            /** @description What is asked for. */
+            /** @description The method to call. */
             readonly method: string;
-            /** @description With what. */
+            /** @description The parameters of the method. */
             readonly params?: unknown;
         };
-        /** @description Why a request failed, in the words of whoever answered it. */
+        /** @description Why a request failed, as reported by the agent or the server. */
         readonly JsonRpcError: {
             /**
              * Format: int64
-             * @description The kind of error.
+             * @description The error code.
              */
             readonly code: number;
-            /** @description Anything more. */
+            /** @description Additional information. */
             readonly data?: unknown;
-            /** @description One sentence. */
+            /** @description A short description. */
             readonly message: string;
         };
         /** @description An answer with an error. */
         readonly JsonRpcFailure: {
-            /** @description Why nothing came of it. */
+            /** @description The error. */
             readonly error: components["schemas"]["JsonRpcError"];
-            /** @description The id of the request; null when it could not be read. */
+            /** @description The id of the request; null if it could not be parsed. */
             readonly id: components["schemas"]["JsonRpcId"];
             readonly jsonrpc: components["schemas"]["JsonRpcVersion"];
         };
@@ -1088,21 +1088,21 @@ export interface components {
             /** @description The id of the request. */
             readonly id: components["schemas"]["JsonRpcId"];
             readonly jsonrpc: components["schemas"]["JsonRpcVersion"];
-            /** @description What came of it. */
+            /** @description The result of the request. */
             readonly result: unknown;
         };
         /**
-         * @description The only version there is.
+         * @description The version of JSON-RPC.
          * @enum {string}
          */
         readonly JsonRpcVersion: "2.0";
-        /** @description A program to start, spoken to over its standard input and output. */
+        /** @description A program that is started and used over its standard input and output. */
         readonly LocalMcpConfig: {
             readonly args?: readonly components["schemas"]["ProgramText"][] | null;
             readonly command: components["schemas"]["McpCommand"];
             readonly cwd?: string | null;
             readonly enabled?: boolean | null;
-            /** @description Variables of its environment. */
+            /** @description Environment variables for the program. */
             readonly env?: {
                 readonly [key: string]: components["schemas"]["ProgramText"];
             } | null;
@@ -1113,68 +1113,68 @@ export interface components {
             readonly data: string;
             /** @enum {string} */
             readonly event: "instances";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "opened";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "closed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "gap";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "message";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "sent";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "unparsed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "answered";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "failed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "exit";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         };
-        /** @description A program, or a list of the program and its first arguments. */
+        /** @description A program, or a list with the program and its first arguments. */
         readonly McpCommand: string | readonly [
             string
         ];
-        /** @description An MCP server: a local program, or a remote address. */
+        /** @description An MCP server: a local program or a remote URL. */
         readonly McpConfig: (components["schemas"]["LocalMcpConfig"] & {
             /** @enum {string} */
             readonly type: "local";
@@ -1182,22 +1182,22 @@ export interface components {
             /** @enum {string} */
             readonly type: "remote";
         });
-        /** @description The MCP servers of a directory by their names. */
+        /** @description The MCP servers of a directory, by name. */
         readonly McpConfigList: {
             readonly entries: {
                 readonly [key: string]: components["schemas"]["McpConfig"];
             };
         };
-        /** @description Settings of OAuth, or whether to use it. */
+        /** @description OAuth settings, or whether to use OAuth. */
         readonly McpOAuth: boolean | {
             readonly [key: string]: unknown;
         };
         /**
-         * @description How to talk to it.
+         * @description The transport of the MCP server.
          * @enum {string}
          */
         readonly McpTransport: "http" | "sse";
-        /** @description What was moved. */
+        /** @description The old and the new path. */
         readonly MovedEntry: {
             readonly from: string;
             readonly to: string;
@@ -1206,42 +1206,42 @@ export interface components {
         readonly MoveRequest: {
             /** @description The entry to move. */
             readonly from: string;
-            /** @description Whether something under the new path may be replaced. */
+            /** @description Whether an existing entry at the new path may be replaced. */
             readonly overwrite?: boolean | null;
             /** @description Its new path. */
             readonly to: string;
         };
-        /** @description What happened to one path. */
+        /** @description A change of one path. */
         readonly PathChange: {
             readonly path: string;
         };
-        /** @description An RFC 9457 problem document: the shape of every 4xx and 5xx answer. */
+        /** @description An RFC 9457 problem document: the format of every 4xx and 5xx response. */
         readonly Problem: {
             /** @description The agent that the problem is about. */
             readonly agent?: string;
-            /** @description What happened this time and what to do about it. */
+            /** @description What happened and what to do about it. */
             readonly detail: string;
-            /** @description The entry of the archive that was refused. */
+            /** @description The archive entry that was rejected. */
             readonly entry?: string;
             /** @description The exit code of the agent's process. */
             readonly exitCode?: number;
             /** @description The field of the body that is wrong. */
             readonly field?: string;
-            /** @description The entry that was to be moved. */
+            /** @description The source of the move. */
             readonly from?: string;
             /** @description The header that is wrong. */
             readonly header?: string;
-            /** @description The most that is taken: bytes or entries. */
+            /** @description The maximum, in bytes or entries. */
             readonly limit?: number;
-            /** @description The end of what the failed step wrote. */
+            /** @description The end of the failed step's output. */
             readonly outputTail?: string;
             /** @description The query parameter that is wrong. */
             readonly parameter?: string;
             /** @description The path that the problem is about. */
             readonly path?: string;
-            /** @description What to use instead of what was removed. */
+            /** @description The replacement for the removed endpoint. */
             readonly replacement?: string;
-            /** @description The `X-Request-Id` of the answer; the log has it too. */
+            /** @description The `X-Request-Id` of the response; the server's log has it too. */
             readonly requestId?: string;
             /** @description The runtime that is missing. */
             readonly runtime?: string;
@@ -1251,27 +1251,27 @@ export interface components {
             readonly size?: number;
             /** @description The HTTP status. */
             readonly status: number;
-            /** @description The end of what the agent wrote to its standard error. */
+            /** @description The end of the agent's standard error output. */
             readonly stderrTail?: string;
-            /** @description The step of the install that failed. */
+            /** @description The install step that failed. */
             readonly step?: string;
-            /** @description The same words for every problem of this type. */
+            /** @description A short title, the same for every problem of this type. */
             readonly title: string;
-            /** @description Where it was to be moved. */
+            /** @description The target of the move. */
             readonly to?: string;
             /**
-             * @description Which error it is. Match on this.
+             * @description The error code. Match on this.
              * @enum {string}
              */
             readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:unavailable" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
         };
-        /** @description Text that a program can be given. */
+        /** @description Text that can be passed to a program. */
         readonly ProgramText: string;
-        /** @description An address to connect to. */
+        /** @description A URL to connect to. */
         readonly RemoteMcpConfig: {
             readonly bearerTokenEnvVar?: components["schemas"]["VariableName"] | null;
             readonly enabled?: boolean | null;
-            /** @description Headers whose values are in variables: header to variable. */
+            /** @description Headers whose values come from environment variables: header name to variable name. */
             readonly envHeaders?: {
                 readonly [key: string]: components["schemas"]["VariableName"];
             } | null;
@@ -1282,70 +1282,70 @@ export interface components {
             /** Format: int64 */
             readonly timeoutMs?: number | null;
             readonly transport?: components["schemas"]["McpTransport"] | null;
-            /** @description An `http` or `https` address. */
+            /** @description An `http` or `https` URL. */
             readonly url: string;
         };
-        /** @description One path that became another. */
+        /** @description The old and the new path. */
         readonly Renaming: {
             readonly from: string;
             readonly to: string;
         };
-        /** @description 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit. */
+        /** @description 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit. */
         readonly ServerId: string;
-        /** @description What this is and where to go from here. */
+        /** @description The server's name, version and links. */
         readonly ServerInfo: {
             readonly links: components["schemas"]["ServerLinks"];
             readonly name: string;
             readonly version: string;
         };
-        /** @description What the flags, the environment, the config file and the defaults came to. */
+        /** @description The effective limits of the server, from flags, environment, config file and defaults. */
         readonly ServerLimits: {
             /**
              * Format: int64
-             * @description How long a closed agent may take to leave by itself.
+             * @description How long a closed agent may take to exit on its own.
              */
             readonly closeGraceMs: number;
             /**
              * Format: int64
-             * @description After how long an instance that nobody uses is closed.
+             * @description How long an instance may be idle before it is closed.
              */
             readonly instanceIdleTimeoutMs: number | null;
-            /** @description Most instances at once. */
+            /** @description Maximum number of instances. */
             readonly maxInstances: number;
-            /** @description Most bytes of one message. */
+            /** @description Maximum size of one message. */
             readonly maxMessageBytes: number;
-            /** @description Most requests that wait for one agent. */
+            /** @description Maximum number of requests that wait for one agent. */
             readonly maxPending: number;
             /**
              * Format: int64
-             * @description Most bytes of one upload, unpacked.
+             * @description Maximum size of one upload, unpacked if it is an archive.
              */
             readonly maxUploadBytes: number | null;
             /**
              * Format: int64
-             * @description Most entries of one uploaded archive.
+             * @description Maximum number of entries in one uploaded archive.
              */
             readonly maxUploadEntries: number | null;
-            /** @description Most bytes that all messages together take. */
+            /** @description Maximum memory for the messages of all instances together. */
             readonly memoryBudget: number;
-            /** @description Most bytes that are kept of what one agent said. */
+            /** @description Maximum size of the events that one instance keeps. */
             readonly replayBytes: number;
-            /** @description Most events that are kept of one agent. */
+            /** @description Maximum number of events that one instance keeps. */
             readonly replayEvents: number;
             /**
              * Format: int64
              * @description How long a request waits for its answer.
              */
             readonly requestTimeoutMs: number | null;
-            /** @description Most bytes that wait for one agent to read them. */
+            /** @description Maximum size of one agent's input queue. */
             readonly stdinQueueBytes: number;
             /**
              * Format: int64
-             * @description How long it may take after that, when it was told to leave.
+             * @description How long a closed agent may take to exit after SIGTERM.
              */
             readonly terminateGraceMs: number;
         };
-        /** @description Where things are. */
+        /** @description The paths of the main endpoints. */
         readonly ServerLinks: {
             readonly agents: string;
             readonly health: string;
@@ -1374,30 +1374,30 @@ export interface components {
         readonly SkillName: string;
         /** @description Where skills come from. */
         readonly SkillsConfig: {
-            /** @description The places. */
+            /** @description The sources. */
             readonly sources: readonly components["schemas"]["SkillSource"][];
         };
-        /** @description The sets of skills of a directory by their names. */
+        /** @description The sets of skills of a directory, by name. */
         readonly SkillsConfigList: {
             readonly entries: {
                 readonly [key: string]: components["schemas"]["SkillsConfig"];
             };
         };
-        /** @description One place that skills come from. */
+        /** @description One source of skills. */
         readonly SkillSource: {
             /** @description The branch, tag or commit. */
             readonly ref?: string | null;
-            /** @description Which of its skills; all when left out. */
+            /** @description The skills to use; default: all. */
             readonly skills?: readonly components["schemas"]["SkillName"][] | null;
-            /** @description `owner/name`, an address, or a path. */
+            /** @description `owner/name`, a URL, or a path. */
             readonly source: string;
-            /** @description The folder inside it. */
+            /** @description The directory inside the source. */
             readonly subpath?: string | null;
-            /** @description What kind of place it is. */
+            /** @description The kind of source. */
             readonly type: components["schemas"]["SkillSourceType"];
         };
         /**
-         * @description The kinds of places.
+         * @description The kinds of sources.
          * @enum {string}
          */
         readonly SkillSourceType: "github" | "git" | "local";
@@ -1410,67 +1410,67 @@ export interface components {
             readonly data: string;
             /** @enum {string} */
             readonly event: "message";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "sent";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "gap";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "unparsed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "answered";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "failed";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         } | {
             readonly data: string;
             /** @enum {string} */
             readonly event: "exit";
-            /** @description The cursor behind this event, where it has one. */
+            /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         };
         /** @description What was unpacked. */
         readonly UnpackedArchive: {
             /**
              * Format: int64
-             * @description How many there are.
+             * @description The number of entries.
              */
             readonly count: number;
-            /** @description The first 1024 of them. */
+            /** @description The paths of the first 1024 entries. */
             readonly paths: readonly string[];
-            /** @description Whether there are more. */
+            /** @description True when there are more entries. */
             readonly truncated: boolean;
         };
-        /** @description `event: unparsed`: a line of the agent that is no JSON-RPC message. */
+        /** @description `event: unparsed`: a line of the agent that is not a JSON-RPC message. */
         readonly UnparsedEvent: {
             /**
              * Format: int64
-             * @description How long it was.
+             * @description The length of the line in bytes.
              */
             readonly bytes: number;
-            /** @description What is wrong with it. */
+            /** @description Why the line is not a message. */
             readonly error: string;
-            /** @description Its first 200 characters. */
+            /** @description The first 200 characters of the line. */
             readonly line: string;
         };
         /** @description The name of an environment variable. */
@@ -1480,21 +1480,21 @@ export interface components {
          * @enum {string}
          */
         readonly Verification: "ok" | "failed" | "needs_credentials";
-        /** @description What was written. */
+        /** @description The result of a write. */
         readonly WrittenFile: {
-            /** @description Only said when the file could not be replaced in one step. */
+            /** @description `false` when the file could not be replaced in one step; otherwise absent. */
             readonly atomic?: boolean;
             /**
              * Format: int64
-             * @description How much was written.
+             * @description The size of the file.
              */
             readonly bytesWritten: number;
-            /** @description Where the file is. */
+            /** @description The absolute path of the file. */
             readonly path: string;
         };
     };
     responses: {
-        /** @description `agent_not_found`: No agent of that name is in the catalog. */
+        /** @description `agent_not_found`: The catalog has no agent with this name. */
         readonly AgentNotFound: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1525,7 +1525,7 @@ export interface components {
         /**
          * @description `agent_not_reading`: The agent's input queue has been full for ten seconds.
          *
-         *     `memory_budget_exhausted`: All instances together hold as much as `--memory-budget` allows.
+         *     `memory_budget_exhausted`: The memory of all instances together has reached `--memory-budget`.
          *
          *     `server_stopping`: The server is shutting down.
          *
@@ -1533,7 +1533,7 @@ export interface components {
          */
         readonly AgentNotReading_MemoryBudgetExhausted_ServerStopping_Unavailable: {
             headers: {
-                /** @description In how many seconds to try again, where that is known. */
+                /** @description The number of seconds after which to retry, if known. */
                 readonly "Retry-After"?: number;
                 readonly [name: string]: unknown;
             };
@@ -1546,7 +1546,7 @@ export interface components {
                 };
             };
         };
-        /** @description `config_not_found`: No configuration entry of that name is stored for this directory. */
+        /** @description `config_not_found`: No configuration entry with this name is stored for this directory. */
         readonly ConfigNotFound: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1575,9 +1575,9 @@ export interface components {
             };
         };
         /**
-         * @description `forbidden_host`: Without a token the server answers to loopback host names only.
+         * @description `forbidden_host`: Without a token the server only answers requests to loopback host names.
          *
-         *     `forbidden_origin`: Without a token the server answers to pages of its own origin only.
+         *     `forbidden_origin`: Without a token the server only answers pages of its own origin.
          */
         readonly ForbiddenHost_ForbiddenOrigin: {
             headers: {
@@ -1592,7 +1592,7 @@ export interface components {
                 };
             };
         };
-        /** @description `idempotency_key_reused`: The idempotency key was used before with another body. */
+        /** @description `idempotency_key_reused`: The idempotency key was already used with a different body. */
         readonly IdempotencyKeyReused: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1609,7 +1609,7 @@ export interface components {
         /**
          * @description `install_failed`: The agent could not be installed.
          *
-         *     `runtime_missing`: A runtime that the agent needs is not there and cannot be had.
+         *     `runtime_missing`: A runtime that the agent needs is missing and cannot be installed.
          */
         readonly InstallFailed_RuntimeMissing: {
             headers: {
@@ -1638,7 +1638,7 @@ export interface components {
                 };
             };
         };
-        /** @description `internal`: The server made a mistake; its log has the rest. */
+        /** @description `internal`: The server failed unexpectedly; its log has the details. */
         readonly Internal: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1653,9 +1653,9 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: The body is not JSON in UTF-8.
+         * @description `invalid_json`: The body is not JSON encoded in UTF-8.
          *
-         *     `version_unavailable`: The agent has no such version, or none of that form.
+         *     `version_unavailable`: The agent has no such version, or not in the requested form.
          */
         readonly InvalidJson_VersionUnavailable: {
             headers: {
@@ -1689,7 +1689,7 @@ export interface components {
          *
          *     `invalid_header`: A header is malformed; `header` names it.
          *
-         *     `invalid_path`: The path is empty, too long, or holds a character that no path may have.
+         *     `invalid_path`: The path is empty, too long, or contains a character that is not allowed in paths.
          */
         readonly InvalidParameter_InvalidHeader_InvalidPath: {
             headers: {
@@ -1709,7 +1709,7 @@ export interface components {
          *
          *     `invalid_header`: A header is malformed; `header` names it.
          *
-         *     `invalid_path`: The path is empty, too long, or holds a character that no path may have.
+         *     `invalid_path`: The path is empty, too long, or contains a character that is not allowed in paths.
          *
          *     `incomplete_body`: The body ended before it was complete. Nothing was stored: send it again.
          */
@@ -1729,7 +1729,7 @@ export interface components {
         /**
          * @description `invalid_parameter`: A query parameter is missing or malformed; `parameter` names it.
          *
-         *     `invalid_json`: The body is not JSON in UTF-8.
+         *     `invalid_json`: The body is not JSON encoded in UTF-8.
          *
          *     `invalid_config`: A configuration entry is not valid; `field` names what is wrong with it.
          *
@@ -1751,7 +1751,7 @@ export interface components {
         /**
          * @description `invalid_parameter`: A query parameter is missing or malformed; `parameter` names it.
          *
-         *     `invalid_path`: The path is empty, too long, or holds a character that no path may have.
+         *     `invalid_path`: The path is empty, too long, or contains a character that is not allowed in paths.
          */
         readonly InvalidParameter_InvalidPath: {
             headers: {
@@ -1769,7 +1769,7 @@ export interface components {
         /**
          * @description `invalid_parameter`: A query parameter is missing or malformed; `parameter` names it.
          *
-         *     `invalid_path`: The path is empty, too long, or holds a character that no path may have.
+         *     `invalid_path`: The path is empty, too long, or contains a character that is not allowed in paths.
          *
          *     `incomplete_body`: The body ended before it was complete. Nothing was stored: send it again.
          *
@@ -1791,7 +1791,7 @@ export interface components {
         /**
          * @description `invalid_parameter`: A query parameter is missing or malformed; `parameter` names it.
          *
-         *     `unknown_agent`: No agent of that name is known.
+         *     `unknown_agent`: No agent with this name is known.
          */
         readonly InvalidParameter_UnknownAgent: {
             headers: {
@@ -1806,7 +1806,7 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid_server_id`: The server id in the path is not 1 to 128 of `A-Z a-z 0-9 . _ ~ -` starting with a letter or digit. */
+        /** @description `invalid_server_id`: The server id in the path is not 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit. */
         readonly InvalidServerId: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1821,7 +1821,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_server_id`: The server id in the path is not 1 to 128 of `A-Z a-z 0-9 . _ ~ -` starting with a letter or digit.
+         * @description `invalid_server_id`: The server id in the path is not 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
          *
          *     `invalid_parameter`: A query parameter is missing or malformed; `parameter` names it.
          *
@@ -1854,7 +1854,7 @@ export interface components {
                 };
             };
         };
-        /** @description `not_acceptable`: The endpoint sends something that the `Accept` header rules out. */
+        /** @description `not_acceptable`: The `Accept` header excludes the only content type that this endpoint sends. */
         readonly NotAcceptable: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1868,7 +1868,7 @@ export interface components {
                 };
             };
         };
-        /** @description `not_found`: Nothing is served under this path. */
+        /** @description `not_found`: Nothing is served at this path. */
         readonly NotFound: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1882,7 +1882,7 @@ export interface components {
                 };
             };
         };
-        /** @description `outcome_gone`: The answer to this idempotency key was delivered once and is no longer held. */
+        /** @description `outcome_gone`: The answer for this idempotency key was delivered before and is no longer stored. */
         readonly OutcomeGone: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1896,10 +1896,10 @@ export interface components {
                 };
             };
         };
-        /** @description `out_of_resources`: The system's limit of watches, open files or threads is reached. Close some, or raise the limit. */
+        /** @description `out_of_resources`: The system's limit on watches, open files or threads is reached. Close some, or raise the limit. */
         readonly OutOfResources: {
             headers: {
-                /** @description In how many seconds to try again, where that is known. */
+                /** @description The number of seconds after which to retry, if known. */
                 readonly "Retry-After"?: number;
                 readonly [name: string]: unknown;
             };
@@ -1912,7 +1912,7 @@ export interface components {
                 };
             };
         };
-        /** @description `payload_too_large`: The body is larger than this endpoint takes; `limit` tells how much. */
+        /** @description `payload_too_large`: The body is larger than this endpoint accepts; `limit` is the maximum. */
         readonly PayloadTooLarge: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1927,7 +1927,7 @@ export interface components {
             };
         };
         /**
-         * @description `payload_too_large`: The body is larger than this endpoint takes; `limit` tells how much.
+         * @description `payload_too_large`: The body is larger than this endpoint accepts; `limit` is the maximum.
          *
          *     `too_many_entries`: An archive has more entries than `--max-upload-entries`.
          */
@@ -1947,9 +1947,9 @@ export interface components {
         /**
          * @description `permission_denied`: The operating system denies the operation, or the path leaves `--fs-root`.
          *
-         *     `forbidden_host`: Without a token the server answers to loopback host names only.
+         *     `forbidden_host`: Without a token the server only answers requests to loopback host names.
          *
-         *     `forbidden_origin`: Without a token the server answers to pages of its own origin only.
+         *     `forbidden_origin`: Without a token the server only answers pages of its own origin.
          */
         readonly PermissionDenied_ForbiddenHost_ForbiddenOrigin: {
             headers: {
@@ -1964,7 +1964,7 @@ export interface components {
                 };
             };
         };
-        /** @description `precondition_failed`: A precondition (`If-Match`, `If-None-Match`) does not hold. */
+        /** @description `precondition_failed`: A precondition (`If-Match`, `If-None-Match`) failed. */
         readonly PreconditionFailed: {
             headers: {
                 readonly [name: string]: unknown;
@@ -1978,7 +1978,7 @@ export interface components {
                 };
             };
         };
-        /** @description `range_not_satisfiable`: The requested range lies outside the file. */
+        /** @description `range_not_satisfiable`: The requested range is outside the file. */
         readonly RangeNotSatisfiable: {
             headers: {
                 /** @description The size of the file, as `bytes *\/123`. */
@@ -2023,13 +2023,13 @@ export interface components {
             };
         };
         /**
-         * @description `too_many_pending`: Too many requests of this instance wait for answers.
+         * @description `too_many_pending`: Too many requests to this instance are waiting for an answer.
          *
-         *     `too_many_instances`: As many instances run as `--max-instances` allows.
+         *     `too_many_instances`: The number of running instances has reached `--max-instances`.
          */
         readonly TooManyPending_TooManyInstances: {
             headers: {
-                /** @description In how many seconds to try again, where that is known. */
+                /** @description The number of seconds after which to retry, if known. */
                 readonly "Retry-After"?: number;
                 readonly [name: string]: unknown;
             };
@@ -2042,7 +2042,7 @@ export interface components {
                 };
             };
         };
-        /** @description `unauthorized`: A token is set and the request does not carry it. */
+        /** @description `unauthorized`: The server requires a token and the request does not have it. */
         readonly Unauthorized: {
             headers: {
                 /** @description Always `Bearer`. */
@@ -2061,7 +2061,7 @@ export interface components {
         /** @description `unavailable`: The instance cannot be reached right now. Try again after `Retry-After`. */
         readonly Unavailable: {
             headers: {
-                /** @description In how many seconds to try again, where that is known. */
+                /** @description The number of seconds after which to retry, if known. */
                 readonly "Retry-After"?: number;
                 readonly [name: string]: unknown;
             };
@@ -2088,7 +2088,7 @@ export interface components {
                 };
             };
         };
-        /** @description `unsupported_media_type`: The body's content type is not one that this endpoint takes. */
+        /** @description `unsupported_media_type`: This endpoint does not accept the content type of the body. */
         readonly UnsupportedMediaType: {
             headers: {
                 readonly [name: string]: unknown;
@@ -2103,13 +2103,13 @@ export interface components {
             };
         };
         /**
-         * @description `wrong_kind`: The path names something of another kind than the operation takes.
+         * @description `wrong_kind`: The path names another kind of file than this operation needs.
          *
-         *     `already_exists`: Something exists under the target path.
+         *     `already_exists`: Something already exists at the target path.
          *
-         *     `busy`: The system holds on to the entry: a mount point, or a program that runs.
+         *     `busy`: The system is using the entry: it is a mount point or a running program.
          *
-         *     `changed_meanwhile`: Somebody else changed the entry in the middle of the operation. Nothing was lost: look again and retry.
+         *     `changed_meanwhile`: The entry was changed by someone else during the operation. Nothing was lost: check it and retry.
          */
         readonly WrongKind_AlreadyExists_Busy_ChangedMeanwhile: {
             headers: {
@@ -2125,9 +2125,9 @@ export interface components {
             };
         };
         /**
-         * @description `wrong_kind`: The path names something of another kind than the operation takes.
+         * @description `wrong_kind`: The path names another kind of file than this operation needs.
          *
-         *     `busy`: The system holds on to the entry: a mount point, or a program that runs.
+         *     `busy`: The system is using the entry: it is a mount point or a running program.
          */
         readonly WrongKind_Busy: {
             headers: {
@@ -2143,11 +2143,11 @@ export interface components {
             };
         };
         /**
-         * @description `wrong_kind`: The path names something of another kind than the operation takes.
+         * @description `wrong_kind`: The path names another kind of file than this operation needs.
          *
-         *     `busy`: The system holds on to the entry: a mount point, or a program that runs.
+         *     `busy`: The system is using the entry: it is a mount point or a running program.
          *
-         *     `changed_meanwhile`: Somebody else changed the entry in the middle of the operation. Nothing was lost: look again and retry.
+         *     `changed_meanwhile`: The entry was changed by someone else during the operation. Nothing was lost: check it and retry.
          */
         readonly WrongKind_Busy_ChangedMeanwhile: {
             headers: {
@@ -2163,13 +2163,13 @@ export interface components {
             };
         };
         /**
-         * @description `wrong_kind`: The path names something of another kind than the operation takes.
+         * @description `wrong_kind`: The path names another kind of file than this operation needs.
          *
-         *     `not_empty`: The directory is not empty and `recursive` was not given.
+         *     `not_empty`: The directory is not empty and `recursive` is not set.
          *
-         *     `busy`: The system holds on to the entry: a mount point, or a program that runs.
+         *     `busy`: The system is using the entry: it is a mount point or a running program.
          *
-         *     `changed_meanwhile`: Somebody else changed the entry in the middle of the operation. Nothing was lost: look again and retry.
+         *     `changed_meanwhile`: The entry was changed by someone else during the operation. Nothing was lost: check it and retry.
          */
         readonly WrongKind_NotEmpty_Busy_ChangedMeanwhile: {
             headers: {
@@ -2243,7 +2243,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What is counted now. */
+            /** @description The current metrics. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2286,10 +2286,10 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is at `ui/`. */
+            /** @description The inspector is at `ui/`. */
             readonly 308: {
                 headers: {
-                    /** @description Relative. */
+                    /** @description A relative URL. */
                     readonly Location?: string;
                     readonly [name: string]: unknown;
                 };
@@ -2319,7 +2319,7 @@ export interface operations {
                     readonly "text/html": string;
                 };
             };
-            /** @description The client has it. */
+            /** @description The client already has this version. */
             readonly 304: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2337,14 +2337,14 @@ export interface operations {
                 readonly "If-None-Match"?: string;
             };
             readonly path: {
-                /** @description The file; may have slashes in it. */
+                /** @description The path of the file; may contain slashes. */
                 readonly path: string;
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The file, by its own type. */
+            /** @description The file, with its own content type. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2353,7 +2353,7 @@ export interface operations {
                     readonly "*/*": string;
                 };
             };
-            /** @description The client has it. */
+            /** @description The client already has this version. */
             readonly 304: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2367,15 +2367,15 @@ export interface operations {
     readonly listInstances: {
         readonly parameters: {
             readonly query?: {
-                /** @description Without a cursor: start at the oldest event held, or at the newest. */
+                /** @description Where to start without a cursor: at the oldest stored event, or at the newest. */
                 readonly replay?: "all" | "none";
-                /** @description Only these instances; may be repeated. */
+                /** @description Only these instances; repeatable. */
                 readonly server?: readonly components["schemas"]["ServerId"][];
-                /** @description What to stream: the agents' messages, or both directions. */
+                /** @description What to stream: the agents' messages, or messages in both directions. */
                 readonly view?: "messages" | "journal";
             };
             readonly header?: {
-                /** @description The `id` of the last event seen on this stream: `j` and a number. */
+                /** @description The `id` of the last event received on this stream: `j` and a number. */
                 readonly "Last-Event-ID"?: string;
             };
             readonly path?: never;
@@ -2404,13 +2404,13 @@ export interface operations {
     readonly streamInstance: {
         readonly parameters: {
             readonly query?: {
-                /** @description Without a cursor: start at the oldest event held, or at the newest. */
+                /** @description Where to start without a cursor: at the oldest stored event, or at the newest. */
                 readonly replay?: "all" | "none";
-                /** @description What to stream: the agent's messages, or both directions. */
+                /** @description What to stream: the agent's messages, or messages in both directions. */
                 readonly view?: "messages" | "journal";
             };
             readonly header?: {
-                /** @description The `id` of the last event seen: a number, or `j` and a number with `view=journal`. */
+                /** @description The `id` of the last event received: a number, or with `view=journal` a `j` and a number. */
                 readonly "Last-Event-ID"?: string;
             };
             readonly path: {
@@ -2433,7 +2433,7 @@ export interface operations {
                     readonly "text/event-stream": components["schemas"]["StreamEvent"];
                 };
             };
-            /** @description The agent has ended and the reader has seen all of it. */
+            /** @description The agent has ended and the reader has received all events. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2461,7 +2461,7 @@ export interface operations {
             readonly header?: {
                 /** @description A repeat with the same key is not sent to the agent again and gets the first one's outcome. */
                 readonly "Idempotency-Key"?: string;
-                /** @description RFC 7240: `respond-async` answers at once, the answer comes on the stream; `wait=N` waits at most N seconds. */
+                /** @description RFC 7240: with `respond-async` the server answers 202 at once and sends the agent's answer on the stream; `wait=N` waits at most N seconds. */
                 readonly Prefer?: string;
             };
             readonly path: {
@@ -2490,7 +2490,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The agent's answer; a JSON-RPC error is one as well. */
+            /** @description The agent's answer, which may be a JSON-RPC error. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2499,21 +2499,21 @@ export interface operations {
                     readonly "application/json": components["schemas"]["JsonRpcResponse"];
                 };
             };
-            /** @description Taken. Nothing is waited for. */
+            /** @description The message is queued. */
             readonly 202: {
                 headers: {
-                    /** @description Which preferences decided. */
+                    /** @description The preferences that were applied. */
                     readonly "Preference-Applied"?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
             /**
-             * @description `invalid_server_id`: The server id in the path is not 1 to 128 of `A-Z a-z 0-9 . _ ~ -` starting with a letter or digit.
+             * @description `invalid_server_id`: The server id in the path is not 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
              *
-             *     `invalid_json`: The body is not JSON in UTF-8.
+             *     `invalid_json`: The body is not JSON encoded in UTF-8.
              *
-             *     `invalid_envelope`: The body is JSON but not one JSON-RPC 2.0 object.
+             *     `invalid_envelope`: The body is JSON but not a single JSON-RPC 2.0 object.
              *
              *     `invalid_parameter`: A query parameter is missing or malformed; `parameter` names it.
              *
@@ -2521,9 +2521,9 @@ export interface operations {
              *
              *     `agent_required`: The first POST to a server id must name an agent with `?agent=`.
              *
-             *     `unknown_agent`: No agent of that name is known.
+             *     `unknown_agent`: No agent with this name is known.
              *
-             *     `version_unavailable`: The agent has no such version, or none of that form.
+             *     `version_unavailable`: The agent has no such version, or not in the requested form.
              */
             readonly 400: {
                 headers: {
@@ -2544,9 +2544,9 @@ export interface operations {
             /**
              * @description `agent_mismatch`: The server id is bound to another agent.
              *
-             *     `duplicate_request_id`: A request with this JSON-RPC id still waits for its answer.
+             *     `duplicate_request_id`: A request with this JSON-RPC id is still waiting for its answer.
              *
-             *     `already_answered`: Somebody else answered this request of the agent first.
+             *     `already_answered`: Another client already answered this agent request.
              *
              *     `instance_closing`: The instance is being closed.
              *
@@ -2572,7 +2572,7 @@ export interface operations {
             readonly 429: components["responses"]["TooManyPending_TooManyInstances"];
             readonly 500: components["responses"]["Internal"];
             /**
-             * @description `agent_exited`: The agent's process has ended; `exitCode` or `signal` and `stderrTail` tell how.
+             * @description `agent_exited`: The agent's process has ended; `exitCode` or `signal`, and `stderrTail`, say how.
              *
              *     `spawn_failed`: The agent could not be started.
              *
@@ -2580,9 +2580,9 @@ export interface operations {
              *
              *     `install_failed`: The agent could not be installed.
              *
-             *     `runtime_missing`: A runtime that the agent needs is not there and cannot be had.
+             *     `runtime_missing`: A runtime that the agent needs is missing and cannot be installed.
              *
-             *     `instance_closed`: The instance was closed while the request waited.
+             *     `instance_closed`: The instance was closed while the request was waiting.
              */
             readonly 502: {
                 headers: {
@@ -2617,7 +2617,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The instance and all its processes are gone. */
+            /** @description The instance is closed and all its processes have ended. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2634,7 +2634,7 @@ export interface operations {
     readonly listAgents: {
         readonly parameters: {
             readonly query?: {
-                /** @description Start every installed agent once to learn its models, modes and options. */
+                /** @description Start every installed agent once to find out its models, modes and options. */
                 readonly config?: boolean;
             };
             readonly header?: never;
@@ -2662,7 +2662,7 @@ export interface operations {
     readonly getAgent: {
         readonly parameters: {
             readonly query?: {
-                /** @description Start the agent once to learn its models, modes and options. */
+                /** @description Start the agent once to find out its models, modes and options. */
                 readonly config?: boolean;
             };
             readonly header?: never;
@@ -2708,14 +2708,14 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        /** @description May be left out. */
+        /** @description Optional. */
         readonly requestBody?: {
             readonly content: {
                 readonly "application/json": components["schemas"]["InstallRequest"];
             };
         };
         readonly responses: {
-            /** @description It is installed. */
+            /** @description The agent is installed. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2770,12 +2770,12 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @description The directory that the entry belongs to. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
                 /**
-                 * @description Its name.
+                 * @description The name of the entry.
                  * @example github
                  */
                 readonly mcpName: string;
@@ -2786,7 +2786,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The entry, as it was stored. */
+            /** @description The entry as it was stored. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2807,12 +2807,12 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @description The directory that the entry belongs to. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
                 /**
-                 * @description Its name.
+                 * @description The name of the entry.
                  * @example github
                  */
                 readonly mcpName: string;
@@ -2827,7 +2827,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It is stored. */
+            /** @description The entry is stored. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2847,12 +2847,12 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @description The directory that the entry belongs to. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
                 /**
-                 * @description Its name.
+                 * @description The name of the entry.
                  * @example github
                  */
                 readonly mcpName: string;
@@ -2863,7 +2863,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is gone, or was not there. */
+            /** @description The entry is removed, or did not exist. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2881,7 +2881,7 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory; relative to the workspace, need not exist.
+                 * @description The directory. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
@@ -2892,7 +2892,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The entries by their names. */
+            /** @description The entries by name. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2912,12 +2912,12 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @description The directory that the entry belongs to. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
                 /**
-                 * @description Its name.
+                 * @description The name of the entry.
                  * @example github
                  */
                 readonly skillName: string;
@@ -2928,7 +2928,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The entry, as it was stored. */
+            /** @description The entry as it was stored. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2949,12 +2949,12 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @description The directory that the entry belongs to. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
                 /**
-                 * @description Its name.
+                 * @description The name of the entry.
                  * @example github
                  */
                 readonly skillName: string;
@@ -2969,7 +2969,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It is stored. */
+            /** @description The entry is stored. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2989,12 +2989,12 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory whose sessions it is for; relative to the workspace, need not exist.
+                 * @description The directory that the entry belongs to. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
                 /**
-                 * @description Its name.
+                 * @description The name of the entry.
                  * @example github
                  */
                 readonly skillName: string;
@@ -3005,7 +3005,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is gone, or was not there. */
+            /** @description The entry is removed, or did not exist. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3023,7 +3023,7 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The directory; relative to the workspace, need not exist.
+                 * @description The directory. Relative paths start at the workspace. It need not exist.
                  * @example src
                  */
                 readonly directory: string;
@@ -3034,7 +3034,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The entries by their names. */
+            /** @description The entries by name. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3053,10 +3053,10 @@ export interface operations {
     readonly downloadBatch: {
         readonly parameters: {
             readonly query?: {
-                /** @description How to pack it. */
+                /** @description The archive format. */
                 readonly format?: "tar" | "tar.gz" | "tgz" | "tar.zst";
                 /**
-                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @description Absolute, or relative to the workspace. Default: the workspace.
                  * @example src
                  */
                 readonly path?: string;
@@ -3093,16 +3093,16 @@ export interface operations {
     readonly listEntries: {
         readonly parameters: {
             readonly query?: {
-                /** @description Where the page before ended, out of its `Link`. */
+                /** @description The end of the previous page, from its `Link` header. */
                 readonly after?: string;
-                /** @description The most entries of one page. */
+                /** @description The maximum number of entries in one page. */
                 readonly limit?: number;
                 /**
-                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @description Absolute, or relative to the workspace. Default: the workspace.
                  * @example src
                  */
                 readonly path?: string;
-                /** @description List all below it as well. */
+                /** @description Include all subdirectories. */
                 readonly recursive?: boolean;
             };
             readonly header?: never;
@@ -3114,7 +3114,7 @@ export interface operations {
             /** @description The entries. */
             readonly 200: {
                 headers: {
-                    /** @description The next page, as `<address>; rel="next"`. */
+                    /** @description The next page, as `<url>; rel="next"`. */
                     readonly Link?: string;
                     readonly [name: string]: unknown;
                 };
@@ -3139,7 +3139,7 @@ export interface operations {
                  * @example notes.txt
                  */
                 readonly path: string;
-                /** @description Remove a directory with all below it. */
+                /** @description Remove a directory with its contents. */
                 readonly recursive?: boolean;
             };
             readonly header?: never;
@@ -3148,7 +3148,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is gone. */
+            /** @description The entry is removed. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3176,15 +3176,15 @@ export interface operations {
                 readonly path: string;
             };
             readonly header?: {
-                /** @description `*`, or the versions of which it must be one. */
+                /** @description `*`, or a list of versions. Fails unless the file has one of them. */
                 readonly "If-Match"?: string;
                 /** @description The date of the version that the client has. */
                 readonly "If-Modified-Since"?: string;
                 /** @description `*`, or the versions that the client has. */
                 readonly "If-None-Match"?: string;
-                /** @description Send the part only of this version, else the whole. */
+                /** @description Send the range only if the file has this version, else the whole file. */
                 readonly "If-Range"?: string;
-                /** @description The part to send, as `bytes=0-99`. */
+                /** @description The range to send, as `bytes=0-99`. */
                 readonly Range?: string;
             };
             readonly path?: never;
@@ -3195,13 +3195,13 @@ export interface operations {
             /** @description The file. */
             readonly 200: {
                 headers: {
-                    /** @description `bytes`, or `none` where the system makes up the content. */
+                    /** @description `bytes`, or `none` if the system generates the content while it is read. */
                     readonly "Accept-Ranges"?: string;
                     /** @description Always an attachment. */
                     readonly "Content-Disposition"?: string;
-                    /** @description The version. */
+                    /** @description The version of the file. */
                     readonly ETag?: string;
-                    /** @description The date of the version. */
+                    /** @description When the file last changed. */
                     readonly "Last-Modified"?: string;
                     readonly [name: string]: unknown;
                 };
@@ -3209,18 +3209,18 @@ export interface operations {
                     readonly "application/octet-stream": string;
                 };
             };
-            /** @description The part. */
+            /** @description The range. */
             readonly 206: {
                 headers: {
-                    /** @description `bytes`, or `none` where the system makes up the content. */
+                    /** @description `bytes`, or `none` if the system generates the content while it is read. */
                     readonly "Accept-Ranges"?: string;
                     /** @description Always an attachment. */
                     readonly "Content-Disposition"?: string;
-                    /** @description Which part it is, as `bytes 0-99/1234`. */
+                    /** @description The position of the range, as `bytes 0-99/1234`. */
                     readonly "Content-Range"?: string;
-                    /** @description The version. */
+                    /** @description The version of the file. */
                     readonly ETag?: string;
-                    /** @description The date of the version. */
+                    /** @description When the file last changed. */
                     readonly "Last-Modified"?: string;
                     readonly [name: string]: unknown;
                 };
@@ -3228,7 +3228,7 @@ export interface operations {
                     readonly "application/octet-stream": string;
                 };
             };
-            /** @description The client has it. */
+            /** @description The client already has this version. */
             readonly 304: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3256,25 +3256,25 @@ export interface operations {
                 readonly path: string;
             };
             readonly header?: {
-                /** @description `*`, or the versions of which the old file must be one. */
+                /** @description `*`, or a list of versions. Fails unless the old file has one of them. */
                 readonly "If-Match"?: string;
-                /** @description `*`: there must be no old file. */
+                /** @description `*`: fails if the file exists. */
                 readonly "If-None-Match"?: string;
             };
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** @description The bytes, of any content type. */
+        /** @description The content of the file. Any content type is accepted. */
         readonly requestBody: {
             readonly content: {
                 readonly "application/octet-stream": string;
             };
         };
         readonly responses: {
-            /** @description It is written. */
+            /** @description The file is written. */
             readonly 200: {
                 headers: {
-                    /** @description The version. */
+                    /** @description The version of the file. */
                     readonly ETag?: string;
                     readonly [name: string]: unknown;
                 };
@@ -3305,7 +3305,7 @@ export interface operations {
                 readonly path: string;
             };
             readonly header?: {
-                /** @description `*`, or the versions of which it must be one. */
+                /** @description `*`, or a list of versions. Fails unless the file has one of them. */
                 readonly "If-Match"?: string;
                 /** @description The date of the version that the client has. */
                 readonly "If-Modified-Since"?: string;
@@ -3317,22 +3317,22 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is there. */
+            /** @description The file exists. */
             readonly 200: {
                 headers: {
-                    /** @description `bytes`, or `none` where the system makes up the content. */
+                    /** @description `bytes`, or `none` if the system generates the content while it is read. */
                     readonly "Accept-Ranges"?: string;
                     /** @description Always an attachment. */
                     readonly "Content-Disposition"?: string;
-                    /** @description The version. */
+                    /** @description The version of the file. */
                     readonly ETag?: string;
-                    /** @description The date of the version. */
+                    /** @description When the file last changed. */
                     readonly "Last-Modified"?: string;
                     readonly [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The client has it. */
+            /** @description The client already has this version. */
             readonly 304: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3365,7 +3365,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is there. */
+            /** @description The directory exists. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3403,7 +3403,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It is moved. */
+            /** @description The entry is moved. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3413,11 +3413,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_json`: The body is not JSON in UTF-8.
+             * @description `invalid_json`: The body is not JSON encoded in UTF-8.
              *
              *     `invalid_field`: A field of the JSON body is missing or wrong; `field` names it.
              *
-             *     `invalid_path`: The path is empty, too long, or holds a character that no path may have.
+             *     `invalid_path`: The path is empty, too long, or contains a character that is not allowed in paths.
              *
              *     `incomplete_body`: The body ended before it was complete. Nothing was stored: send it again.
              *
@@ -3440,15 +3440,15 @@ export interface operations {
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["FileNotFound"];
             /**
-             * @description `wrong_kind`: The path names something of another kind than the operation takes.
+             * @description `wrong_kind`: The path names another kind of file than this operation needs.
              *
-             *     `already_exists`: Something exists under the target path.
+             *     `already_exists`: Something already exists at the target path.
              *
-             *     `not_empty`: The directory is not empty and `recursive` was not given.
+             *     `not_empty`: The directory is not empty and `recursive` is not set.
              *
-             *     `busy`: The system holds on to the entry: a mount point, or a program that runs.
+             *     `busy`: The system is using the entry: it is a mount point or a running program.
              *
-             *     `changed_meanwhile`: Somebody else changed the entry in the middle of the operation. Nothing was lost: look again and retry.
+             *     `changed_meanwhile`: The entry was changed by someone else during the operation. Nothing was lost: check it and retry.
              */
             readonly 409: {
                 headers: {
@@ -3507,13 +3507,13 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @description Absolute, or relative to the workspace. Default: the workspace.
                  * @example src
                  */
                 readonly path?: string;
             };
             readonly header?: {
-                /** @description `gzip` or `zstd` around a plain tar. */
+                /** @description `gzip` or `zstd`, if the body is a compressed plain tar. */
                 readonly "Content-Encoding"?: string;
             };
             readonly path?: never;
@@ -3528,7 +3528,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description It is unpacked. */
+            /** @description The archive is unpacked. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3553,11 +3553,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description Absolute, or relative to the workspace, which it is when left out.
+                 * @description Absolute, or relative to the workspace. Default: the workspace.
                  * @example src
                  */
                 readonly path?: string;
-                /** @description Watch all below it as well, which is the default. */
+                /** @description Include all subdirectories. Default: true. */
                 readonly recursive?: boolean;
             };
             readonly header?: never;
@@ -3566,7 +3566,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The events, for as long as the client stays. */
+            /** @description The events, until the client disconnects. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3594,7 +3594,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is well. */
+            /** @description The server is healthy. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
