@@ -2,7 +2,7 @@ import type { Step } from "./step.ts";
 
 export const initialize: Step = {
   name: "initialize",
-  shows: "An installed agent starts and answers `initialize` with protocol version 1 and its abilities.",
+  shows: "An installed agent starts and answers `initialize` with protocol version 1 and its capabilities.",
   limitMs: 60_000,
   async run(testbed) {
     const began = performance.now();
