@@ -40,8 +40,11 @@ impl FromStr for MessageCursor {
 
     fn from_str(text: &str) -> Result<Self, InvalidCursor> {
         match text {
-            "" | "0" => Ok(Self::Oldest),
-            text => number(text).map(Self::After).ok_or(InvalidCursor { expected: "a number" }),
+            "" => Ok(Self::Oldest),
+            text => match number(text).ok_or(InvalidCursor { expected: "a number" })? {
+                0 => Ok(Self::Oldest),
+                sequence => Ok(Self::After(sequence)),
+            },
         }
     }
 }
@@ -52,8 +55,11 @@ impl FromStr for JournalCursor {
     fn from_str(text: &str) -> Result<Self, InvalidCursor> {
         let invalid = InvalidCursor { expected: "`j` and a number" };
         match text {
-            "" | "0" | "j0" => Ok(Self::Oldest),
-            text => text.strip_prefix('j').and_then(number).map(Self::After).ok_or(invalid),
+            "" | "0" => Ok(Self::Oldest),
+            text => match text.strip_prefix('j').and_then(number).ok_or(invalid)? {
+                0 => Ok(Self::Oldest),
+                position => Ok(Self::After(position)),
+            },
         }
     }
 }
@@ -90,7 +96,9 @@ mod tests {
     #[test]
     fn a_message_cursor_is_a_number() {
         assert_eq!("".parse(), Ok(MessageCursor::Oldest));
-        assert_eq!("0".parse(), Ok(MessageCursor::Oldest));
+        for zero in ["0", "00"] {
+            assert_eq!(zero.parse(), Ok(MessageCursor::Oldest));
+        }
         assert_eq!("17".parse(), Ok(MessageCursor::After(17)));
         assert_eq!(MessageCursor::After(17).to_string(), "17");
         for bad in ["j17", "-1", "+5", "1.5", "abc", "99999999999999999999999"] {
@@ -101,7 +109,9 @@ mod tests {
     #[test]
     fn a_journal_cursor_has_its_letter() {
         assert_eq!("j17".parse(), Ok(JournalCursor::After(17)));
-        assert_eq!("j0".parse(), Ok(JournalCursor::Oldest));
+        for zero in ["0", "j0", "j00"] {
+            assert_eq!(zero.parse(), Ok(JournalCursor::Oldest));
+        }
         assert_eq!(JournalCursor::After(17).to_string(), "j17");
         for bad in ["17", "j", "jj1", "k5"] {
             assert!(bad.parse::<JournalCursor>().is_err(), "{bad}");
