@@ -91,3 +91,15 @@ it("a store that throws instead of rejecting is reported, and later writes conti
   await recorder.flush();
   expect(failures).toHaveLength(2);
 });
+
+it("stores what arrives at any moment of an earlier write", async () => {
+  for (let ticks = 0; ticks < 20; ticks += 1) {
+    const store = memoryStore();
+    const recorder = createRecorder(store, () => {});
+    recorder.save(session);
+    for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
+    recorder.save({ ...session, title: "last" });
+    await recorder.flush();
+    expect((await store.getSession("a"))?.title, `after ${ticks} ticks`).toBe("last");
+  }
+});

@@ -47,6 +47,8 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       for (const session of changed.values()) await attempt(() => store.putSession(session));
       for (const [id, list] of pending) await attempt(() => store.appendEvents(id, list));
     }
+    // Cleared in the same task as the check above: what arrives next starts another write.
+    writing = undefined;
   };
   /** A caller's own store may throw instead of rejecting. */
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
@@ -57,11 +59,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
     }
   };
   const write = (): void => {
-    writing ??= Promise.resolve()
-      .then(writeAll)
-      .finally(() => {
-        writing = undefined;
-      });
+    writing ??= Promise.resolve().then(writeAll);
   };
 
   const recorder: Recorder = {
