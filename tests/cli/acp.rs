@@ -103,7 +103,7 @@ fn all_instances_can_be_watched_at_once() {
     let running = place.begin(&["acp", "stream", "--json"]);
     eventually("it streams", || running.output().contains("protocolVersion").then_some(()));
     server.open("two", "mock");
-    eventually("the second is told", || running.output().contains(r#""serverId":"two""#).then_some(()));
+    eventually("the second is printed", || running.output().contains(r#""serverId":"two""#).then_some(()));
 }
 
 #[test]

@@ -40,7 +40,7 @@ while IFS= read -r line; do
     *'"initialize"'*) result='{"protocolVersion":1,"agentCapabilities":{}}' ;;
     *'"session/new"'*) result='{"sessionId":"s"}' ;;
     *'"session/prompt"'*)
-      echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I heard you."}}}}'
+      echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I received it."}}}}'
       continue ;;
     *) continue ;;
   esac
@@ -54,7 +54,7 @@ fn a_second_ctrl_c_exits_if_the_agent_does_not_stop() {
     let place = Place::new();
     let agent = format!("stubborn=sh '{}'", place.file("stubborn.sh", STUBBORN).display());
     let mut terminal = Terminal::start(&place, &["prompt", "stubborn", "hello", "--agent", &agent]);
-    terminal.wait_for("I heard you.");
+    terminal.wait_for("I received it.");
     terminal.press_ctrl_c();
     terminal.wait_for("press Ctrl-C again");
     terminal.press_ctrl_c();

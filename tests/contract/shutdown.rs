@@ -95,7 +95,7 @@ fn a_post_on_an_open_connection_is_503_while_the_server_stops() {
         .agent("immortal", "--ignore-eof --ignore-term")
         .start();
     server.open("a", "immortal");
-    // The headers are sent, the body is not: the request is in progress when the server is told to stop.
+    // The headers are sent, the body is not: the request is in progress when the server receives SIGTERM.
     let body = call(1, "echo", json!({}));
     let request = Request::new(server.port, "POST", &path("b?agent=fault"))
         .header("Content-Type", "application/json")

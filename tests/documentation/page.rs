@@ -169,11 +169,11 @@ impl Reader {
         let err = drain(group.0.stderr.take());
         let mut out = BufReader::new(group.0.stdout.take().expect("its output"));
         let printed = Arc::new(Mutex::new(String::new()));
-        let hears = Arc::clone(&printed);
+        let copy = Arc::clone(&printed);
         std::thread::spawn(move || {
             let mut line = Vec::new();
             while out.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                hears.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+                copy.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
                 line.clear();
             }
         });

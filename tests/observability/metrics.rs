@@ -276,7 +276,7 @@ fn pending_requests_agent_requests_and_disconnected_clients_are_counted() {
     let server = Server::start();
     server.open("a", "fault");
     server.tell("a", "ask", json!({"id": 1, "method": "may_i", "params": {}}));
-    server.tell("a", "raw", json!({"text": "this is no message\n"}));
+    server.tell("a", "raw", json!({"text": "this is not a message\n"}));
     server.post("a", notification("stall", json!({"ms": 60_000}))).send().expect(202);
     let waiting = server.post("a", call(1, "echo", json!({}))).write();
     let seen = eventually("one waits", || {

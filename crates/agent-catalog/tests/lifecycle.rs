@@ -110,7 +110,7 @@ async fn without_lazy_installs_a_launch_is_refused_until_the_agent_is_installed(
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
     let fixture = Fixture::with(&server.url("/registry.json"), |options| {
-        options.preinstall = PreinstallPolicy::Required
+        options.preinstall = PreinstallPolicy::Required;
     });
     let error = fixture.catalog.launch("fake").await.unwrap_err();
     assert_eq!(error.code(), "agent_not_installed");

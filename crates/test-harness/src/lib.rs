@@ -9,6 +9,8 @@
 //! - [`deploying_page`]: the code blocks of `docs/deploying.md`.
 
 #![allow(missing_docs, reason = "test code: names and the tests that use them say enough")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!({...})` reads best where it stands")]
+#![allow(clippy::should_implement_trait, reason = "`next` blocks and panics, which an iterator should not")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
 pub mod deploying_page;

@@ -36,6 +36,12 @@ pub struct ServerBuilder {
     registry: String,
 }
 
+impl Default for ServerBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl ServerBuilder {
     pub fn new() -> Self {
         let scratch = tempfile::Builder::new().prefix("contract-").tempdir().expect("a folder can be made");

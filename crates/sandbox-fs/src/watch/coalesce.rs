@@ -101,7 +101,7 @@ impl Coalescer {
                 self.settle_pending_rename();
                 match tracker {
                     Some(tracker) => {
-                        self.pending_rename = Some(PendingRename { tracker, path, until: now + RENAME_WAIT })
+                        self.pending_rename = Some(PendingRename { tracker, path, until: now + RENAME_WAIT });
                     }
                     // The watched entry itself was moved.
                     None => self.ready.push_back(Change::Removed(path)),

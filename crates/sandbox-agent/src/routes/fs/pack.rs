@@ -108,7 +108,7 @@ fn archive_body(
         match builder.write_to(format, ChunkWriter(sender.clone())) {
             Ok(_) => {}
             Err(sandbox_fs::Error::OutputFailed { .. }) => {
-                tracing::debug!(path, "the client closed a download")
+                tracing::debug!(path, "the client closed a download");
             }
             Err(error) => {
                 tracing::warn!(path, %error, "packing an archive failed");
