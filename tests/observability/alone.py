@@ -66,8 +66,6 @@ environment = {
     "PATH": os.environ["PATH"],
     "HOME": folder,
     "SANDBOX_AGENT_CONFIG": "/dev/null",
-    # Where there is no exporter, naming a collector must not make one.
-    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://192.0.2.1:4318",
 }
 server = subprocess.Popen(
     [binary, "server", "--port", "0"], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
