@@ -202,6 +202,11 @@ test("the conversation is searched, also where it is not in view", async () => {
   await browser.run("press", "Shift+Enter");
   await browser.run("press", "Shift+Enter");
   await browser.until(`${status} === "1 of ${count}"`);
+  await browser.clear(".search-bar input");
+  await browser.run("keyboard", "inserttext", "that was enough");
+  await browser.until(
+    "document.querySelector('[data-found=true] details.thought[open]')?.innerText.includes('enough')",
+  );
   await browser.run("press", "Escape");
   await browser.until("!document.querySelector('.search-bar') && !CSS.highlights.has('found')");
   await browser.click("Jump to the end");

@@ -13,13 +13,22 @@ export const FoldsContext = createContext<Folds | undefined>(undefined);
 /** True if the part is open: as the user left it, otherwise its default. */
 export function useFold(key: string, isOpenAtFirst: boolean): readonly [boolean, (isOpen: boolean) => void] {
   const folds = useContext(FoldsContext);
-  const [chosen, setChosen] = useState(folds?.get(key));
+  const [own, setOwn] = useState<boolean>();
   const choose = (isOpen: boolean): void => {
     folds?.set(key, isOpen);
-    setChosen(isOpen);
+    setOwn(isOpen);
   };
-  return [chosen ?? isOpenAtFirst, choose];
+  return [(folds ? folds.get(key) : own) ?? isOpenAtFirst, choose];
 }
+
+/** Opens a tool call or a thought, with what is folded in it. Its row must be rendered again. */
+export function unfold(folds: Folds, key: string): void {
+  for (const name of [key, inputOf(key), outputOf(key)]) folds.set(name, true);
+}
+
+/** The names of the parts of a tool call. */
+export const inputOf = (key: string): string => `${key} input`;
+export const outputOf = (key: string): string => `${key} output`;
 
 interface Props {
   readonly name: string;

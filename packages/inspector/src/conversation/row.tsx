@@ -14,6 +14,8 @@ interface Props {
   readonly row: Row;
   readonly terminals: InstanceState["terminals"] | undefined;
   readonly isGrowing: boolean;
+  /** True if the search has led here, which has unfolded the row. A change renders it again. */
+  readonly isFound: boolean;
 }
 
 export const RowView = memo(function RowView({ row, terminals, isGrowing }: Props): React.ReactNode {

@@ -3,7 +3,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";
-import { type Folds, FoldsContext } from "./fold.tsx";
+import { type Folds, FoldsContext, unfold } from "./fold.tsx";
 import { isStillFollowing, type ScrollPosition } from "./follow-end.ts";
 import { highlightFound, scrollToFound } from "./highlight-found.ts";
 import { ItemsContext, RowView } from "./row.tsx";
@@ -67,7 +67,10 @@ export function Timeline({ session, terminals, isSearching, onSearchEnd }: Props
   });
   const find = (text: string, row: number | undefined): void => {
     setSearch({ text, row });
-    if (row !== undefined) setIsFollowing(false);
+    if (row === undefined) return;
+    setIsFollowing(false);
+    const found = rows[row];
+    if (found?.kind === "item") unfold(folds, found.item.key);
   };
   const endSearch = (): void => {
     setSearch(NOTHING);
@@ -120,6 +123,7 @@ export function Timeline({ session, terminals, isSearching, onSearchEnd }: Props
                       row={row}
                       terminals={row.kind === "item" && row.item.type === "tool" ? terminals : undefined}
                       isGrowing={row.key === growing}
+                      isFound={isSearching && index === search.row}
                     />
                   </div>
                 );

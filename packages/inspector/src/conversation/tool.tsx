@@ -10,7 +10,7 @@ import { isForTerminal, Terminal } from "../text/terminal.tsx";
 import { Times } from "../text/time.tsx";
 import { ToolIcon } from "../view/icons.tsx";
 import { Block } from "./blocks.tsx";
-import { Fold } from "./fold.tsx";
+import { Fold, inputOf, outputOf } from "./fold.tsx";
 import { commandOf, printedBy, restOfInput } from "./tool-text.ts";
 
 const Diff = lazy(() => import("./diff.tsx"));
@@ -72,7 +72,7 @@ export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
       )}
       {rest !== undefined &&
         (hasResult || command !== undefined ? (
-          <Fold name={`${tool.key} input`} className="raw-fold" summary="Input" content={() => <Json value={rest} />} />
+          <Fold name={inputOf(tool.key)} className="raw-fold" summary="Input" content={() => <Json value={rest} />} />
         ) : (
           <Json value={rest} />
         ))}
@@ -84,7 +84,7 @@ export function ToolDetails({ tool, terminals }: Props): React.ReactNode {
       {tool.rawOutput !== undefined &&
         (hasResult ? (
           <Fold
-            name={`${tool.key} output`}
+            name={outputOf(tool.key)}
             className="raw-fold"
             summary="Raw output"
             content={() => <Json value={tool.rawOutput} />}
