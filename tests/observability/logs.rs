@@ -187,3 +187,24 @@ async fn no_token_header_query_or_body_is_logged_at_any_level() {
         assert!(!log.contains("secret"), "{:?}", log.lines().find(|line| line.contains("secret")));
     }
 }
+
+#[test]
+fn a_log_that_is_not_read_blocks_nothing_and_what_is_dropped_is_counted() {
+    let mut server = Server::with().flag("--log", "trace").unread_log().start();
+    server.open("a", "fault");
+    let dropped = || {
+        let response = server.request("GET", "/metrics").send().expect(200);
+        let line = response.text().lines().find_map(|line| line.strip_prefix("sandbox_agent_log_lines_dropped_total "));
+        line.expect("it is counted").parse::<f64>().expect("a number")
+    };
+    eventually("the log is full", || {
+        for _ in 0..200 {
+            server.tell("a", "echo", json!({}));
+        }
+        (dropped() > 0.0).then_some(())
+    });
+    // The server still works and still stops.
+    server.tell("a", "echo", json!({}));
+    server.process.signal("TERM");
+    assert_eq!(server.wait_for_end(std::time::Duration::from_secs(10)).code(), Some(0));
+}

@@ -7,6 +7,7 @@
 mod cli;
 mod engine;
 mod launcher;
+mod log_writer;
 mod logs;
 mod notify;
 mod otlp;
@@ -35,5 +36,7 @@ pub fn main_with(wrap: fn(Arc<dyn Instances>) -> Arc<dyn Instances>) -> ExitCode
     // container has the same environment as the server that it starts.
     server::hide_from_agents();
     process_supervisor::become_init_if_first_process();
-    cli::run(wrap)
+    let code = cli::run(wrap);
+    logs::flush();
+    code
 }

@@ -4,13 +4,24 @@
 //! tokens are never logged.
 
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{fmt, registry};
 
+use crate::log_writer::LogWriter;
 use crate::settings::LogFormat;
+
+static WRITER: OnceLock<LogWriter> = OnceLock::new();
+
+/// Waits until all lines are written, but not for long. For the end of the program.
+pub(crate) fn flush() {
+    if let Some(writer) = WRITER.get() {
+        writer.flush_all();
+    }
+}
 
 /// Starts logging. An invalid filter is replaced by `info`, with a warning.
 pub(crate) fn start(filter: &str, format: LogFormat) {
@@ -18,7 +29,14 @@ pub(crate) fn start(filter: &str, format: LogFormat) {
         Ok(targets) => (targets, None),
         Err(error) => (Targets::new().with_default(tracing::Level::INFO), Some(error)),
     };
-    let layer = fmt::layer().with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr);
+    let writer = match LogWriter::start(std::io::stderr()) {
+        Ok(writer) => WRITER.get_or_init(|| writer).clone(),
+        Err(error) => {
+            eprintln!("cannot start the thread that writes the log: {error}");
+            return;
+        }
+    };
+    let layer = fmt::layer().with_ansi(std::io::stderr().is_terminal()).with_writer(writer);
     let filtered = registry().with(targets);
     match format {
         LogFormat::Text => filtered.with(layer).init(),

@@ -34,6 +34,7 @@ pub struct ServerBuilder {
     command: Command,
     scratch: TempDir,
     registry: String,
+    has_unread_log: bool,
 }
 
 impl Default for ServerBuilder {
@@ -47,9 +48,14 @@ impl ServerBuilder {
         let scratch = tempfile::Builder::new().prefix("contract-").tempdir().expect("a folder can be made");
         let mut command = Command::new(product());
         command.arg("server");
-        Self { command, scratch, registry: r#"{"version":"1","agents":[]}"#.to_owned() }
-            .env("SANDBOX_AGENT_PORT", "0")
-            .flag("--agent", &format!("fault='{}'", fault_agent().display()))
+        Self {
+            command,
+            scratch,
+            registry: r#"{"version":"1","agents":[]}"#.to_owned(),
+            has_unread_log: false,
+        }
+        .env("SANDBOX_AGENT_PORT", "0")
+        .flag("--agent", &format!("fault='{}'", fault_agent().display()))
     }
 
     /// Starts the server through another program, which gets the server's command line as arguments.
@@ -84,6 +90,12 @@ impl ServerBuilder {
     /// The ACP registry's document (default: empty).
     pub fn registry(mut self, document: &str) -> Self {
         self.registry = document.to_owned();
+        self
+    }
+
+    /// Gives the server a pipe for its log that is never read.
+    pub fn unread_log(mut self) -> Self {
+        self.has_unread_log = true;
         self
     }
 
@@ -152,6 +164,7 @@ impl ServerBuilder {
         self.prepare();
         let log = self.scratch.path().join("server.log");
         let errors = std::fs::File::create(&log).expect("a log can be written");
+        let errors = if self.has_unread_log { Stdio::piped() } else { errors.into() };
         let mut child = self.command.stderr(errors).spawn().expect("the server starts");
         let mut output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let mut line = String::new();

@@ -56,6 +56,11 @@ async fn metrics(State(sources): State<MetricSources>) -> Response {
         .value(&[("outcome", "already_installed")], installs.already_installed)
         .value(&[("outcome", "failed")], installs.failed);
     files.expose(&mut text);
+    text.counter(
+        "sandbox_agent_log_lines_dropped_total",
+        "Log lines that were dropped because standard error was not read.",
+    )
+    .value(&[], crate::log_writer::dropped_lines());
     crate::process_metrics::expose(&mut text);
     ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], text.finish())
         .into_response()
