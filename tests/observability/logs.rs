@@ -194,7 +194,10 @@ fn a_log_that_is_not_read_blocks_nothing_and_what_is_dropped_is_counted() {
     server.open("a", "fault");
     let dropped = || {
         let response = server.request("GET", "/metrics").send().expect(200);
-        let line = response.text().lines().find_map(|line| line.strip_prefix("sandbox_agent_log_lines_dropped_total "));
+        let line = response
+            .text()
+            .lines()
+            .find_map(|line| line.strip_prefix("sandbox_agent_log_lines_dropped_total "));
         line.expect("it is counted").parse::<f64>().expect("a number")
     };
     eventually("the log is full", || {

@@ -6,9 +6,8 @@
 use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
-use hyper::body::Incoming;
 
-use crate::Problem;
+use crate::{Problem, RequestBody};
 
 /// Serves one hot route without the router's maps and boxes. The router also has this route and calls the same
 /// functions.
@@ -23,7 +22,7 @@ pub trait DirectRoute: std::fmt::Debug + Send + Sync + 'static {
     fn call(
         &self,
         head: Parts,
-        body: Incoming,
+        body: RequestBody,
     ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static;
 }
 
@@ -39,7 +38,7 @@ impl DirectRoute for RouterOnly {
     fn call(
         &self,
         _head: Parts,
-        _body: Incoming,
+        _body: RequestBody,
     ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static {
         let never = *self;
         async move { match never {} }

@@ -6,6 +6,7 @@
 //! - [`exposure`]: which clients may use the server: bearer token, host names, origins, CORS.
 //! - [`negotiate`]: `Accept` and `Content-Type`.
 //! - [`query`]: query strings, with errors that name the parameter.
+//! - [`request_body`]: the body of a request, with limits for clients that stop sending or are rejected.
 //! - [`routes`]: a router that keeps a list of its routes.
 //! - [`server`]: what happens to every request, whatever its route.
 //! - [`direct_route`]: one hot route that is served in front of the router.
@@ -16,6 +17,7 @@
 //! - [`serve`]: accepting connections, and closing them when the server stops.
 //! - [`sse`]: the headers of a stream of server-sent events.
 
+mod activity;
 pub mod codes;
 mod counted_stream;
 pub mod direct_route;
@@ -25,6 +27,7 @@ pub mod metrics;
 pub mod negotiate;
 pub mod problem;
 pub mod query;
+pub mod request_body;
 mod request_id;
 mod response_body;
 pub mod route_table;
@@ -43,6 +46,7 @@ pub use exposure::{Exposure, ExposureError, Origin, Token};
 pub use metrics::ServerMetrics;
 pub use problem::Problem;
 pub use query::Query;
+pub use request_body::RequestBody;
 pub use route_table::RouteTable;
 pub use routes::{Route, Routes};
 pub use server::{Answered, HttpServer, RequestListener};

@@ -1,6 +1,5 @@
 //! Accepting connections, and closing them when the server stops.
 
-use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,20 +10,25 @@ use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
-use tokio::time::Timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use crate::activity::Activity;
 use crate::counted_stream::CountedStream;
 use crate::direct_route::DirectRoute;
 use crate::server::HttpServer;
 use crate::service::ConnectionService;
-use crate::{Code, Problem};
+use crate::{Code, Problem, RequestBody};
 
 /// How long a client may take to send the head of a request, counted from the connection or from the previous response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a client of HTTP/2 is asked whether it is still there, and how long it may take to answer.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long an idle connection may take to close after the server has announced it.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait after a failed accept (usually out of descriptors) before trying again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -38,11 +42,13 @@ pub async fn serve<D: DirectRoute>(
     Server::new(server, HEADER_TIMEOUT, drain).run(listener, stop).await;
 }
 
-/// What all connections share. Tests set a shorter `header_timeout`.
+/// What all connections share. Tests set shorter limits.
 pub(crate) struct Server<D: DirectRoute> {
     server: Arc<HttpServer<D>>,
     http: auto::Builder<TokioExecutor>,
     header_timeout: Duration,
+    /// See [`RequestBody`].
+    pub(crate) silence_limit: Duration,
     drain: Duration,
 }
 
@@ -50,19 +56,23 @@ impl<D: DirectRoute> Server<D> {
     pub(crate) fn new(server: HttpServer<D>, header_timeout: Duration, drain: Duration) -> Self {
         let mut http = auto::Builder::new(TokioExecutor::new());
         http.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout);
-        http.http2().timer(TokioTimer::new());
-        Self { server: Arc::new(server), http, header_timeout, drain }
+        http.http2()
+            .timer(TokioTimer::new())
+            .keep_alive_interval(KEEP_ALIVE_INTERVAL)
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
+        let silence_limit = RequestBody::default_silence_limit();
+        Self { server: Arc::new(server), http, header_timeout, silence_limit, drain }
     }
 
     pub(crate) async fn run(self, listener: TcpListener, stop: CancellationToken) {
-        let connections = GracefulShutdown::new();
+        let connections = TaskTracker::new();
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
                 () = stop.cancelled() => break,
             };
             match accepted {
-                Ok((stream, _)) => self.spawn_connection(stream, &connections),
+                Ok((stream, _)) => self.spawn_connection(stream, &connections, &stop),
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -70,43 +80,67 @@ impl<D: DirectRoute> Server<D> {
             }
         }
         drop(listener);
-        if tokio::time::timeout(self.drain, connections.shutdown()).await.is_err() {
+        connections.close();
+        if tokio::time::timeout(self.drain, connections.wait()).await.is_err() {
             tracing::warn!("some connections did not finish in time and were closed");
         }
     }
 
-    fn spawn_connection(&self, stream: TcpStream, connections: &GracefulShutdown) {
+    fn spawn_connection(&self, stream: TcpStream, connections: &TaskTracker, stop: &CancellationToken) {
         // Small responses must not wait for a full packet.
         let _ = stream.set_nodelay(true);
         let stream = CountedStream::new(stream, &self.server.metrics);
-        let (service, first_request) = ConnectionService::new(Arc::clone(&self.server));
+        let activity = Arc::new(Activity::default());
+        let (service, first_request) =
+            ConnectionService::new(Arc::clone(&self.server), Arc::clone(&activity), self.silence_limit);
         let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
-        let connection = connections.watch(connection);
-        let first_request = tokio::time::timeout(self.header_timeout, first_request);
-        tokio::spawn(async move {
-            if let Err(error) = run_connection(connection, first_request).await {
+        let idle = wait_until_idle(first_request, activity, self.header_timeout);
+        let stop = stop.clone();
+        connections.spawn(async move {
+            let mut connection = pin!(connection);
+            let result = tokio::select! {
+                result = connection.as_mut() => result,
+                kind = idle => match kind {
+                    Idle::WithoutRequest => Err("the client sent no request in time".into()),
+                    Idle::AfterRequests => {
+                        connection.as_mut().graceful_shutdown();
+                        tokio::time::timeout(CLOSE_TIMEOUT, connection).await.unwrap_or(Ok(()))
+                    }
+                },
+                () = stop.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = result {
                 tracing::debug!(%error, "a connection ended early");
             }
         });
     }
 }
 
-type ConnectionResult = Result<(), Box<dyn Error + Send + Sync>>;
+/// How a connection is idle.
+enum Idle {
+    /// It never sent a request.
+    WithoutRequest,
+    /// Its requests are answered.
+    AfterRequests,
+}
 
-/// Runs a connection to its end. A client that sends no request in time is disconnected here, because hyper's own
-/// timeout starts only when it knows the HTTP version, for which it may wait for 24 bytes.
-async fn run_connection(
-    connection: impl Future<Output = ConnectionResult>,
-    first_request: Timeout<oneshot::Receiver<()>>,
-) -> ConnectionResult {
-    let mut connection = pin!(connection);
-    tokio::select! {
-        result = &mut connection => return result,
-        in_time = first_request => {
-            let _ = in_time.map_err(|_elapsed| "the client sent no request in time")?;
-        }
+/// Waits until a connection has been idle for `limit`.
+///
+/// Hyper's own limit starts only when it knows the HTTP version, for which it may wait for 24 bytes, and covers the heads
+/// of HTTP/1 only. So this waits for the first request of every connection, and for pauses in one of HTTP/2.
+async fn wait_until_idle(
+    first_request: oneshot::Receiver<()>,
+    activity: Arc<Activity>,
+    limit: Duration,
+) -> Idle {
+    if tokio::time::timeout(limit, first_request).await.is_err() {
+        return Idle::WithoutRequest;
     }
-    connection.await
+    activity.wait_until_idle(limit).await;
+    Idle::AfterRequests
 }
 
 /// Makes a router answer unknown paths and methods with problems.

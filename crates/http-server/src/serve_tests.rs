@@ -3,12 +3,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::RequestBody;
 use axum::extract::State;
 use axum::routing::post as routed_post;
 use bytes::Bytes;
 use http::request::Parts;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
@@ -63,10 +63,14 @@ impl DirectRoute for Echo {
     fn call(
         &self,
         _head: Parts,
-        body: Incoming,
+        body: RequestBody,
     ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static {
         let echo = self.clone();
-        async move { echo.answer(body.collect().await.unwrap().to_bytes()).await }
+        async move {
+            let body = body.collect().await;
+            let body = body.map_err(|error| Problem::new(Code::IncompleteBody, error.to_string()))?;
+            echo.answer(body.to_bytes()).await
+        }
     }
 }
 
@@ -102,6 +106,15 @@ impl TestServer {
     }
 
     async fn start_with(exposure: Exposure, header_timeout: Duration, drain: Duration) -> Self {
+        Self::start_limited(exposure, header_timeout, DEADLINE, drain).await
+    }
+
+    async fn start_limited(
+        exposure: Exposure,
+        header_timeout: Duration,
+        silence_limit: Duration,
+        drain: Duration,
+    ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let routes = RouteTable::new(["/v1/direct/{x}", "/v1/routed/{x}"]);
@@ -113,7 +126,8 @@ impl TestServer {
             .with_listener(reports.clone())
             .with_direct_route(echo.clone());
         let stop = CancellationToken::new();
-        let server = Server::new(server, header_timeout, drain);
+        let mut server = Server::new(server, header_timeout, drain);
+        server.silence_limit = silence_limit;
         let serving = tokio::spawn(server.run(listener, stop.clone()));
         Self { address, echo, metrics, reports, stop, serving }
     }
@@ -292,4 +306,52 @@ async fn the_head_timeout_does_not_limit_bodies_or_responses() {
     assert_eq!(slow.answer().await.body, "body");
     server.echo.gate.add_permits(1);
     assert_eq!(waiting.answer().await.body, "wait");
+}
+
+#[tokio::test]
+async fn a_client_that_stops_in_the_middle_of_a_body_gets_an_error() {
+    let server = TestServer::start_limited(Exposure::default(), HEADER_TIMEOUT, SHORT, DEADLINE).await;
+    let request = post("/v1/direct/a", "", "body");
+    let mut client = server.connect().await;
+    client.send(request.strip_suffix("dy").unwrap()).await;
+    let answer = client.answer().await;
+    assert!(answer.body.contains("the client sent nothing"), "{}", answer.body);
+}
+
+/// Sends the whole body before it reads, as most clients do.
+#[tokio::test]
+async fn a_client_that_is_refused_while_it_sends_a_large_body_gets_the_response() {
+    let token = Some(Token::new("secret").unwrap());
+    let server = TestServer::start(Exposure { token, ..Exposure::default() }).await;
+    let body = "x".repeat(8 << 20);
+    for (path, extra, code) in
+        [("/v1/direct/a", "", "unauthorized"), ("/nowhere", "authorization: Bearer secret\r\n", "not_found")]
+    {
+        let mut client = server.connect().await;
+        client.send(&post(path, extra, &body)).await;
+        let answer = client.answer().await;
+        assert!(answer.body.contains(code), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_of_http_2_is_closed_and_one_with_an_open_request_is_not() {
+    let server = TestServer::start_with(Exposure::default(), SHORT, DEADLINE).await;
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (mut client, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = |body: &'static str| {
+        let uri = format!("http://{}/v1/routed/a", server.address);
+        Request::post(uri).body(Full::new(Bytes::from_static(body.as_bytes()))).unwrap()
+    };
+    let waiting = client.send_request(request("wait"));
+    wait_until("the request did not reach the handler", || server.echo.waiting.load(Ordering::SeqCst) == 1)
+        .await;
+    tokio::time::sleep(SHORT * 3).await;
+    server.echo.gate.add_permits(1);
+    let answer = waiting.await.unwrap().into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(answer, "wait");
+    tokio::time::timeout(DEADLINE, connection).await.expect("the connection is closed").unwrap().unwrap();
+    assert!(client.send_request(request("late")).await.is_err());
 }

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::IntoResponse;
@@ -15,7 +16,9 @@ use hyper::body::Incoming;
 use tokio::sync::oneshot;
 use tower::Service;
 
+use crate::activity::{Activity, TrackedBody};
 use crate::direct_route::DirectRoute;
+use crate::request_body::RequestBody;
 use crate::response_body::ResponseBody;
 use crate::server::{HttpServer, InFlight};
 
@@ -24,13 +27,19 @@ pub(crate) struct ConnectionService<D: DirectRoute> {
     server: Arc<HttpServer<D>>,
     /// Dropped when the first request arrives, which wakes the receiver.
     first_request: Cell<Option<oneshot::Sender<()>>>,
+    activity: Arc<Activity>,
+    silence_limit: Duration,
 }
 
 impl<D: DirectRoute> ConnectionService<D> {
     /// The service, and a receiver that is ready as soon as hyper has read the head of the first request.
-    pub(crate) fn new(server: Arc<HttpServer<D>>) -> (Self, oneshot::Receiver<()>) {
+    pub(crate) fn new(
+        server: Arc<HttpServer<D>>,
+        activity: Arc<Activity>,
+        silence_limit: Duration,
+    ) -> (Self, oneshot::Receiver<()>) {
         let (sender, first_request) = oneshot::channel();
-        (Self { server, first_request: Cell::new(Some(sender)) }, first_request)
+        (Self { server, first_request: Cell::new(Some(sender)), activity, silence_limit }, first_request)
     }
 
     /// The response that needs no route: a failed access check, or a CORS preflight.
@@ -43,31 +52,34 @@ impl<D: DirectRoute> ConnectionService<D> {
 }
 
 impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for ConnectionService<D> {
-    type Response = Response<ResponseBody>;
+    type Response = Response<TrackedBody>;
     type Error = Infallible;
     // Boxed, so that a connection holds the memory of this future only while a request is being answered.
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send + 'static>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let open = self.activity.begin(request.version());
         drop(self.first_request.take());
         let (head, body) = request.into_parts();
+        let body = RequestBody::new(&head, body, self.silence_limit);
         let in_flight = InFlight::new(&self.server, &head);
+        let finish = move |response| Ok(in_flight.finish(response).map(|body| TrackedBody::new(body, open)));
         if let Some(response) = self.answer_without_route(&head) {
-            return Box::pin(ready(Ok(in_flight.finish(response.map(ResponseBody::Routed)))));
+            return Box::pin(ready(finish(response.map(ResponseBody::Routed))));
         }
         // `map` instead of an async block, which would store the inner future twice: as captured and as awaited.
         if let Some(route) = self.server.direct_route.as_ref().filter(|route| route.serves(&head)) {
             let answer = route.call(head, body);
             return Box::pin(answer.map(|answer| {
-                Ok(in_flight.finish(match answer {
+                finish(match answer {
                     Ok(response) => response.map(ResponseBody::Whole),
                     Err(problem) => problem.into_response().map(ResponseBody::Routed),
-                }))
+                })
             }));
         }
         let answer = self.server.router.clone().call(Request::from_parts(head, Body::new(body)));
         Box::pin(answer.map(|answer| match answer {
-            Ok(response) => Ok(in_flight.finish(response.map(ResponseBody::Routed))),
+            Ok(response) => finish(response.map(ResponseBody::Routed)),
             Err(never) => match never {},
         }))
     }

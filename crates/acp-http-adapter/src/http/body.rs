@@ -1,7 +1,6 @@
 //! Reading a message's body into one line, within the limits.
 
 use std::fmt::Display;
-use std::time::Duration;
 
 use acp_instances::{EnvelopeError, Message};
 use bytes::{Bytes, BytesMut};
@@ -17,10 +16,6 @@ use crate::problem::to_problem;
 /// At most this many times the bytes that have arrived are reserved, whatever size the header announces.
 const AHEAD: usize = 4;
 
-/// How much of a body that is too large is still read, and for how long.
-const DISCARDED_BYTES: usize = 256 << 20;
-const DISCARDING_TIME: Duration = Duration::from_secs(10);
-
 /// Reads a message to its end.
 ///
 /// # Errors
@@ -32,7 +27,6 @@ where
     let limit = door.settings.max_message_bytes;
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limit {
-        Box::pin(discard(body)).await;
         return Err(too_large(limit));
     }
     let mut memory = Reservation::empty(door.instances.memory());
@@ -45,8 +39,6 @@ where
         })?;
         let Ok(data) = frame.into_data() else { continue };
         if held.len() + data.len() > limit {
-            drop(held);
-            Box::pin(discard(body)).await;
             return Err(too_large(limit));
         }
         // One byte more, for the line feed.
@@ -60,21 +52,6 @@ where
         held.extend_from_slice(&data);
     }
     Message::parse(held, memory).map_err(|error| not_a_message(&error))
-}
-
-/// Reads and discards the rest of a body, up to a limit. A client that is still sending when the connection closes
-/// may lose the response.
-async fn discard(body: &mut (impl Body<Data = Bytes> + Unpin)) {
-    let discarding = async {
-        let mut discarded = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            discarded += frame.data_ref().map_or(0, Bytes::len);
-            if discarded > DISCARDED_BYTES {
-                break;
-            }
-        }
-    };
-    let _ = tokio::time::timeout(DISCARDING_TIME, discarding).await;
 }
 
 fn too_large(limit: usize) -> Problem {

@@ -13,8 +13,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use http_server::{Code, DirectRoute, Problem, Query, negotiate, problems};
-use hyper::body::Incoming;
+use http_server::{Code, DirectRoute, Problem, Query, RequestBody, negotiate, problems};
 
 use super::PathId;
 use super::body::{read_message, require_body};
@@ -84,7 +83,7 @@ impl DirectRoute for PostRoute {
     fn call(
         &self,
         head: Parts,
-        mut body: Incoming,
+        mut body: RequestBody,
     ) -> impl Future<Output = Result<http::Response<Bytes>, Problem>> + Send + 'static {
         let door = Arc::clone(&self.0);
         let id = PathId::parse(head.uri.path().strip_prefix(PATH).unwrap_or_default());

@@ -1,44 +1,24 @@
-//! The body of a request, which is never dropped while the client is still sending it.
-//!
-//! If a server answers and closes the connection while the client is still sending, the client's system may discard the
-//! response. So the rest of a rejected body is read and discarded in the background, up to a limit.
+//! The body that a client sends to be stored.
 
 use std::io;
-use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_server::{Code, Problem};
 
-/// A client that sends nothing for this long is considered gone, so that partial uploads are not kept forever.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
-/// How many bytes of a rejected body are read at most.
-const DISCARD_BYTES: u64 = 64 << 20;
-/// How long a rejected body is read at most.
-const DISCARD_TIME: Duration = Duration::from_secs(5);
 
 /// The body that a client sends.
 #[derive(Debug)]
 pub(super) struct Upload {
     body: Body,
-    state: State,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// The client waits for `100 Continue`; it sends nothing if the request is rejected now.
-    AwaitingContinue,
-    InProgress,
-    Ended,
+    has_ended: bool,
 }
 
 impl Upload {
-    pub(super) fn new(headers: &HeaderMap, body: Body) -> Self {
-        let waits = headers.contains_key(header::EXPECT);
-        Self { body, state: if waits { State::AwaitingContinue } else { State::InProgress } }
+    pub(super) const fn new(body: Body) -> Self {
+        Self { body, has_ended: false }
     }
 
     /// The minimum size of the body, from its headers.
@@ -51,15 +31,10 @@ impl Upload {
     /// # Errors
     /// The client disconnected, stopped sending, or sent invalid HTTP.
     pub(super) async fn next(&mut self) -> io::Result<Option<Bytes>> {
-        self.state = State::InProgress;
         loop {
-            let Ok(frame) = tokio::time::timeout(IDLE_TIMEOUT, self.body.frame()).await else {
-                self.state = State::Ended;
-                return Err(io::ErrorKind::TimedOut.into());
-            };
-            match frame {
+            match self.body.frame().await {
                 None => {
-                    self.state = State::Ended;
+                    self.has_ended = true;
                     return Ok(None);
                 }
                 Some(Ok(frame)) => {
@@ -68,7 +43,7 @@ impl Upload {
                     }
                 }
                 Some(Err(error)) => {
-                    self.state = State::Ended;
+                    self.has_ended = true;
                     return Err(io::Error::other(error));
                 }
             }
@@ -107,31 +82,8 @@ impl Upload {
     }
 
     /// True when the whole body has been read.
-    pub(super) fn has_ended(&self) -> bool {
-        self.state == State::Ended
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        if self.state != State::InProgress {
-            return;
-        }
-        let body = std::mem::take(&mut self.body);
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(tokio::time::timeout(DISCARD_TIME, discard(body)));
-        }
-    }
-}
-
-async fn discard(mut body: Body) {
-    let mut left = DISCARD_BYTES;
-    while let Some(Ok(frame)) = body.frame().await {
-        let count = frame.data_ref().map_or(0, |data| data.len() as u64);
-        match left.checked_sub(count) {
-            Some(rest) => left = rest,
-            None => return,
-        }
+    pub(super) const fn has_ended(&self) -> bool {
+        self.has_ended
     }
 }
 

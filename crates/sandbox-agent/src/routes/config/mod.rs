@@ -103,7 +103,7 @@ async fn store<K: Kind>(
     request: Request,
 ) -> Result<StatusCode, Problem> {
     let (parts, body) = request.into_parts();
-    let upload = Upload::new(&parts.headers, body);
+    let upload = Upload::new(body);
     let (directory, name) = entry_key::<K>(&configuration, &parts.uri)?;
     negotiate::require_json(&parts.headers)?;
     let body = upload.read_all(MAX_ENTRY_BYTES).await?;

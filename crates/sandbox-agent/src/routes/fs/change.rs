@@ -93,7 +93,7 @@ pub(super) async fn move_entry(
     request: Request,
 ) -> Result<Json<MovedEntry>, Problem> {
     let (parts, body) = request.into_parts();
-    let upload = Upload::new(&parts.headers, body);
+    let upload = Upload::new(body);
     negotiate::require_json(&parts.headers)?;
     let MoveRequest { from, to, overwrite } = MoveRequest::parse(&upload.read_all(MOVE_BODY_LIMIT).await?)?;
     let moved =

@@ -58,7 +58,7 @@ pub(super) async fn unpack(
     request: Request,
 ) -> Result<Json<UnpackedArchive>, Problem> {
     let (parts, body) = request.into_parts();
-    let upload = Upload::new(&parts.headers, body);
+    let upload = Upload::new(body);
     let path = path_or_workspace(&parts.uri)?;
     let format = format_of(&parts.headers)?;
     let Extracted { paths, truncated, count, .. } = detached(extract(files, path, format, upload)).await?;

@@ -61,7 +61,7 @@ struct WrittenFile {
 ))]
 pub(super) async fn write(State(files): State<Files>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let upload = Upload::new(&parts.headers, body);
+    let upload = Upload::new(body);
     let (path, options) = parse_request(&parts, &files)?;
     if let Some(limit) = options.max_bytes.filter(|limit| upload.declared_size() > *limit) {
         return Err(to_problem(sandbox_fs::Error::TooLarge { limit }));
