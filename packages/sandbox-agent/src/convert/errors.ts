@@ -15,7 +15,7 @@ const TEXT_KEYS = ["details", "detail", "message", "reason", "error"] as const;
 export function agentErrorMessage(message: string, data: unknown): string {
   const said = textIn(data) ?? quoted(data);
   if (said === undefined || message.includes(said)) return message;
-  return message === "" || said.includes(message) ? said : `${message}: ${said}`;
+  return said.includes(message) ? said : `${message}: ${said}`;
 }
 
 function textIn(data: unknown): string | undefined {

@@ -99,6 +99,20 @@ describe("messages", () => {
     expect(started(...updates)).toHaveLength(1);
   });
 
+  it("are recognised by an id that both have, if one of them lacks a more specific one", () => {
+    const byLegacy = [
+      say(text("a"), meta({ itemId: "i" })),
+      say(text("b"), { messageId: "m", ...meta({ itemId: "i" }) }),
+    ];
+    expect(started(...byLegacy)).toHaveLength(1);
+    const byNative = [
+      say(text("a"), meta({ nativeItemId: "n" })),
+      say(text("b"), meta({ itemId: "i", nativeItemId: "n" })),
+      say(text("c"), { messageId: "m", ...meta({ nativeItemId: "n" }) }),
+    ];
+    expect(started(...byNative)).toHaveLength(1);
+  });
+
   it.each([
     ["legacy ids", { itemId: "i" }, { itemId: "j" }],
     ["native ids", { nativeItemId: "n" }, { nativeItemId: "o" }],

@@ -141,7 +141,7 @@ function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetada
 /** The details of an open tool call. */
 export function openTool({ open }: ItemsState, toolCallId: unknown): ToolDetails | undefined {
   if (typeof toolCallId !== "string") return undefined;
-  return open.find(({ item, ids }) => item.kind === "tool_call" && ids.own === toolCallId)?.item.tool;
+  return open.find(({ ids }) => ids.own === toolCallId)?.item.tool;
 }
 
 function withToolChange(item: Item, change: JsonObject): Item {

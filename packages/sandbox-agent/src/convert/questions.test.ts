@@ -84,28 +84,29 @@ describe("questions", () => {
 });
 
 describe("forms (elicitation/create)", () => {
-  const form = readElicitation(
-    {
-      mode: "form",
-      message: "Fill in",
-      requestedSchema: {
-        properties: {
-          colour: { type: "string", title: "Colour", enum: ["red", "blue"] },
-          size: { type: "string", oneOf: [{ const: "s", title: "Small" }] },
-          count: { type: "integer" },
-          weight: { type: "number" },
-          sure: { type: "boolean", default: false },
-          tags: { type: "array", items: { type: "string", enum: ["x", "y"] } },
+  const form = () =>
+    readElicitation(
+      {
+        mode: "form",
+        message: "Fill in",
+        requestedSchema: {
+          properties: {
+            colour: { type: "string", title: "Colour", enum: ["red", "blue"] },
+            size: { type: "string", oneOf: [{ const: "s", title: "Small" }] },
+            count: { type: "integer" },
+            weight: { type: "number" },
+            sure: { type: "boolean", default: false },
+            tags: { type: "array", items: { type: "string", enum: ["x", "y"] } },
+          },
+          required: ["count"],
         },
-        required: ["count"],
       },
-    },
-    ids,
-  );
+      ids,
+    );
 
   it("are questions with a field for each property", () => {
-    expect(form).toMatchObject({ questionId: "fallback", prompt: "Fill in", kind: "form" });
-    expect(form.fields.map(({ name, type, isRequired }) => [name, type, isRequired])).toEqual([
+    expect(form()).toMatchObject({ questionId: "fallback", prompt: "Fill in", kind: "form" });
+    expect(form().fields.map(({ name, type, isRequired }) => [name, type, isRequired])).toEqual([
       ["colour", "choice", false],
       ["size", "choice", false],
       ["count", "integer", true],
@@ -113,22 +114,23 @@ describe("forms (elicitation/create)", () => {
       ["sure", "boolean", false],
       ["tags", "choices", false],
     ]);
-    expect(form.fields[1]?.options).toEqual([{ id: "s", label: "Small" }]);
-    expect(form.fields[4]?.default).toBe(false);
+    expect(form().fields[1]?.options).toEqual([{ id: "s", label: "Small" }]);
+    expect(form().fields[4]?.default).toBe(false);
+    expect(form().options).toEqual([]);
   });
 
   it("are answered with values of the fields' types; empty answers are left out", () => {
-    expect(elicitationAccepted(form, [["red"], [], ["3"], ["1.5"], ["yes"], ["x", "y"]])).toEqual({
+    expect(elicitationAccepted(form(), [["red"], [], ["3"], ["1.5"], ["yes"], ["x", "y"]])).toEqual({
       action: "accept",
       content: { colour: "red", count: 3, weight: 1.5, sure: true, tags: ["x", "y"] },
     });
   });
 
   it("reject an answer that is not a number, and a missing required answer", () => {
-    expect(() => elicitationAccepted(form, [[], [], ["many"]])).toThrow(/whole number/);
-    expect(() => elicitationAccepted(form, [[], [], ["1.5"]])).toThrow(/whole number/);
-    expect(() => elicitationAccepted(form, [[], [], ["1"], [""]])).toThrow(/takes a number/);
-    expect(() => elicitationAccepted(form, [])).toThrow(/must be filled in/);
+    expect(() => elicitationAccepted(form(), [[], [], ["many"]])).toThrow(/whole number/);
+    expect(() => elicitationAccepted(form(), [[], [], ["1.5"]])).toThrow(/whole number/);
+    expect(() => elicitationAccepted(form(), [[], [], ["1"], [""]])).toThrow(/takes a number/);
+    expect(() => elicitationAccepted(form(), [])).toThrow(/must be filled in/);
   });
 
   it("can be a page to visit, and can be declined", () => {
@@ -216,7 +218,7 @@ describe("forms (elicitation/create)", () => {
 
   it("do not take blanks or infinity as a number", () => {
     for (const given of [" ", "Infinity", "NaN"]) {
-      expect(() => elicitationAccepted(form, [[], [], ["1"], [given]])).toThrow('"weight" takes a number');
+      expect(() => elicitationAccepted(form(), [[], [], ["1"], [given]])).toThrow('"weight" takes a number');
     }
   });
 });

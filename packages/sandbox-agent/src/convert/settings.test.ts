@@ -16,87 +16,90 @@ import {
   withOptions,
 } from "./settings.ts";
 
-const modern = readSettings({
-  configOptions: [
-    {
-      id: "m1",
-      name: "Mode",
-      category: "mode",
-      type: "select",
-      currentValue: "ask",
-      options: [{ value: "ask", name: "Ask" }],
-    },
-    {
-      id: "m2",
-      name: "Model",
-      category: "model",
-      type: "select",
-      currentValue: "small",
-      options: [
-        {
-          group: "g",
-          name: "G",
-          options: [
-            { value: "small", name: "Small" },
-            { value: "big", name: "Big" },
-          ],
-        },
-      ],
-    },
-    { id: "permission_mode", name: "Permissions", type: "select", currentValue: "ask", options: [] },
-    { id: "fast", name: "Fast", type: "boolean", currentValue: false },
-  ],
-});
-const older = readSettings({
-  modes: { currentModeId: "plan", availableModes: [{ id: "plan", name: "Plan" }] },
-  models: { currentModelId: "old", availableModels: [{ modelId: "old", name: "Old" }] },
-});
+// Functions, not values: a conversion that throws fails the tests that use it, not the whole file.
+const modern = () =>
+  readSettings({
+    configOptions: [
+      {
+        id: "m1",
+        name: "Mode",
+        category: "mode",
+        type: "select",
+        currentValue: "ask",
+        options: [{ value: "ask", name: "Ask" }],
+      },
+      {
+        id: "m2",
+        name: "Model",
+        category: "model",
+        type: "select",
+        currentValue: "small",
+        options: [
+          {
+            group: "g",
+            name: "G",
+            options: [
+              { value: "small", name: "Small" },
+              { value: "big", name: "Big" },
+            ],
+          },
+        ],
+      },
+      { id: "permission_mode", name: "Permissions", type: "select", currentValue: "ask", options: [] },
+      { id: "fast", name: "Fast", type: "boolean", currentValue: false },
+    ],
+  });
+const older = () =>
+  readSettings({
+    modes: { currentModeId: "plan", availableModes: [{ id: "plan", name: "Plan" }] },
+    models: { currentModelId: "old", availableModels: [{ modelId: "old", name: "Old" }] },
+  });
 
 describe("settings of a session", () => {
   it("are read from config options, grouped choices included", () => {
-    expect(modern).toMatchObject({ mode: "ask", model: "small" });
-    expect(modern.models.map(({ id }) => id)).toEqual(["small", "big"]);
-    expect(modern.options.find(({ id }) => id === "fast")).toMatchObject({ value: false, choices: [] });
+    expect(modern()).toMatchObject({ mode: "ask", model: "small" });
+    expect(modern().models.map(({ id }) => id)).toEqual(["small", "big"]);
+    expect(modern().options.find(({ id }) => id === "fast")).toMatchObject({ value: false, choices: [] });
   });
 
   it("are read from the older fields if there are no options", () => {
-    expect(older).toMatchObject({ mode: "plan", model: "old", models: [{ id: "old", name: "Old" }] });
+    expect(older()).toMatchObject({ mode: "plan", model: "old", models: [{ id: "old", name: "Old" }] });
     expect(readSettings(null)).toEqual(NO_SETTINGS);
   });
 
   it("follow changes", () => {
-    expect(withMode(modern, "code")).toMatchObject({
+    expect(withMode(modern(), "code")).toMatchObject({
       mode: "code",
       options: [{ id: "m1", value: "code" }, {}, {}, {}],
     });
-    expect(withModel(older, "new").model).toBe("new");
+    expect(withModel(older(), "new").model).toBe("new");
   });
 });
 
 describe("requests that change settings (CreateSessionRequest)", () => {
   it("`agentMode` prefers the option of category mode and falls back to session/set_mode", () => {
-    expect(setModeRequests("s", modern, "code")).toEqual([
+    expect(setModeRequests("s", modern(), "code")).toEqual([
       { method: "session/set_config_option", params: { sessionId: "s", configId: "m1", value: "code" } },
       { method: "session/set_mode", params: { sessionId: "s", modeId: "code" } },
     ]);
-    expect(setModeRequests("s", older, "code").map(({ method }) => method)).toEqual(["session/set_mode"]);
+    expect(setModeRequests("s", older(), "code").map(({ method }) => method)).toEqual(["session/set_mode"]);
   });
 
   it("`model` prefers the option of category model and falls back to session/set_model", () => {
-    expect(setModelRequests("s", modern, "big")).toEqual([
+    expect(setModelRequests("s", modern(), "big")).toEqual([
       { method: "session/set_config_option", params: { sessionId: "s", configId: "m2", value: "big" } },
       { method: "session/set_model", params: { sessionId: "s", modelId: "big" } },
     ]);
-    expect(setModelRequests("s", older, "big").map(({ method }) => method)).toEqual(["session/set_model"]);
+    expect(setModelRequests("s", older(), "big").map(({ method }) => method)).toEqual(["session/set_model"]);
   });
 
   it("`permissionMode` is set through an option, if the agent has one", () => {
-    expect(setPermissionModeRequest("s", modern, "bypass")?.params).toEqual({
+    expect(setPermissionModeRequest("s", modern(), "bypass")?.params).toEqual({
       sessionId: "s",
       configId: "permission_mode",
       value: "bypass",
     });
-    expect(setPermissionModeRequest("s", older, "bypass")).toBeUndefined();
+    expect(setPermissionModeRequest("s", older(), "bypass")).toBeUndefined();
   });
 
   it("boolean options are sent with their type", () => {
