@@ -12,21 +12,25 @@ import { readFileSync } from "node:fs";
 const read = (path) => JSON.parse(readFileSync(path, "utf8")).packages;
 // Before the install, which may change it.
 const locked = read("package-lock.json");
-if (!process.argv.includes("--check")) execFileSync("npm", ["install", "--no-audit", "--no-fund"], { stdio: "inherit" });
+if (!process.argv.includes("--check"))
+  execFileSync("npm", ["install", "--no-audit", "--no-fund"], { stdio: "inherit" });
 
 const exact = new Set(
   Object.values(locked).flatMap(({ optionalDependencies = {} }) =>
     Object.entries(optionalDependencies).map(([name, version]) => `${name}@${version}`),
   ),
 );
-const wrong = Object.entries(read("node_modules/.package-lock.json")).flatMap(([path, { version, integrity, link, optional }]) => {
-  const name = path.split("node_modules/").at(-1);
-  const known = locked[path];
-  if (link || known?.link) return [];
-  if (!known) return optional && exact.has(`${name}@${version}`) ? [] : [`${name}@${version} is not in the lock file`];
-  if (known.version !== version) return [`${name}@${version} is installed, and the lock file has ${known.version}`];
-  return known.integrity === integrity ? [] : [`${name}@${version} has another checksum than in the lock file`];
-});
+const wrong = Object.entries(read("node_modules/.package-lock.json")).flatMap(
+  ([path, { version, integrity, link, optional }]) => {
+    const name = path.split("node_modules/").at(-1);
+    const known = locked[path];
+    if (link || known?.link) return [];
+    if (!known)
+      return optional && exact.has(`${name}@${version}`) ? [] : [`${name}@${version} is not in the lock file`];
+    if (known.version !== version) return [`${name}@${version} is installed, and the lock file has ${known.version}`];
+    return known.integrity === integrity ? [] : [`${name}@${version} has another checksum than in the lock file`];
+  },
+);
 if (wrong.length > 0) {
   console.error(wrong.join("\n"));
   process.exit(1);
