@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, Result};
@@ -119,6 +120,23 @@ pub(crate) fn find_name(directory: impl AsFd, name: &OsStr) -> Result<Option<Sta
 /// Opens a sub-directory as a handle; a link with that name causes `NOTDIR` or `LOOP`.
 pub(crate) fn open_directory(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
     rustix::fs::openat(directory, name, directory_handle() | OFlags::NOFOLLOW, Mode::empty())
+}
+
+/// Opens an entry as a handle for other calls. Needs no read permission and does not follow a link.
+pub(crate) fn open_handle(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    return rustix::fs::openat(directory, name, HANDLE | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    #[cfg(not(target_os = "linux"))]
+    return open_for_reading(directory, name);
+}
+
+/// Opens a directory below another, component by component, without following links.
+pub(crate) fn open_below(top: impl AsFd, path: &Path) -> Result<OwnedFd> {
+    let mut current = rustix::io::fcntl_dupfd_cloexec(top, 0)?;
+    for name in path {
+        current = open_directory(&current, name)?;
+    }
+    Ok(current)
 }
 
 /// Opens a directory's parent, for walking up. The caller checks the identity of the result.
@@ -267,9 +285,38 @@ pub(crate) fn mode_bits(mode: u32) -> Mode {
     Mode::from_raw_mode(mode as rustix::fs::RawMode)
 }
 
+const TEMPORARY_PREFIX: &str = ".sandbox-agent-";
+
 /// A unique hidden name that shows its purpose and is short enough for every file system.
 pub(crate) fn temporary_name(purpose: &str) -> OsString {
     // Each `RandomState` is seeded from the system's randomness; creation is exclusive in any case.
     let random = RandomState::new().build_hasher().finish();
-    OsString::from(format!(".sandbox-agent-{purpose}-{random:016x}"))
+    OsString::from(format!("{TEMPORARY_PREFIX}{purpose}-{random:016x}"))
+}
+
+/// True for the temporary name of an unfinished upload or move. A directory that was renamed to be replaced does not count:
+/// it may be the only copy of its contents.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX)) else { return false };
+    rest.split_once('-').is_some_and(|(purpose, random)| {
+        matches!(purpose, "upload" | "unpack" | "move")
+            && random.len() == 16
+            && random.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_names_are_recognised() {
+        for purpose in ["upload", "unpack", "move"] {
+            assert!(is_temporary(&temporary_name(purpose)), "{purpose}");
+        }
+        assert!(!is_temporary(&temporary_name("replaced")));
+        for name in [".sandbox-agent", ".sandbox-agent-upload-", ".sandbox-agent-upload-0123", "notes"] {
+            assert!(!is_temporary(OsStr::new(name)), "{name}");
+        }
+    }
 }

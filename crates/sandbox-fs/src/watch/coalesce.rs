@@ -1,5 +1,6 @@
 //! Turns the system's notifications into changes. The two halves of a rename become one change; a half without its
-//! counterpart is a creation or a removal. No I/O; the caller passes the time.
+//! counterpart is a creation or a removal. Temporary names of uploads are not reported; what they are renamed to is. No
+//! I/O; the caller passes the time.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use notify::{Event, EventKind};
 
 use super::Change;
 use crate::entries::Depth;
+use crate::sys;
 
 /// How long the first half of a rename waits for the second.
 const RENAME_WAIT: Duration = Duration::from_millis(100);
@@ -22,9 +24,6 @@ const REMEMBERED: usize = 65_536;
 
 #[derive(Debug)]
 pub(super) struct Coalescer {
-    /// The watched path, canonical and as given by the user.
-    real: PathBuf,
-    shown: PathBuf,
     depth: Depth,
     ready: VecDeque<Change>,
     pending_rename: Option<PendingRename>,
@@ -41,10 +40,8 @@ struct PendingRename {
 }
 
 impl Coalescer {
-    pub(super) fn new(real: PathBuf, shown: PathBuf, depth: Depth) -> Self {
+    pub(super) fn new(depth: Depth) -> Self {
         Self {
-            real,
-            shown,
             depth,
             ready: VecDeque::new(),
             pending_rename: None,
@@ -76,7 +73,7 @@ impl Coalescer {
     /// Reports an entry that was found in a new directory.
     pub(super) fn report_found(&mut self, path: PathBuf) {
         if self.reported.insert(path.clone()) {
-            self.ready.push_back(Change::Created(path));
+            self.report(Change::Created(path));
         }
     }
 
@@ -88,14 +85,14 @@ impl Coalescer {
     }
 
     pub(super) fn handle(&mut self, event: Event, now: Instant) {
-        let tracker = event.tracker();
-        let mut paths = event.paths.into_iter().map(|path| self.translate(&path)).collect::<VecDeque<_>>();
-        let Some(path) = paths.pop_front() else { return };
-        match event.kind {
+        let (kind, tracker) = (event.kind, event.tracker());
+        let mut paths = event.paths.into_iter();
+        let Some(path) = paths.next() else { return };
+        match kind {
             EventKind::Create(kind) => self.created(path, kind, now),
             EventKind::Remove(_) => {
                 self.reported.remove(&path);
-                self.ready.push_back(Change::Removed(path));
+                self.report(Change::Removed(path));
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::From)) => {
                 self.settle_pending_rename();
@@ -104,7 +101,7 @@ impl Coalescer {
                         self.pending_rename = Some(PendingRename { tracker, path, until: now + RENAME_WAIT });
                     }
                     // The watched entry itself was moved.
-                    None => self.ready.push_back(Change::Removed(path)),
+                    None => self.report(Change::Removed(path)),
                 }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::To)) => {
@@ -119,47 +116,63 @@ impl Coalescer {
             EventKind::Modify(ModifyKind::Name(RenameMode::Both)) => {
                 self.pending_rename = None;
                 self.reported.remove(&path);
-                if let Some(to) = paths.pop_front() {
-                    self.ready.push_back(Change::Renamed { from: path, to });
+                let Some(to) = paths.next() else { return };
+                match (is_temporary(&path), is_temporary(&to)) {
+                    (false, false) => self.report(Change::Renamed { from: path, to }),
+                    // An upload or an archive is in place now.
+                    (true, false) => self.created(to, CreateKind::Any, now),
+                    (false, true) => self.report(Change::Removed(path)),
+                    (true, true) => {}
                 }
             }
             EventKind::Modify(_) | EventKind::Any | EventKind::Other => {
                 let change = Change::Changed(path);
                 // A long write causes many notifications; consecutive ones are one change.
                 if self.ready.back() != Some(&change) {
-                    self.ready.push_back(change);
+                    self.report(change);
                 }
             }
             EventKind::Access(_) => {}
         }
     }
 
+    fn report(&mut self, change: Change) {
+        let is_hidden = match &change {
+            Change::Created(path) | Change::Changed(path) | Change::Removed(path) => is_temporary(path),
+            Change::Renamed { .. } | Change::Overflow => false,
+        };
+        if !is_hidden {
+            self.ready.push_back(change);
+        }
+    }
+
     fn created(&mut self, path: PathBuf, kind: CreateKind, now: Instant) {
+        if is_temporary(&path) {
+            return;
+        }
         let may_be_directory = matches!(kind, CreateKind::Folder | CreateKind::Any);
         if self.depth == Depth::Recursive && may_be_directory {
             if self.new_directories.len() < NEW_DIRECTORIES {
                 self.new_directories.push_back((now + NEW_DIRECTORY_WAIT, path.clone()));
             } else {
-                self.ready.push_back(Change::Overflow);
+                self.report(Change::Overflow);
             }
         }
         // A scan of the directory may have reported it already.
         if self.new_directories.is_empty() || self.reported.insert(path.clone()) {
-            self.ready.push_back(Change::Created(path));
+            self.report(Change::Created(path));
         }
     }
 
     fn settle_pending_rename(&mut self) {
         if let Some(pending_rename) = self.pending_rename.take() {
             self.reported.remove(&pending_rename.path);
-            self.ready.push_back(Change::Removed(pending_rename.path));
+            self.report(Change::Removed(pending_rename.path));
         }
     }
+}
 
-    fn translate(&self, path: &Path) -> PathBuf {
-        match path.strip_prefix(&self.real) {
-            Ok(below) => self.shown.join(below).components().collect(),
-            Err(_) => path.to_path_buf(),
-        }
-    }
+/// True for a temporary file or folder of an upload, and for everything in it.
+pub(super) fn is_temporary(path: &Path) -> bool {
+    path.iter().any(sys::is_temporary)
 }

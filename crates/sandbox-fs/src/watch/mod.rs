@@ -1,20 +1,26 @@
 //! Watches for changes with bounded memory: changes that do not fit are reported as one overflow, never lost
 //! silently.
 //!
-//! The `notify` crate collects the system's notifications on its own thread, which never waits for the reader. A
-//! new directory is scanned after its watch is set, because files that were created in it before cause no
-//! notification. The system takes watches by path: below a confined root the path is resolved inside the root
-//! first, links are not followed, and the directory is checked again after the watch is set.
+//! The system's notifications are collected on a thread of their own, which never waits for the reader. A new directory
+//! is scanned after its watch is set, because files that were created in it before cause no notification. Links are not
+//! followed: on Linux a watch is set on an open directory, elsewhere on a path that is resolved inside the root and
+//! checked again after the watch is set.
 
 mod coalesce;
+#[cfg(target_os = "linux")]
+mod inotify;
+#[cfg(not(target_os = "linux"))]
+mod portable;
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-use notify::{Config, ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::EventKind;
+use notify::event::ModifyKind;
 use rustix::io::Errno;
 
 use crate::entries::{Depth, EntriesRequest};
@@ -24,7 +30,11 @@ use crate::path::UserPath;
 use crate::root::Located;
 use crate::service::FileService;
 use crate::sys::{self, Identity};
-use coalesce::Coalescer;
+use coalesce::{Coalescer, is_temporary};
+#[cfg(target_os = "linux")]
+use inotify::SystemWatcher;
+#[cfg(not(target_os = "linux"))]
+use portable::SystemWatcher;
 
 /// The maximum number of entries to scan in a new directory; more are reported as an overflow.
 const NEW_DIRECTORY_ENTRIES: usize = 10_000;
@@ -68,7 +78,7 @@ impl Default for WatchOptions {
 #[derive(Debug)]
 pub struct Watcher {
     /// Keeps the notification thread running.
-    _system: RecommendedWatcher,
+    _system: SystemWatcher,
     events: Receiver<notify::Event>,
     overflowed: Arc<AtomicBool>,
     coalescer: Coalescer,
@@ -82,40 +92,38 @@ impl FileService {
     /// [`Error::NotFound`], [`Error::PermissionDenied`], [`Error::WatchLimit`].
     pub fn watch(&self, path: &UserPath, options: &WatchOptions) -> Result<Watcher> {
         let located = self.tree().locate(path)?;
-        let watched = self.watchable(&located)?;
+        let (top, identity) = self.open_watchable(&located)?;
         let real = self.tree().canonical_path(&located)?;
         let overflowed = Arc::new(AtomicBool::new(false));
         let (sender, events) = sync_channel(options.capacity.max(1));
         let handler = forward(sender, Arc::clone(&overflowed));
-        let config = Config::default().with_follow_symlinks(false);
-        let failed = |error: notify::Error| explain(error, &located.shown);
-        let mut system = RecommendedWatcher::new(handler, config).map_err(failed)?;
-        let mode = match options.depth {
-            Depth::Children => RecursiveMode::NonRecursive,
-            Depth::Recursive => RecursiveMode::Recursive,
-        };
-        system.watch(&real, mode).map_err(failed)?;
-        // The path must still lead to the resolved entry; otherwise a link swapped in meanwhile would be watched.
-        if self.watchable(&located)? != watched || self.tree().canonical_path(&located)? != real {
+        let (shown, depth) = (located.shown.clone(), options.depth);
+        let system = SystemWatcher::start(Watched { top, shown, real: real.clone(), depth }, handler)?;
+        // If a path had to be used, it must still lead to the opened entry: a link may have been swapped in.
+        if self.open_watchable(&located)?.1 != identity || self.tree().canonical_path(&located)? != real {
             return Err(Error::Changed { path: located.shown });
         }
-        let coalescer = Coalescer::new(real, located.shown, options.depth);
+        let coalescer = Coalescer::new(depth);
         Ok(Watcher { _system: system, events, overflowed, coalescer, service: self.clone() })
     }
-}
 
-impl FileService {
-    /// The identity of the entry that a path leads to, if it can be watched.
-    fn watchable(&self, located: &Located) -> Result<Identity> {
-        let stat = match self.tree().open_directory(&located.inner) {
-            Ok(directory) => sys::stat_handle(directory).at(&located.shown)?,
+    /// Opens the entry that a path leads to, if it can be watched.
+    fn open_watchable(&self, located: &Located) -> Result<(OwnedFd, Identity)> {
+        let (opened, stat) = match self.tree().open_directory(&located.inner) {
+            Ok(directory) => {
+                let stat = sys::stat_handle(&directory).at(&located.shown)?;
+                (directory, stat)
+            }
             Err(error) if Errno::from_io_error(&error) == Some(Errno::NOTDIR) => {
-                self.tree().place_followed(located)?.stat()?
+                let place = self.tree().place_followed(located)?;
+                let file = sys::open_handle(&place.directory, &place.name).at(&located.shown)?;
+                let stat = sys::stat_handle(&file).at(&located.shown)?;
+                (file, stat)
             }
             Err(error) => return Err(Error::at(&located.shown, error)),
         };
         match stat.entry_type() {
-            EntryType::File | EntryType::Directory => Ok(stat.identity()),
+            EntryType::File | EntryType::Directory => Ok((opened, stat.identity())),
             EntryType::Symlink => Err(Error::Changed { path: located.shown.clone() }),
             EntryType::Other => Err(Error::WrongKind {
                 path: located.shown.clone(),
@@ -124,6 +132,18 @@ impl FileService {
             }),
         }
     }
+}
+
+/// What the system is to watch.
+#[derive(Debug)]
+struct Watched {
+    /// The directory or file, open.
+    top: OwnedFd,
+    /// How its path is shown.
+    shown: PathBuf,
+    /// Its real path, for where handles cannot be used.
+    real: PathBuf,
+    depth: Depth,
 }
 
 impl Watcher {
@@ -179,6 +199,10 @@ fn forward(
         Ok(event) if event.need_rescan() => overflowed.store(true, Ordering::Release),
         // Opening, reading and closing are not changes.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
+        // Changes inside the staging folder of an archive must not fill the queue. Renames out of it are needed.
+        Ok(event)
+            if !matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)))
+                && event.paths.iter().all(|path| is_temporary(path)) => {}
         Ok(event) => {
             if let Err(TrySendError::Full(_)) = sender.try_send(event) {
                 overflowed.store(true, Ordering::Release);
@@ -186,15 +210,5 @@ fn forward(
         }
         // For example, no watch is available for a new directory.
         Err(_) => overflowed.store(true, Ordering::Release),
-    }
-}
-
-fn explain(error: notify::Error, shown: &Path) -> Error {
-    let path = shown.to_path_buf();
-    match error.kind {
-        ErrorKind::MaxFilesWatch => Error::WatchLimit { path },
-        ErrorKind::PathNotFound => Error::NotFound { path },
-        ErrorKind::Io(source) => Error::at(shown, source),
-        other => Error::Io { path, source: std::io::Error::other(notify::Error::new(other)) },
     }
 }

@@ -127,6 +127,42 @@ fn links_inside_a_watched_directory_are_not_followed() {
 }
 
 #[test]
+fn a_new_directory_that_becomes_a_link_out_of_the_root_is_not_watched_through() {
+    let scratch = Scratch::confined();
+    fs::create_dir(scratch.outside.join("deep")).unwrap();
+    let mut watcher = watch(&scratch, ".");
+    // Fast enough that some of them are links before the news of the directory has been read.
+    for number in 0..500 {
+        let path = scratch.directory(&format!("d{number}"));
+        fs::remove_dir(&path).unwrap();
+        std::os::unix::fs::symlink(&scratch.outside, &path).unwrap();
+    }
+    let settled = scratch.file("settled", "");
+    until(&mut watcher, |change| *change == Change::Created(settled.clone()));
+    fs::write(scratch.outside.join("secret"), "changed").unwrap();
+    fs::write(scratch.outside.join("deep/new"), "").unwrap();
+    let marker = scratch.file("marker", "");
+    let seen = until(&mut watcher, |change| *change == Change::Created(marker.clone()));
+    let below_a_link = |change: &&Change| match change {
+        Change::Created(path) | Change::Changed(path) => path.parent() != Some(&scratch.workspace),
+        _ => false,
+    };
+    assert_eq!(seen.iter().find(below_a_link), None);
+}
+
+#[test]
+fn a_directory_keeps_being_watched_under_its_new_name() {
+    let scratch = Scratch::confined();
+    scratch.directory("a/inner");
+    let mut watcher = watch(&scratch, ".");
+    fs::rename(scratch.at("a"), scratch.at("b")).unwrap();
+    let renamed = Change::Renamed { from: scratch.at("a"), to: scratch.at("b") };
+    until(&mut watcher, |change| *change == renamed);
+    let file = scratch.file("b/inner/file", "");
+    until(&mut watcher, |change| *change == Change::Created(file.clone()));
+}
+
+#[test]
 fn entries_that_cannot_be_watched_are_refused() {
     let scratch = Scratch::unconfined();
     rustix::fs::mknodat(CWD, scratch.at("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
