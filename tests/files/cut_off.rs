@@ -107,3 +107,41 @@ async fn an_interrupted_archive_upload_leaves_nothing() {
         eventually("the old state", || (snapshot(&server.workspace()) == before).then_some(())).await;
     }
 }
+
+#[tokio::test]
+async fn what_a_killed_server_leaves_of_uploads_is_not_shown_and_is_removed_at_the_next_start() {
+    let mut server = Server::start();
+    server.put("folder/file", "the old file").await.json();
+    std::os::unix::fs::symlink("folder/file", server.at("link")).unwrap();
+    let before = snapshot(&server.workspace());
+    let half = |target: &str, content_type: &str, body: &[u8]| {
+        let mut stream = connect(&server);
+        let headers = format!("Content-Type: {content_type}\r\nContent-Length: 2000000\r\n");
+        stream.write_all(head(&server, target, &headers).as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
+        stream
+    };
+    let archive = Tar::default().file("inside", &vec![b'x'; 100_000]).bytes();
+    let streams = [
+        half("PUT /v1/fs/file?path=link", "application/octet-stream", &[b'x'; 1000]),
+        half("PUT /v1/fs/file?path=new/deep/file", "application/octet-stream", &[b'x'; 1000]),
+        half("POST /v1/fs/upload-batch?path=folder", "application/x-tar", &archive[..50_000]),
+    ];
+    let leftovers = || {
+        let all = snapshot(&server.workspace()).into_iter().map(|(path, _)| path);
+        all.filter(|path| path.display().to_string().contains(".sandbox-agent-")).collect::<Vec<_>>()
+    };
+    eventually("the three uploads", || (leftovers().len() >= 3).then_some(())).await;
+    let listing = server.get("/v1/fs/entries?path=.&recursive=true").await;
+    assert!(listing.text().contains("folder") && !listing.text().contains(".sandbox-agent-"), "{listing:?}");
+    let packed = server.get("/v1/fs/download-batch?path=.").await;
+    let packed = String::from_utf8_lossy(&packed.body).into_owned();
+    assert!(packed.contains("folder/file") && !packed.contains(".sandbox-agent-"));
+    server.kill_and_restart();
+    drop(streams);
+    let after = snapshot(&server.workspace());
+    let is_left = |path: &std::path::Path| path.display().to_string().contains(".sandbox-agent-");
+    assert!(!after.iter().any(|(path, _)| is_left(path)), "{after:?}");
+    assert!(before.iter().all(|entry| after.contains(entry)), "{after:?}");
+    assert_eq!(names(&server.data().join("uploads")), Vec::<String>::new());
+}

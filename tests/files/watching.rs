@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use test_harness::files::{Answer, PATIENCE, Server, query};
+use test_harness::files::{Answer, PATIENCE, Server, Tar, query};
 
 /// An open event stream.
 struct Watch {
@@ -65,6 +65,25 @@ async fn changes_are_reported_as_they_happen() {
     std::fs::create_dir_all(server.at("folder/a/b")).unwrap();
     std::fs::write(server.at("folder/a/b/deep"), "x").unwrap();
     while watch.event("created").await["path"] != server.shown("folder/a/b/deep") {}
+}
+
+#[tokio::test]
+async fn an_upload_is_reported_when_it_is_in_place_and_never_under_its_temporary_name() {
+    let server = Server::start();
+    let mut watch = Watch::open(&server, &[]).await;
+    server.put("file", "x").await.json();
+    let archive = Tar::default().file("folder/inside", b"x").bytes();
+    let unpacked = server.request(Method::POST, "/v1/fs/upload-batch?path=.").body(archive);
+    Answer::of(unpacked.header("content-type", "application/x-tar")).await.json();
+    let mut expected = vec![server.shown("file"), server.shown("folder"), server.shown("folder/inside")];
+    while !expected.is_empty() {
+        let frame = watch.next_frame().await.expect("an event");
+        assert!(!frame.contains(".sandbox-agent-"), "{frame}");
+        if let Some(data) = frame.strip_prefix("event: created\ndata: ") {
+            let created: Value = serde_json::from_str(data).unwrap();
+            expected.retain(|path| created["path"] != **path);
+        }
+    }
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ impl RunningServer {
         let door_settings =
             DoorSettings { max_message_bytes: limits.max_message_bytes, ..DoorSettings::default() };
         let effective = EffectiveLimits::of(&limits, &settings.files);
-        let files = Files::open(&settings.files, stop.clone())?;
+        let files = Files::open(&settings.files, &catalog.data_dir, stop.clone())?;
         let configuration = Configuration::open(&catalog.data_dir, files.workspace())?;
         let engine = Engine::new(limits, catalog, LIST_HINT, wrap)?;
         let instances = Arc::clone(&engine.instances);

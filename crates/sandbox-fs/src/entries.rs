@@ -188,7 +188,8 @@ fn smallest_names(
             Some(Bound::From(first)) => name >= *first,
             Some(Bound::After(last)) => name > *last,
         };
-        if !wanted {
+        // Unfinished uploads are not listed.
+        if !wanted || sys::is_temporary(&name) {
             continue;
         }
         kept.push(name);

@@ -40,6 +40,7 @@ mod remove;
 mod root;
 mod service;
 mod sys;
+mod temporaries;
 mod timestamp;
 mod token;
 mod walk;

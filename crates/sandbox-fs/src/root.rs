@@ -56,6 +56,8 @@ pub(crate) struct Located {
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) directory: OwnedFd,
+    /// How the anchor was asked for the directory.
+    pub(crate) parent: PathBuf,
     pub(crate) name: OsString,
     pub(crate) shown: PathBuf,
 }
@@ -142,6 +144,14 @@ impl Tree {
         Ok(Located { shown, inner })
     }
 
+    /// The absolute path of `inner`.
+    pub(crate) fn real_path(&self, inner: &Path) -> PathBuf {
+        match &self.anchor {
+            Anchor::Everything => inner.to_path_buf(),
+            Anchor::Beneath { names: [_, canonical], .. } => canonical.join(inner),
+        }
+    }
+
     /// Opens a directory by its path, following links that stay inside the anchor.
     pub(crate) fn open_directory(&self, inner: &Path) -> io::Result<OwnedFd> {
         let path = if inner.as_os_str().is_empty() { Path::new(".") } else { inner };
@@ -188,7 +198,8 @@ impl Tree {
             ));
         };
         let directory = self.open_directory(parent).at(&located.shown)?;
-        Ok(Place { directory, name: name.to_os_string(), shown: located.shown.clone() })
+        let (parent, name) = (parent.to_path_buf(), name.to_os_string());
+        Ok(Place { directory, parent, name, shown: located.shown.clone() })
     }
 
     /// Like [`Tree::place`], but follows a link in the last name to its final target, which need not exist.
@@ -209,8 +220,8 @@ impl Tree {
                 .at(&located.shown)?
                 .is_some_and(|stat| stat.entry_type() == EntryType::Symlink);
             if !is_link {
-                let name = name.to_os_string();
-                return Ok(Place { directory, name, shown: located.shown.clone() });
+                let (parent, name) = (parent.to_path_buf(), name.to_os_string());
+                return Ok(Place { directory, parent, name, shown: located.shown.clone() });
             }
             let target = match sys::read_link(&directory, name) {
                 Ok(target) => PathBuf::from(target),

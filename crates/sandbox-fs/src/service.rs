@@ -1,14 +1,18 @@
 //! The service: the opened root, the locks, and the small operations without a module of their own.
 
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{At, Error, Result};
 use crate::locks::{LockKey, PathGuard, PathLocks};
 use crate::metadata::{EntryType, Metadata};
 use crate::path::{UserPath, split};
+use crate::remove::remove_tree;
 use crate::root::{Place, Root, Tree};
-use crate::sys;
+use crate::sys::{self, Name};
+use crate::temporaries::{Noted, Temporaries};
 
 /// When written bytes must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +34,9 @@ pub struct Options {
     /// Where an upload is spooled if its own directory is not writable; the system's temporary directory by
     /// default.
     pub spool_directory: Option<PathBuf>,
+    /// Where temporary names are recorded, so that a later process can remove the leftovers of one that was killed; not
+    /// recorded by default.
+    pub temporaries_directory: Option<PathBuf>,
 }
 
 /// The file service of one root. Cheap to clone; clones share their locks, so open it once per root.
@@ -43,6 +50,8 @@ struct Shared {
     tree: Tree,
     locks: Arc<PathLocks>,
     options: Options,
+    merging: Mutex<()>,
+    temporaries: Option<Arc<Temporaries>>,
 }
 
 impl FileService {
@@ -60,8 +69,31 @@ impl FileService {
     /// # Errors
     /// As [`FileService::open`].
     pub fn open_with(root: &Root, options: Options) -> Result<Self> {
-        let shared = Shared { tree: Tree::open(root)?, locks: Arc::new(PathLocks::default()), options };
+        let (tree, locks) = (Tree::open(root)?, Arc::new(PathLocks::default()));
+        let temporaries = options.temporaries_directory.clone().map(Temporaries::new).map(Arc::new);
+        let shared = Shared { tree, locks, options, merging: Mutex::new(()), temporaries };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Removes the temporary files and folders of processes that were killed, inside this root.
+    pub fn remove_leftovers(&self) {
+        let Some(temporaries) = &self.shared.temporaries else { return };
+        temporaries.sweep(|directory, name| {
+            let Ok(located) = UserPath::parse(directory).and_then(|path| self.tree().locate(&path)) else {
+                return false;
+            };
+            match self.tree().open_directory(&located.inner) {
+                Ok(open) => remove_tree(Name { directory: open.as_fd(), name }, &located.shown).is_ok(),
+                // The directory was removed with its contents.
+                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+            }
+        });
+    }
+
+    /// Records a temporary name before it is created; `directory` is relative to the anchor.
+    pub(crate) fn note_temporary(&self, directory: &Path, name: &OsStr) -> Option<Noted> {
+        let temporaries = self.shared.temporaries.as_ref()?;
+        Some(temporaries.note(self.tree().real_path(directory), name))
     }
 
     /// The absolute path of the workspace, where relative paths start.
@@ -123,6 +155,11 @@ impl FileService {
 
     pub(crate) fn options(&self) -> &Options {
         &self.shared.options
+    }
+
+    /// Waits until no other archive is being merged. The lock guards no data, so a panic cannot corrupt any.
+    pub(crate) fn hold_merging(&self) -> MutexGuard<'_, ()> {
+        self.shared.merging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks these names against other operations of this service.

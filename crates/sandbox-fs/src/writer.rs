@@ -26,6 +26,7 @@ use crate::path::{UserPath, split};
 use crate::root::{Located, Place};
 use crate::service::{Durability, FileService};
 use crate::sys::{self, Name, Stat};
+use crate::temporaries::Noted;
 
 /// How often to retry when a directory is removed concurrently.
 const RACE_RETRIES: usize = 8;
@@ -109,6 +110,7 @@ struct Spool {
     file: File,
     /// The temporary file next to the target; `None` for an unnamed file, which vanishes when it is closed.
     temporary: Option<Place>,
+    _noted: Option<Noted>,
 }
 
 impl Drop for Spool {
@@ -166,18 +168,20 @@ impl FileService {
         let name = sys::temporary_name("upload");
         // A private file must not be readable by others while it is being uploaded.
         let mode = if found.is_some() { 0o600 } else { 0o666 };
+        let noted = self.note_temporary(&place.parent, &name);
         match sys::create_file(&place.directory, &name, mode) {
             Ok(file) => {
                 let directory = rustix::io::fcntl_dupfd_cloexec(&place.directory, 0).at(&place.shown)?;
-                let temporary = Place { directory, name, shown: place.shown.clone() };
-                Ok(Spool { file: file.into(), temporary: Some(temporary) })
+                let (parent, shown) = (place.parent.clone(), place.shown.clone());
+                let temporary = Place { directory, parent, name, shown };
+                Ok(Spool { file: file.into(), temporary: Some(temporary), _noted: noted })
             }
             Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) if found.is_some() => {
                 let file = match &self.options().spool_directory {
                     Some(directory) => tempfile::tempfile_in(directory),
                     None => tempfile::tempfile(),
                 };
-                Ok(Spool { file: file.at(&place.shown)?, temporary: None })
+                Ok(Spool { file: file.at(&place.shown)?, temporary: None, _noted: None })
             }
             Err(error) => Err(Error::at(&place.shown, error)),
         }

@@ -109,7 +109,7 @@ async fn the_document_has_exactly_the_routes_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::Confined { root: folder.path().to_owned(), workspace: folder.path().to_owned() };
     let settings = FileSettings { root, max_upload_bytes: None, max_upload_entries: None };
-    let files = Files::open(&settings, CancellationToken::new()).unwrap();
+    let files = Files::open(&settings, folder.path(), CancellationToken::new()).unwrap();
     let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
     let options = CatalogOptions::new(folder.path());
     let engine = Engine::new(Limits::default(), options, "", |instances| instances).unwrap();

@@ -109,6 +109,10 @@ struct Packer<'a, W: Write> {
 
 impl<W: Write> Visitor for Packer<'_, W> {
     fn entry(&mut self, entry: Visited<'_>) -> Result<Visit> {
+        // Unfinished uploads are not packed.
+        if sys::is_temporary(entry.name) {
+            return Ok(Visit::Next);
+        }
         let shown = self.shown.join(entry.path);
         let stat = match sys::stat_name(entry.directory, entry.name) {
             Ok(stat) => stat,

@@ -11,14 +11,21 @@ use crate::copy::{self, copy_entry, is_unchanged};
 use crate::error::{At, Error, Result};
 use crate::remove::remove_tree;
 use crate::root::Place;
+use crate::service::FileService;
 use crate::sys::{self, Name};
 use crate::walk::{Descent, Visit, Visited, Visitor, walk};
 
-pub(super) fn move_across_devices(source: &Place, target: &Place, overwrite: Overwrite) -> Result<()> {
+pub(super) fn move_across_devices(
+    service: &FileService,
+    source: &Place,
+    target: &Place,
+    overwrite: Overwrite,
+) -> Result<()> {
     // A source that cannot be removed afterwards is refused before anything is copied.
     let rights = Access::WRITE_OK | Access::EXEC_OK;
     rustix::fs::accessat(&source.directory, ".", rights, AtFlags::EACCESS).at(&source.shown)?;
     let temporary = sys::temporary_name("move");
+    let _noted = service.note_temporary(&target.parent, &temporary);
     let staged = Name { directory: target.directory.as_fd(), name: &temporary };
     let placed = copy_entry(source.as_name(), staged, &source.shown)
         .map_err(|error| match error {

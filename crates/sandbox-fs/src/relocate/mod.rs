@@ -79,7 +79,7 @@ impl FileService {
         }
         match rename_into_place(source.as_name(), target.as_name(), overwrite, &target.shown) {
             Err(Error::Io { source: error, .. }) if Errno::from_io_error(&error) == Some(Errno::XDEV) => {
-                cross_device::move_across_devices(&source, &target, overwrite)?;
+                cross_device::move_across_devices(self, &source, &target, overwrite)?;
             }
             Err(Error::NotFound { .. }) => return Err(Error::NotFound { path: source.shown }),
             other => other?,

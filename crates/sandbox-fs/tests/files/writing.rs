@@ -239,7 +239,7 @@ fn a_target_that_became_a_directory_is_not_replaced() {
 #[test]
 fn a_synced_service_writes_the_same() {
     let scratch = Scratch::unconfined();
-    let options = Options { durability: Durability::Synced, spool_directory: None };
+    let options = Options { durability: Durability::Synced, ..Options::default() };
     let root = Root::Unconfined { workspace: scratch.workspace.clone() };
     let service = FileService::open_with(&root, options).unwrap();
     let mut writer = service.begin_write(&path("a"), &WriteOptions::default()).unwrap();

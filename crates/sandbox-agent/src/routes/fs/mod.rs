@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use http::Uri;
 use http_server::{Problem, Query, Routes};
-use sandbox_fs::{FileService, UserPath};
+use sandbox_fs::{FileService, Options, UserPath};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -55,9 +55,18 @@ impl Files {
     ///
     /// # Errors
     /// The root or the workspace is not a directory, or the workspace is outside the root.
-    pub(crate) fn open(settings: &FileSettings, stop: CancellationToken) -> sandbox_fs::Result<Self> {
+    pub(crate) fn open(
+        settings: &FileSettings,
+        data_directory: &Path,
+        stop: CancellationToken,
+    ) -> sandbox_fs::Result<Self> {
+        let options =
+            Options { temporaries_directory: Some(data_directory.join("uploads")), ..Options::default() };
+        let service = FileService::open_with(&settings.root, options)?;
+        // Remove the temporary files and folders of a server that was killed.
+        service.remove_leftovers();
         Ok(Self {
-            service: FileService::open(&settings.root)?,
+            service,
             max_upload_bytes: settings.max_upload_bytes,
             max_upload_entries: settings.max_upload_entries,
             archives: Arc::new(Semaphore::new(ARCHIVES_AT_ONCE)),
