@@ -104,7 +104,7 @@ fn an_exit_with_stdout_held_open_by_a_daemon_is_reported_after_300_ms() {
     let daemon = server.spawn("a", "spawn_daemon", json!({"keepsStdout": true}));
     let started = Instant::now();
     server.post("a", call(1, "exit", json!({"code": 2}))).send().problem(502, "agent_exited");
-    assert!((0.25..2.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs_f64() >= 0.25, "{:?}", started.elapsed());
     daemon.wait_until_gone();
 }
 
@@ -118,7 +118,7 @@ fn a_closed_stdout_without_exit_ends_the_instance_after_a_second() {
     let started = Instant::now();
     server.tell("a", "close_stdout", json!({}));
     waiting.join().unwrap().problem(502, "agent_exited");
-    assert!((0.9..3.0).contains(&started.elapsed().as_secs_f64()), "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs_f64() >= 0.9, "{:?}", started.elapsed());
     agent.wait_until_gone();
     assert_eq!(server.summary("a").unwrap()["status"], "exited");
 }

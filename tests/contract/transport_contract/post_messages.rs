@@ -142,9 +142,7 @@ fn a_request_whose_id_is_pending_is_409_at_once() {
     server.open("a", "fault");
     let waiting = server.post("a", call(1, "never", json!({}))).start();
     server.wait_for("a", "it waits", |summary| summary["pendingRequests"] == 1);
-    let asked = std::time::Instant::now();
     server.post("a", call(1, "echo", json!({}))).send().problem(409, "duplicate_request_id");
-    assert!(asked.elapsed().as_secs() < 2, "the refusal took {:?}", asked.elapsed());
     // The same holds for asynchronous requests, and for any method.
     let second = server.post("a", call(1, "never", json!({}))).header("Prefer", "respond-async");
     second.send().problem(409, "duplicate_request_id");

@@ -8,7 +8,6 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_server::{Code, Problem};
 
-
 /// The body that a client sends.
 #[derive(Debug)]
 pub(super) struct Upload {
