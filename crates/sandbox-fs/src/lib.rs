@@ -14,6 +14,7 @@
 //! | an upload | [`FileService::begin_write`] -> [`AtomicWriter`] | `write_chunk`\*, then `commit`; dropping it discards the upload |
 //! | a removal, a folder, a move | [`FileService::remove`], [`FileService::make_directory`], [`FileService::move_entry`] | one call |
 //! | an archive in | [`FileService::extract_archive`] | fed by a [`std::io::Read`] |
+//! | an archive file, without a service | [`extract_file`] | tar or zip, as [`ExtractOptions`] say |
 //! | an archive out | [`FileService::open_archive`] -> [`ArchiveBuilder`] | written to a [`std::io::Write`] |
 //! | changes | [`FileService::watch`] -> [`Watcher`] | `next` with a timeout; reports an overflow |
 //!
@@ -47,7 +48,10 @@ mod walk;
 mod watch;
 mod writer;
 
-pub use archive::{ArchiveBuilder, ArchiveFormat, ArchiveLimits, Extracted, LISTED_PATHS, RejectReason};
+pub use archive::{
+    ArchiveBuilder, ArchiveFormat, ArchiveLimits, Attributes, Backslashes, ExtractOptions, Extracted,
+    FileFormat, LISTED_PATHS, RejectReason, extract_file,
+};
 pub use entries::{Depth, EntriesRequest, Entry, Page};
 pub use error::{Error, Result};
 pub use etag::ETag;

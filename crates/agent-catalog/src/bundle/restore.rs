@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use sandbox_fs::FileFormat;
+
 use super::tree::{Node, file_digest, walk};
 use super::{
     BundleSummary, BundledAgent, FORMAT, INDEX_FILE, Index, IndexedAgent, IndexedEnvironment, invalid,
@@ -40,10 +42,10 @@ pub(super) async fn restore(data: &DataDirectory, file: &Path) -> Result<BundleS
 
 fn unpack_and_check(bundle: &Path, folder: &Path) -> Result<Index, CatalogError> {
     let kind = ArchiveKind::detect(bundle).during("read", bundle)?;
-    if kind != ArchiveKind::TarZst {
+    if kind != ArchiveKind::Packed(FileFormat::TarZstd) {
         return Err(invalid(bundle, "not a bundle: it is not a tar.zst"));
     }
-    unpack(bundle, kind, folder, 0).map_err(|detail| invalid(bundle, detail))?;
+    unpack(bundle, FileFormat::TarZstd, folder, 0).map_err(|detail| invalid(bundle, detail))?;
     let index_path = folder.join(INDEX_FILE);
     let index: Index =
         read_json(&index_path).map_err(|error| invalid(bundle, format!("no usable index: {error}")))?;

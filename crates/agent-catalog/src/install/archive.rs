@@ -1,26 +1,21 @@
 //! Unpacks untrusted archives.
 //!
-//! Every name is checked before anything is written: no absolute name, no `..`, no device. Files are written first
-//! and links are created last, so that nothing is ever written through a link of the archive; a link may only
-//! point inside. The unpacked bytes are limited. Owners and set-id bits are not restored.
+//! `sandbox_fs` unpacks them by the same rules as uploads: nothing appears in the target before the whole archive has
+//! been checked, and no name or link leads outside. This file detects the format and sets the limits of an install.
 
-use std::fs::{self, File, Permissions};
-use std::io::{self, BufReader, Read};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Component, Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
-/// The maximum number of bytes unpacked from one archive.
-const MAX_UNPACKED: u64 = 8 << 30;
-/// The maximum number of entries in one archive.
-const MAX_ENTRIES: usize = 500_000;
+use sandbox_fs::{ArchiveLimits, Attributes, Backslashes, Error, ExtractOptions, FileFormat};
+
+/// The limits on one archive.
+const LIMITS: ArchiveLimits = ArchiveLimits { max_bytes: Some(8 << 30), max_entries: Some(500_000) };
 
 /// The format of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArchiveKind {
-    Zip,
-    TarGz,
-    TarBz2,
-    TarZst,
+    Packed(FileFormat),
     /// Not an archive: the program itself.
     Bare,
 }
@@ -31,196 +26,53 @@ impl ArchiveKind {
         let mut magic = Vec::new();
         File::open(file)?.take(4).read_to_end(&mut magic)?;
         Ok(match magic.as_slice() {
-            [b'P', b'K', 3 | 5, 4 | 6] => Self::Zip,
-            [0x1f, 0x8b, ..] => Self::TarGz,
-            [b'B', b'Z', b'h', _] => Self::TarBz2,
-            [0x28, 0xb5, 0x2f, 0xfd] => Self::TarZst,
+            [b'P', b'K', 3 | 5, 4 | 6] => Self::Packed(FileFormat::Zip),
+            [0x1f, 0x8b, ..] => Self::Packed(FileFormat::TarGzip),
+            [b'B', b'Z', b'h', _] => Self::Packed(FileFormat::TarBzip2),
+            [0x28, 0xb5, 0x2f, 0xfd] => Self::Packed(FileFormat::TarZstd),
             _ => Self::Bare,
         })
     }
 }
 
 /// Unpacks into an existing directory. The first `strip` components of every name are dropped.
-pub(crate) fn unpack(archive: &Path, kind: ArchiveKind, target: &Path, strip: usize) -> Result<(), String> {
-    let open = || File::open(archive).map(BufReader::new).map_err(|error| error.to_string());
-    let mut unpacker = Unpacker { target, strip, links: Vec::new(), bytes: 0, entries: 0 };
-    match kind {
-        ArchiveKind::Zip => unpacker.zip(open()?)?,
-        ArchiveKind::TarGz => unpacker.tar(flate2::read::MultiGzDecoder::new(open()?))?,
-        ArchiveKind::TarBz2 => unpacker.tar(bzip2::read::MultiBzDecoder::new(open()?))?,
-        ArchiveKind::TarZst => unpacker.tar(zstd::stream::read::Decoder::new(open()?).map_err(text)?)?,
-        ArchiveKind::Bare => return Err("a bare program is not an archive".to_owned()),
-    }
-    unpacker.make_links()
+pub(crate) fn unpack(archive: &Path, format: FileFormat, target: &Path, strip: usize) -> Result<(), String> {
+    unpack_within(LIMITS, archive, format, target, strip)
 }
 
-/// A link to create once every file is written.
-enum Link {
-    Symbolic { path: PathBuf, target: PathBuf },
-    Hard { path: PathBuf, existing: PathBuf },
-}
-
-struct Unpacker<'a> {
-    target: &'a Path,
+fn unpack_within(
+    limits: ArchiveLimits,
+    archive: &Path,
+    format: FileFormat,
+    target: &Path,
     strip: usize,
-    links: Vec<Link>,
-    bytes: u64,
-    entries: usize,
-}
-
-impl Unpacker<'_> {
-    fn tar(&mut self, reader: impl Read) -> Result<(), String> {
-        let mut archive = tar::Archive::new(reader);
-        for entry in archive.entries().map_err(text)? {
-            let mut entry = entry.map_err(text)?;
-            let name = entry.path().map_err(text)?.into_owned();
-            let Some(path) = self.place(&name)? else { continue };
-            let mode = entry.header().mode().unwrap_or(0o644);
-            match entry.header().entry_type() {
-                tar::EntryType::Directory => self.directory(&path)?,
-                tar::EntryType::Regular | tar::EntryType::Continuous => self.file(&path, mode, &mut entry)?,
-                tar::EntryType::Symlink => {
-                    let target =
-                        entry.link_name().map_err(text)?.ok_or("a link without a target")?.into_owned();
-                    self.symbolic(&name, path, target)?;
-                }
-                tar::EntryType::Link => {
-                    let existing =
-                        entry.link_name().map_err(text)?.ok_or("a link without a target")?.into_owned();
-                    let existing = self.place(&existing)?.ok_or_else(|| refused(&name, "links outside"))?;
-                    self.links.push(Link::Hard { path, existing });
-                }
-                tar::EntryType::XGlobalHeader => {}
-                other => return Err(refused(&name, &format!("is of kind {other:?}"))),
-            }
+) -> Result<(), String> {
+    let file = File::open(archive).map_err(|error| format!("{}: {error}", archive.display()))?;
+    let options = ExtractOptions {
+        limits,
+        strip_components: strip,
+        attributes: Attributes::Normalized,
+        backslashes: Backslashes::Refuse,
+    };
+    match sandbox_fs::extract_file(&file, format, target, options) {
+        Ok(_) => Ok(()),
+        // The texts of the file service are about uploads.
+        Err(Error::TooLarge { limit }) => {
+            Err(format!("the archive was refused: it unpacks to more than {limit} bytes"))
         }
-        Ok(())
+        Err(Error::TooManyEntries { limit }) => {
+            Err(format!("the archive was refused: it has more than {limit} entries"))
+        }
+        Err(Error::Io { path, source }) => Err(format!("unpacking into {}: {source}", path.display())),
+        Err(error) => Err(error.to_string()),
     }
-
-    fn zip(&mut self, reader: impl Read + io::Seek) -> Result<(), String> {
-        let mut archive = zip::ZipArchive::new(reader).map_err(text)?;
-        for index in 0..archive.len() {
-            let mut entry = archive.by_index(index).map_err(text)?;
-            let name = PathBuf::from(entry.name().map_err(text)?.into_owned());
-            let Some(path) = self.place(&name)? else { continue };
-            let mode = entry.unix_mode().unwrap_or(0o644);
-            if entry.is_dir() {
-                self.directory(&path)?;
-            } else if entry.is_symlink() {
-                let mut target = String::new();
-                (&mut entry).take(4096).read_to_string(&mut target).map_err(text)?;
-                self.symbolic(&name, path, target.into())?;
-            } else {
-                self.file(&path, mode, &mut entry)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where an entry goes, or `None` when stripping leaves nothing of its name.
-    fn place(&mut self, name: &Path) -> Result<Option<PathBuf>, String> {
-        self.entries += 1;
-        if self.entries > MAX_ENTRIES {
-            return Err(format!("the archive has more than {MAX_ENTRIES} entries"));
-        }
-        // Only Windows tools write backslashes as separators; on Unix they would become part of the name.
-        if name.to_string_lossy().contains('\\') {
-            return Err(refused(name, "contains a backslash"));
-        }
-        let mut parts = Vec::new();
-        for component in name.components() {
-            match component {
-                Component::Normal(part) => parts.push(part),
-                Component::CurDir => {}
-                _ => return Err(refused(name, "leaves the target directory")),
-            }
-        }
-        if parts.len() <= self.strip {
-            return Ok(None);
-        }
-        Ok(Some(self.target.join(parts[self.strip..].iter().collect::<PathBuf>())))
-    }
-
-    fn directory(&self, path: &Path) -> Result<(), String> {
-        fs::create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))
-    }
-
-    fn file(&mut self, path: &Path, mode: u32, content: &mut impl Read) -> Result<(), String> {
-        let fail = |error: io::Error| format!("writing {}: {error}", path.display());
-        if let Some(parent) = path.parent() {
-            self.directory(parent)?;
-        }
-        let mut file = File::create(path).map_err(fail)?;
-        let room = MAX_UNPACKED - self.bytes;
-        let written = io::copy(&mut content.take(room + 1), &mut file).map_err(fail)?;
-        self.bytes += written;
-        if written > room {
-            return Err(format!("the archive unpacks to more than {MAX_UNPACKED} bytes"));
-        }
-        let mode = 0o644 | (mode & 0o111);
-        file.set_permissions(Permissions::from_mode(mode)).map_err(fail)
-    }
-
-    fn symbolic(&mut self, name: &Path, path: PathBuf, target: PathBuf) -> Result<(), String> {
-        let from =
-            path.parent().and_then(|parent| parent.strip_prefix(self.target).ok()).unwrap_or(Path::new(""));
-        let mut depth = from.components().count();
-        for component in target.components() {
-            match component {
-                Component::Normal(_) => depth += 1,
-                Component::CurDir => {}
-                Component::ParentDir if depth > 0 => depth -= 1,
-                _ => return Err(refused(name, "links outside the target directory")),
-            }
-        }
-        self.links.push(Link::Symbolic { path, target });
-        Ok(())
-    }
-
-    fn make_links(self) -> Result<(), String> {
-        let root = self.target.canonicalize().map_err(text)?;
-        let inside = |path: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(&root));
-        for link in &self.links {
-            let (Link::Symbolic { path, .. } | Link::Hard { path, .. }) = link;
-            if let Some(parent) = path.parent() {
-                self.directory(parent)?;
-                if !inside(parent) {
-                    return Err(refused(path, "lies behind a link"));
-                }
-            }
-            let made = match link {
-                Link::Symbolic { path, target } => symlink(target, path),
-                Link::Hard { existing, .. } if !inside(existing) => {
-                    return Err(refused(path, "links outside"));
-                }
-                Link::Hard { path, existing } => fs::hard_link(existing, path),
-            };
-            made.map_err(|error| format!("linking {}: {error}", path.display()))?;
-        }
-        // Links that are harmless one by one can lead outside together, so they are followed once all exist.
-        for link in &self.links {
-            if let Link::Symbolic { path, .. } = link
-                && path.exists()
-                && !inside(path)
-            {
-                return Err(refused(path, "leads outside"));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn refused(name: &Path, why: &str) -> String {
-    format!("the archive is refused: {:?} {why}", name.display().to_string())
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -253,8 +105,8 @@ mod tests {
         let archive = tar_gz(entries);
         let target = tempfile::tempdir().unwrap();
         let kind = ArchiveKind::detect(archive.path()).unwrap();
-        assert_eq!(kind, ArchiveKind::TarGz);
-        unpack(archive.path(), kind, target.path(), 0)?;
+        assert_eq!(kind, ArchiveKind::Packed(FileFormat::TarGzip));
+        unpack(archive.path(), FileFormat::TarGzip, target.path(), 0)?;
         Ok(target)
     }
 
@@ -272,10 +124,12 @@ mod tests {
 
     #[test]
     fn entries_that_leave_the_target_are_refused() {
-        let cases: [&[(&str, tar::EntryType, &str)]; 7] = [
+        let cases: [&[(&str, tar::EntryType, &str)]; 9] = [
             &[("../evil", tar::EntryType::Regular, "x")],
             &[("a/../../evil", tar::EntryType::Regular, "x")],
             &[("/etc/evil", tar::EntryType::Regular, "x")],
+            &[("..\\evil", tar::EntryType::Regular, "x")],
+            &[("C:\\evil", tar::EntryType::Regular, "x")],
             &[("link", tar::EntryType::Symlink, "../..")],
             &[("link", tar::EntryType::Symlink, "/etc")],
             &[("hard", tar::EntryType::Link, "../../etc/passwd")],
@@ -283,7 +137,8 @@ mod tests {
         ];
         for entries in cases {
             let error = unpacked(entries).unwrap_err();
-            assert!(error.contains("refused"), "{entries:?}: {error}");
+            let expected = format!("refused at entry {:?}: ", entries[0].0);
+            assert!(error.contains(&expected), "{entries:?}: {error}");
         }
     }
 
@@ -296,7 +151,7 @@ mod tests {
             ("hop/out", tar::EntryType::Symlink, "../../../.."),
         ])
         .unwrap_err();
-        assert!(error.contains("refused") || error.contains("linking"), "{error}");
+        assert!(error.contains("refused at entry \"a/b/c/out\""), "{error}");
     }
 
     #[test]
@@ -306,18 +161,60 @@ mod tests {
             ("out", tar::EntryType::Symlink, "d/e/up/.."),
         ])
         .unwrap_err();
-        assert!(error.contains("leads outside"), "{error}");
+        assert!(error.contains("refused at entry \"out\""), "{error}");
     }
 
     #[test]
-    fn zip_names_are_checked_too() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let mut zip = zip::ZipWriter::new(file.reopen().unwrap());
-        zip.start_file("../evil", zip::write::SimpleFileOptions::default()).unwrap();
-        zip.write_all(b"x").unwrap();
-        zip.finish().unwrap();
+    fn a_refused_archive_has_created_nothing_outside_of_its_target_and_nothing_in_it() {
+        let archive = tar_gz(&[
+            ("d/e/up", tar::EntryType::Symlink, "../.."),
+            ("out", tar::EntryType::Symlink, "d/e/up/.."),
+            ("out/planted/link", tar::EntryType::Symlink, "x"),
+        ]);
+        let around = tempfile::tempdir().unwrap();
+        let target = around.path().join("target");
+        fs::create_dir(&target).unwrap();
+        unpack(archive.path(), FileFormat::TarGzip, &target, 0).unwrap_err();
+        assert_eq!(names(around.path()), ["target"]);
+        assert_eq!(names(&target), Vec::<String>::new());
+    }
+
+    #[test]
+    fn archives_past_a_limit_are_refused() {
+        let archive = tar_gz(&[
+            ("a", tar::EntryType::Regular, "0123456789"),
+            ("b", tar::EntryType::Regular, "0123456789"),
+        ]);
         let target = tempfile::tempdir().unwrap();
-        assert_eq!(ArchiveKind::detect(file.path()).unwrap(), ArchiveKind::Zip);
-        assert!(unpack(file.path(), ArchiveKind::Zip, target.path(), 0).unwrap_err().contains("refused"));
+        let within = |max_bytes, max_entries| {
+            let limits = ArchiveLimits { max_bytes: Some(max_bytes), max_entries: Some(max_entries) };
+            unpack_within(limits, archive.path(), FileFormat::TarGzip, target.path(), 0)
+        };
+        assert!(within(19, 2).unwrap_err().contains("refused: it unpacks to more than 19 bytes"));
+        assert!(within(20, 1).unwrap_err().contains("refused: it has more than 1 entries"));
+        assert_eq!(names(target.path()), Vec::<String>::new());
+        within(20, 2).unwrap();
+        assert_eq!(names(target.path()), ["a", "b"]);
+    }
+
+    #[test]
+    fn leading_names_are_dropped() {
+        let archive = tar_gz(&[
+            ("package", tar::EntryType::Directory, ""),
+            ("package/bin/tool", tar::EntryType::Regular, "x"),
+            ("package/again", tar::EntryType::Link, "package/bin/tool"),
+        ]);
+        let target = tempfile::tempdir().unwrap();
+        unpack(archive.path(), FileFormat::TarGzip, target.path(), 1).unwrap();
+        assert_eq!(names(target.path()), ["again", "bin"]);
+        assert_eq!(fs::read_to_string(target.path().join("again")).unwrap(), "x");
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
     }
 }

@@ -73,19 +73,21 @@ fn command_path(text: &str) -> Result<PathBuf, String> {
 
 fn place(file: &Path, origin: &str, directory: &Path, program: &Path) -> Result<(), String> {
     let kind = ArchiveKind::detect(file).map_err(|error| error.to_string())?;
-    if kind == ArchiveKind::Bare && is_named_like_an_archive(origin) {
+    match kind {
+        ArchiveKind::Packed(format) => unpack(file, format, directory, 0)?,
         // For example a proxy's login page, which would otherwise be installed as a program that does not start.
-        return Err(
-            "the download is not an archive that can be unpacked (zip, tar.gz, tar.bz2, tar.zst)".to_owned()
-        );
-    }
-    if kind == ArchiveKind::Bare {
-        if let Some(parent) = program.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
+        ArchiveKind::Bare if is_named_like_an_archive(origin) => {
+            return Err(
+                "the download is not an archive that can be unpacked (zip, tar.gz, tar.bz2, tar.zst)"
+                    .to_owned(),
+            );
         }
-        std::fs::rename(file, program).map_err(|error| format!("{}: {error}", program.display()))?;
-    } else {
-        unpack(file, kind, directory, 0)?;
+        ArchiveKind::Bare => {
+            if let Some(parent) = program.parent() {
+                std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
+            }
+            std::fs::rename(file, program).map_err(|error| format!("{}: {error}", program.display()))?;
+        }
     }
     if !program.is_file() {
         return Err(format!(

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use sandbox_fs::FileFormat;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CatalogError, InstallStep, StorageResult};
-use crate::install::archive::{ArchiveKind, unpack};
+use crate::install::archive::unpack;
 use crate::install::context::InstallContext;
 use crate::layout::{RECORD_FILE, remove_tree, write_json};
 use crate::locks::FileLock;
@@ -72,7 +73,7 @@ pub(crate) async fn unpack_tarball(
 ) -> Result<(), CatalogError> {
     let target = directory.to_owned();
     let unpacked =
-        tokio::task::spawn_blocking(move || unpack(&tarball, ArchiveKind::TarGz, &target, 1)).await;
+        tokio::task::spawn_blocking(move || unpack(&tarball, FileFormat::TarGzip, &target, 1)).await;
     let result = unpacked.unwrap_or_else(|error| Err(error.to_string()));
     result.map_err(|detail| context.failed(InstallStep::PrepareRuntime, detail, String::new()))
 }

@@ -6,10 +6,11 @@
 use std::path::Path;
 
 use reqwest::Url;
+use sandbox_fs::FileFormat;
 use serde::Deserialize;
 
 use crate::http::chain;
-use crate::install::archive::{ArchiveKind, unpack};
+use crate::install::archive::unpack;
 use crate::install::context::InstallContext;
 use crate::install::download;
 use crate::platform::Platform;
@@ -50,7 +51,7 @@ pub(super) async fn fetch(
     let inside = folder.join(format!("uv-{version}.data/scripts/uv"));
     let place = move || {
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        unpack(&file, ArchiveKind::Zip, &folder, 0)?;
+        unpack(&file, FileFormat::Zip, &folder, 0)?;
         let moved = std::fs::create_dir_all(&bin)
             .and_then(|()| std::fs::rename(&inside, &program))
             .and_then(|()| super::npm::make_executable(&program));

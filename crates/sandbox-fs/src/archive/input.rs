@@ -12,30 +12,52 @@ use crate::error::{Error, Result};
 
 const BUFFER_BYTES: usize = 256 * 1024;
 
+/// The supported compressions of a tar stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Bzip2,
+    Zstd,
+}
+
+impl From<ArchiveFormat> for Compression {
+    fn from(format: ArchiveFormat) -> Self {
+        match format {
+            ArchiveFormat::Tar => Self::None,
+            ArchiveFormat::TarGzip => Self::Gzip,
+            ArchiveFormat::TarZstd => Self::Zstd,
+        }
+    }
+}
+
 /// A decompressed stream.
 pub(super) struct Input<'a> {
     stream: Box<dyn Read + 'a>,
-    format: ArchiveFormat,
+    compression: Compression,
     failed: Rc<RefCell<Option<io::Error>>>,
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn open(source: impl Read + 'a, format: ArchiveFormat) -> Result<Self> {
+    pub(super) fn open(source: impl Read + 'a, compression: Compression) -> Result<Self> {
         let failed = Rc::new(RefCell::new(None));
         let watched = BufReader::with_capacity(BUFFER_BYTES, Watched { source, failed: Rc::clone(&failed) });
-        let stream: Box<dyn Read + 'a> = match format {
-            ArchiveFormat::Tar => Box::new(watched),
+        let stream: Box<dyn Read + 'a> = match compression {
+            Compression::None => Box::new(watched),
             // Consecutive gzip members are one stream, as for gzip itself.
-            ArchiveFormat::TarGzip => Box::new(BufReader::with_capacity(
+            Compression::Gzip => Box::new(BufReader::with_capacity(
                 BUFFER_BYTES,
                 flate2::bufread::MultiGzDecoder::new(watched),
             )),
-            ArchiveFormat::TarZstd => match zstd::stream::read::Decoder::with_buffer(watched) {
+            Compression::Bzip2 => {
+                Box::new(BufReader::with_capacity(BUFFER_BYTES, bzip2::bufread::MultiBzDecoder::new(watched)))
+            }
+            Compression::Zstd => match zstd::stream::read::Decoder::with_buffer(watched) {
                 Ok(decoder) => Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder)),
                 Err(source) => return Err(Error::InputFailed { source }),
             },
         };
-        Ok(Self { stream, format, failed })
+        Ok(Self { stream, compression, failed })
     }
 
     /// Fills the buffer completely, except at the end of the stream.
@@ -56,7 +78,7 @@ impl<'a> Input<'a> {
         if let Some(source) = self.failed.borrow_mut().take() {
             return Error::InputFailed { source };
         }
-        let truncated = error.kind() == io::ErrorKind::UnexpectedEof || self.format == ArchiveFormat::Tar;
+        let truncated = error.kind() == io::ErrorKind::UnexpectedEof || self.compression == Compression::None;
         let reason = if truncated { RejectReason::Truncated } else { RejectReason::BadCompression };
         Error::ArchiveRejected { entry: None, reason }
     }

@@ -1,71 +1,71 @@
-//! Checks whether symbolic links stay inside the target. No I/O: the caller passes the links.
+//! Checks that symbolic links stay inside the target, now and after any later archive.
 //!
-//! A link is checked at its final location and together with all other links of the archive, because a chain of
-//! links that are harmless one by one can lead outside: `up -> ..` below two directories, then `out ->
-//! a/b/up/../..`.
+//! A link is checked at its final location. A target that first goes up and then only down stays inside, whatever the
+//! names on its way become, as long as all other links do so too. Going up after a name is different: `a/b/../..` is the
+//! target itself while `a/b` is a directory, but leads outside once another archive has replaced `a/b` with a link to
+//! `..`. So a target may go up only from a directory that no archive can replace: one that is not empty.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// The kernel's limit on followed links: a longer chain leads nowhere, so it does not lead outside.
-const LINK_HOPS: usize = 40;
+use super::RejectReason;
+use super::staging::Staging;
+use crate::error::{At, Error, Result};
+use crate::metadata::EntryType;
+use crate::path::split;
+use crate::sys;
+use crate::walk::{Visit, Visited, Visitor, walk};
 
-/// Whether the link at `link` with this `target` stays inside.
-///
-/// `links` are all links of the archive by their path. `is_foreign_link` returns whether a name that existed
-/// before is a link. The target of such a link is unknown, so going up from it counts as leaving.
-pub(super) fn stays_inside(
-    link: &Path,
-    target: &Path,
-    links: &HashMap<PathBuf, PathBuf>,
-    mut is_foreign_link: impl FnMut(&Path) -> bool,
-) -> bool {
-    let mut reached = link.parent().map(Path::to_path_buf).unwrap_or_default();
-    // The remaining components, the next one last.
-    let mut ahead: Vec<Step> = Vec::new();
-    if !push_steps(&mut ahead, target) {
-        return false;
+/// Rejects the archive if one of its links could lead outside the target.
+pub(super) fn check(staging: &Staging, shown: &Path) -> Result<()> {
+    let top = rustix::io::fcntl_dupfd_cloexec(staging.top(), 0).at(shown)?;
+    walk(top, shown, &mut LinkVisitor { staging, shown })
+}
+
+struct LinkVisitor<'a> {
+    staging: &'a Staging,
+    shown: &'a Path,
+}
+
+impl Visitor for LinkVisitor<'_> {
+    fn entry(&mut self, entry: Visited<'_>) -> Result<Visit> {
+        let stat = sys::stat_name(entry.directory, entry.name).at(self.shown)?;
+        match stat.entry_type() {
+            EntryType::Directory => return Ok(Visit::Enter),
+            EntryType::Symlink => {
+                let target = PathBuf::from(sys::read_link(entry.directory, entry.name).at(self.shown)?);
+                if !stays_inside(entry.path, &target, |path| is_settled(self.staging, path)) {
+                    return Err(Error::rejected(entry.path, RejectReason::LinkOutside { target }));
+                }
+            }
+            EntryType::File | EntryType::Other => {}
+        }
+        Ok(Visit::Next)
     }
-    let mut hops = 0;
-    while let Some(step) = ahead.pop() {
-        match step {
-            Step::Up => {
+
+    fn leave(&mut self, _: Visited<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// True for a link that cannot lead outside. `is_settled` returns whether a path is a directory that no archive can replace.
+fn stays_inside(link: &Path, target: &Path, mut is_settled: impl FnMut(&Path) -> bool) -> bool {
+    let mut reached = link.parent().map(Path::to_path_buf).unwrap_or_default();
+    let components: Vec<_> = target.components().collect();
+    let ups = components.iter().rposition(|component| *component == Component::ParentDir);
+    for (index, component) in components.iter().enumerate() {
+        match component {
+            Component::Normal(name) => {
+                reached.push(name);
+                if ups.is_some_and(|last| index < last) && !is_settled(&reached) {
+                    return false;
+                }
+            }
+            Component::ParentDir => {
                 if !reached.pop() {
                     return false;
                 }
             }
-            Step::Down(name) => {
-                reached.push(name);
-                if let Some(next) = links.get(&reached) {
-                    hops += 1;
-                    if hops > LINK_HOPS {
-                        return true;
-                    }
-                    reached.pop();
-                    if !push_steps(&mut ahead, next) {
-                        return false;
-                    }
-                } else if ahead.iter().any(|step| matches!(step, Step::Up)) && is_foreign_link(&reached) {
-                    return false;
-                }
-            }
-        }
-    }
-    true
-}
-
-enum Step {
-    Up,
-    Down(OsString),
-}
-
-/// False for an absolute target.
-fn push_steps(ahead: &mut Vec<Step>, target: &Path) -> bool {
-    for component in target.components().rev() {
-        match component {
-            Component::Normal(name) => ahead.push(Step::Down(name.to_os_string())),
-            Component::ParentDir => ahead.push(Step::Up),
             Component::CurDir => {}
             Component::RootDir | Component::Prefix(_) => return false,
         }
@@ -73,45 +73,53 @@ fn push_steps(ahead: &mut Vec<Step>, target: &Path) -> bool {
     true
 }
 
+/// True for a directory that is not empty: no archive can replace it.
+fn is_settled(staging: &Staging, path: &Path) -> bool {
+    let Some((parent, name)) = split(path) else { return false };
+    let of_archive = sys::open_below(staging.top(), parent).and_then(|parent| sys::find_name(parent, name));
+    match of_archive {
+        Ok(Some(stat)) if !stat.is_directory() => false,
+        Ok(Some(_)) if has_entries(staging.top(), path) => true,
+        _ => has_entries(staging.target(), path),
+    }
+}
+
+fn has_entries(top: &std::os::fd::OwnedFd, path: &Path) -> bool {
+    let names = sys::open_below(top, path).and_then(sys::names);
+    // The staging folder of another archive is temporary.
+    let lasts = |name: &OsStr| !sys::is_temporary(name);
+    names.is_ok_and(|mut names| names.any(|name| name.is_ok_and(|name| lasts(&name))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn inside(all: &[(&str, &str)], link: &str) -> bool {
-        let links: HashMap<PathBuf, PathBuf> =
-            all.iter().map(|(name, target)| (PathBuf::from(name), PathBuf::from(target))).collect();
-        stays_inside(Path::new(link), &links[Path::new(link)], &links, |_| false)
+    fn inside(link: &str, target: &str) -> bool {
+        stays_inside(Path::new(link), Path::new(target), |path| path.starts_with("full"))
     }
 
     #[test]
-    fn links_inside_the_tree_stay_inside() {
-        assert!(inside(&[("a", "b")], "a"));
-        assert!(inside(&[("d/e/a", "../../b")], "d/e/a"));
-        assert!(inside(&[("a", "missing/./x")], "a"));
-        assert!(inside(&[("a", "d/../b")], "a"));
-        assert!(inside(&[("a", "b"), ("b", "a")], "a"), "a loop leads nowhere");
+    fn links_that_go_up_and_then_down_stay_inside() {
+        assert!(inside("a", "b"));
+        assert!(inside("d/e/a", "../../b"));
+        assert!(inside("a", "missing/./x"));
+        assert!(inside("d/a", ".././b/c"));
     }
 
     #[test]
     fn links_out_of_the_tree_leave_it() {
-        assert!(!inside(&[("a", "..")], "a"));
-        assert!(!inside(&[("a", "/etc/passwd")], "a"));
-        assert!(!inside(&[("d/a", "../../x")], "d/a"));
-        assert!(!inside(&[("a", "d/../../x")], "a"));
+        assert!(!inside("a", ".."));
+        assert!(!inside("a", "/etc/passwd"));
+        assert!(!inside("d/a", "../../x"));
+        assert!(!inside("a", "full/../../x"));
     }
 
     #[test]
-    fn a_chain_of_harmless_looking_links_does_not_climb_out() {
-        let chain = [("a/b/up", ".."), ("out", "a/b/up/../..")];
-        assert!(inside(&chain, "a/b/up"));
-        assert!(!inside(&chain, "out"));
-    }
-
-    #[test]
-    fn going_up_from_an_existing_link_counts_as_leaving() {
-        let links = HashMap::new();
-        let foreign = |path: &Path| path == Path::new("there");
-        assert!(!stays_inside(Path::new("a"), Path::new("there/../x"), &links, foreign));
-        assert!(stays_inside(Path::new("a"), Path::new("there/x"), &links, foreign));
+    fn going_up_is_only_safe_from_what_cannot_become_a_link() {
+        assert!(inside("a", "full/../b"));
+        assert!(inside("a", "full/full/../../b"));
+        assert!(!inside("a", "empty/../b"));
+        assert!(!inside("a", "full/../empty/../b"));
     }
 }

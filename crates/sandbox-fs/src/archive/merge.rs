@@ -6,6 +6,7 @@
 //! the first entry is moved.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -21,6 +22,7 @@ use crate::metadata::EntryType;
 use crate::relocate::{Overwrite, rename_into_place};
 use crate::remove::remove_tree;
 use crate::sys::{self, Name, Stat};
+use crate::temporaries::Noted;
 use crate::walk::{Descent, Visit, Visited, Visitor, walk};
 
 type Directories = BTreeMap<EntryName, DirectoryAttributes>;
@@ -38,7 +40,7 @@ pub(super) fn merge(staging: &Staging, directories: &Directories, shown: &Path) 
 fn run(staging: &Staging, directories: &Directories, shown: &Path, mode: Mode) -> Result<()> {
     let top = rustix::io::fcntl_dupfd_cloexec(staging.top(), 0).at(shown)?;
     let target = rustix::io::fcntl_dupfd_cloexec(staging.target(), 0).at(shown)?;
-    walk(top, shown, &mut Merger { directories, shown, mode, target: Descent::new(target) })
+    walk(top, shown, &mut Merger { staging, directories, shown, mode, target: Descent::new(target) })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +63,7 @@ enum Meeting {
 }
 
 struct Merger<'a> {
+    staging: &'a Staging,
     directories: &'a Directories,
     shown: &'a Path,
     mode: Mode,
@@ -73,6 +76,10 @@ impl Visitor for Merger<'_> {
         let shown = self.shown.join(entry.path);
         let from = Name { directory: entry.directory, name: entry.name };
         let to = Name { directory: self.target.current(), name: entry.name };
+        let move_single = || {
+            let parent = entry.path.parent().unwrap_or(Path::new(""));
+            move_single(from, to, &shown, |temporary| self.staging.notes().note(parent, temporary))
+        };
         if self.mode == Mode::Move {
             match sys::rename_exclusive(from, to) {
                 Ok(()) => return Ok(Visit::Next),
@@ -83,7 +90,7 @@ impl Visitor for Merger<'_> {
         }
         let Some(found) = sys::find_name(to.directory, to.name).at(&shown)? else {
             if self.mode == Mode::Move {
-                move_single(from, to, &shown)?;
+                move_single()?;
             }
             return Ok(Visit::Next);
         };
@@ -96,12 +103,12 @@ impl Visitor for Merger<'_> {
             }
             (Mode::Check, Meeting::ReplaceDirectory) => check_empty(to, entry.path, &shown)?,
             (Mode::Check, Meeting::Replace | Meeting::Swap) => {}
-            (Mode::Move, Meeting::Replace) => move_single(from, to, &shown)?,
+            (Mode::Move, Meeting::Replace) => move_single()?,
             (Mode::Move, Meeting::ReplaceDirectory) => {
                 sys::remove_directory(to.directory, to.name).at(&shown)?;
-                move_single(from, to, &shown)?;
+                move_single()?;
             }
-            (Mode::Move, Meeting::Swap) => swap(from, to, &shown)?,
+            (Mode::Move, Meeting::Swap) => swap(from, to, &shown, move_single)?,
         }
         Ok(Visit::Next)
     }
@@ -142,12 +149,18 @@ fn check_empty(directory: Name<'_>, path: &Path, shown: &Path) -> Result<()> {
 }
 
 /// Renames, or copies if a directory of the target is on another device.
-fn move_single(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
+fn move_single(
+    from: Name<'_>,
+    to: Name<'_>,
+    shown: &Path,
+    note: impl FnOnce(&OsStr) -> Option<Noted>,
+) -> Result<()> {
     match sys::rename(from, to) {
         Err(Errno::XDEV) => {}
         other => return other.at(shown),
     }
     let temporary = sys::temporary_name("unpack");
+    let _noted = note(&temporary);
     let beside = Name { directory: to.directory, name: &temporary };
     let placed = copy_entry(from, beside, shown)
         .and_then(|()| rename_into_place(beside, to, Overwrite::Replace, shown));
@@ -158,11 +171,11 @@ fn move_single(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
 }
 
 /// Puts a directory in the place of a file or link, which is removed with the staging folder.
-fn swap(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
+fn swap(from: Name<'_>, to: Name<'_>, shown: &Path, move_single: impl FnOnce() -> Result<()>) -> Result<()> {
     match sys::exchange(from, to) {
         Err(Errno::NOSYS | Errno::XDEV) => {
             sys::unlink(to.directory, to.name).at(shown)?;
-            move_single(from, to, shown)
+            move_single()
         }
         other => other.at(shown),
     }

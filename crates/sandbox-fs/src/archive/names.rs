@@ -29,6 +29,12 @@ impl EntryName {
         Ok(Self(path))
     }
 
+    /// Drops leading components; `None` when nothing is left.
+    pub(super) fn without_leading(&self, components: usize) -> Option<Self> {
+        let rest: PathBuf = self.0.iter().skip(components).collect();
+        (components == 0 || !rest.as_os_str().is_empty()).then_some(Self(rest))
+    }
+
     /// Wraps a path that is known to have plain names only, such as those of a walk.
     pub(super) fn of_plain(path: &Path) -> Self {
         Self(path.to_path_buf())
@@ -64,6 +70,14 @@ mod tests {
         assert_eq!(EntryName::parse(b"/etc/passwd"), Err(RejectReason::AbsoluteName));
         assert_eq!(EntryName::parse(b""), Err(RejectReason::BadName));
         assert_eq!(EntryName::parse(b"a\0b"), Err(RejectReason::BadName));
+    }
+
+    #[test]
+    fn leading_names_are_dropped_and_what_has_no_more_than_these_is_left_out() {
+        let name = EntryName::parse(b"./package/bin/tool").expect("plain");
+        assert_eq!(name.without_leading(1).expect("two are left").as_path(), Path::new("bin/tool"));
+        assert_eq!(name.without_leading(3), None);
+        assert!(EntryName::default().without_leading(0).expect("the target").is_target_itself());
     }
 
     #[test]

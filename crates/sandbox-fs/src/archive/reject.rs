@@ -15,14 +15,17 @@ pub enum RejectReason {
     /// A name that is not valid for a file.
     #[error("its name is empty, too long or contains a NUL byte; rename it before packing")]
     BadName,
+    /// A backslash, which tools of another system use as a separator.
+    #[error("its name contains a backslash; pack it with slashes between names")]
+    Backslash,
     /// A name below a link that does not lead to a directory of this archive.
     #[error("its name leads through a symbolic link; pack the directory that the link points to")]
     ThroughLink,
     /// A name below a non-directory.
     #[error("a parent in its name is not a directory")]
     ThroughFile,
-    /// A symbolic link out of the target.
-    #[error("it is a symbolic link to {}, outside the target; only links that stay inside are unpacked", .target.display())]
+    /// A symbolic link out of the target, or one that another archive could turn into one.
+    #[error("it is a symbolic link to {}, which leads out of the target or could be made to; only links that stay inside are unpacked", .target.display())]
     LinkOutside {
         /// Where it points.
         target: PathBuf,
@@ -55,15 +58,24 @@ pub enum RejectReason {
     #[error("it ends early; send the whole archive")]
     Truncated,
     /// Not a tar archive at all.
-    #[error("it is not a tar archive; check that the content type matches the compression")]
+    #[error("it is not a tar archive, or its compression is not the one that was stated")]
     NotAnArchive,
+    /// The directory of a zip file does not parse.
+    #[error("it is not a zip file, or its directory is damaged; pack it again")]
+    BadZip,
+    /// A zip file that is encrypted or uses another compression.
+    #[error(
+        "it is encrypted or compressed in a way that is not supported; pack it with deflate and without a password"
+    )]
+    UnsupportedZip,
+    /// More or less data than the header states.
+    #[error("its data is not as long as its header says; pack it again")]
+    WrongSize,
     /// A header in the middle does not parse.
     #[error("a header is damaged; pack it again")]
     BadHeader,
     /// The compressed stream is damaged.
-    #[error(
-        "the compressed data is damaged or in another format; check that the content type matches the compression"
-    )]
+    #[error("the compressed data is damaged, or its compression is not the one that was stated")]
     BadCompression,
     /// Names or attributes larger than in any legitimate archive.
     #[error("its extended header is too large")]

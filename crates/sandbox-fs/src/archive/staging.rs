@@ -14,14 +14,38 @@ use cap_std::fs::Dir;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::RejectReason;
 use super::names::EntryName;
+use super::{Attributes, ExtractOptions, RejectReason};
 use crate::attributes;
 use crate::error::{At, Error, Result};
 use crate::metadata::EntryType;
 use crate::remove::remove_tree;
+use crate::service::FileService;
 use crate::sys::{self, Name};
+use crate::temporaries::Noted;
 use crate::timestamp::Timestamp;
+
+/// Where temporary names below the target are recorded, if anywhere.
+#[derive(Debug)]
+pub(super) enum Notes {
+    /// The caller removes the whole target if unpacking does not finish.
+    Nowhere,
+    With {
+        service: FileService,
+        /// The target as the service's anchor knows it.
+        target: PathBuf,
+    },
+}
+
+impl Notes {
+    /// Records a name that is about to be created in a directory below the target.
+    pub(super) fn note(&self, directory: &Path, name: &OsStr) -> Option<Noted> {
+        match self {
+            Self::Nowhere => None,
+            Self::With { service, target } => service.note_temporary(&target.join(directory), name),
+        }
+    }
+}
 
 /// The maximum number of directories kept open from one entry to the next.
 const CACHED_LEVELS: usize = 64;
@@ -30,6 +54,9 @@ const CACHED_LEVELS: usize = 64;
 pub(super) struct Staging {
     target: OwnedFd,
     name: OsString,
+    notes: Notes,
+    /// For the folder itself; let go of when that is gone.
+    _noted: Option<Noted>,
     top: Rc<OwnedFd>,
     /// The same folder, for following links inside it.
     confined: Dir,
@@ -40,11 +67,18 @@ pub(super) struct Staging {
     allowed_mode: u32,
     entries: u64,
     max_entries: Option<u64>,
+    attributes: Attributes,
 }
 
 impl Staging {
-    pub(super) fn create(target: OwnedFd, shown: &Path, max_entries: Option<u64>) -> Result<Self> {
+    pub(super) fn create(
+        target: OwnedFd,
+        shown: &Path,
+        notes: Notes,
+        options: &ExtractOptions,
+    ) -> Result<Self> {
         let name = sys::temporary_name("unpack");
+        let noted = notes.note(Path::new(""), &name);
         sys::make_directory(&target, &name).at(shown)?;
         let opened = sys::open_for_reading(&target, &name).and_then(|top| {
             // Before access is restricted, its mode shows what the umask leaves of 0777.
@@ -61,7 +95,21 @@ impl Staging {
             }
         };
         let (top, cache, shown) = (Rc::new(top), Vec::new(), shown.to_path_buf());
-        Ok(Self { target, name, top, confined, cache, shown, allowed_mode, entries: 0, max_entries })
+        let (max_entries, attributes) = (options.limits.max_entries, options.attributes);
+        Ok(Self {
+            target,
+            name,
+            notes,
+            _noted: noted,
+            top,
+            confined,
+            cache,
+            shown,
+            allowed_mode,
+            entries: 0,
+            max_entries,
+            attributes,
+        })
     }
 
     pub(super) fn top(&self) -> &OwnedFd {
@@ -70,6 +118,10 @@ impl Staging {
 
     pub(super) fn target(&self) -> &OwnedFd {
         &self.target
+    }
+
+    pub(super) fn notes(&self) -> &Notes {
+        &self.notes
     }
 
     pub(super) fn allowed_mode(&self) -> u32 {
@@ -90,7 +142,13 @@ impl Staging {
         let (directory, name) = self.place(entry)?;
         loop {
             match sys::create_file(&*directory, name, mode & 0o777) {
-                Ok(file) => return Ok(file.into()),
+                Ok(file) => {
+                    if self.attributes == Attributes::Normalized {
+                        let mode = sys::mode_bits(0o644 | mode & 0o111);
+                        rustix::fs::fchmod(&file, mode).at(&self.shown)?;
+                    }
+                    return Ok(file.into());
+                }
                 Err(Errno::EXIST) => self.vacate(&directory, name, entry)?,
                 Err(error) => return Err(self.explain(entry, error)),
             }
@@ -101,7 +159,7 @@ impl Staging {
     pub(super) fn make_directory(&mut self, entry: &EntryName) -> Result<()> {
         let (directory, name) = self.place(entry)?;
         loop {
-            match sys::make_directory(&*directory, name) {
+            match self.new_directory(&directory, name) {
                 Ok(()) => return Ok(()),
                 Err(Errno::EXIST) => {
                     let found = sys::stat_name(&*directory, name).at(&self.shown)?;
@@ -116,7 +174,12 @@ impl Staging {
     }
 
     /// Creates a symbolic link unchecked; links are checked when all of them are known.
-    pub(super) fn make_link(&mut self, entry: &EntryName, target: &OsStr, modified: Timestamp) -> Result<()> {
+    pub(super) fn make_link(
+        &mut self,
+        entry: &EntryName,
+        target: &OsStr,
+        modified: Option<Timestamp>,
+    ) -> Result<()> {
         let (directory, name) = self.place(entry)?;
         loop {
             match rustix::fs::symlinkat(target, &*directory, name) {
@@ -125,6 +188,7 @@ impl Staging {
                 Err(error) => return Err(self.explain(entry, error)),
             }
         }
+        let Some(modified) = modified else { return Ok(()) };
         let times = attributes::modified_at(modified);
         rustix::fs::utimensat(&*directory, name, &times, AtFlags::SYMLINK_NOFOLLOW).at(&self.shown)
     }
@@ -141,7 +205,7 @@ impl Staging {
             Some((Ok(found), open)) => (open, found, &[EntryType::File, EntryType::Symlink][..]),
             // An existing symbolic link may lead anywhere, so it is not linked elsewhere.
             _ => {
-                let open = open_below(&self.target, parent).map_err(|_| reject())?;
+                let open = sys::open_below(&self.target, parent).map_err(|_| reject())?;
                 let found = sys::stat_name(&open, last).map_err(|_| reject())?;
                 (open, found, &[EntryType::File][..])
             }
@@ -165,6 +229,14 @@ impl Staging {
         }
     }
 
+    fn new_directory(&self, parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+        sys::make_directory(parent, name)?;
+        if self.attributes == Attributes::Normalized {
+            rustix::fs::fchmod(sys::open_for_reading(parent, name)?, sys::mode_bits(0o755))?;
+        }
+        Ok(())
+    }
+
     fn place<'a>(&mut self, entry: &'a EntryName) -> Result<(Rc<OwnedFd>, &'a OsStr)> {
         let (parent, name) =
             entry.split().ok_or_else(|| Error::rejected(entry.as_path(), RejectReason::BadName))?;
@@ -182,7 +254,7 @@ impl Staging {
                 Ok(next) => next,
                 Err(Errno::NOENT) => {
                     self.count_entry()?;
-                    sys::make_directory(&*current, name)
+                    self.new_directory(&current, name)
                         .and_then(|()| sys::open_directory(&*current, name))
                         .map_err(|error| self.explain(entry, error))?
                 }
@@ -249,13 +321,4 @@ impl Drop for Staging {
         // A failure here cannot be handled; the leftover's name shows that it is temporary.
         let _ = remove_tree(Name { directory: self.target.as_fd(), name: &self.name }, &self.shown);
     }
-}
-
-/// Opens a directory below another, component by component, without following links.
-pub(super) fn open_below(top: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
-    let mut current = rustix::io::fcntl_dupfd_cloexec(top, 0)?;
-    for name in path {
-        current = sys::open_directory(&current, name)?;
-    }
-    Ok(current)
 }

@@ -4,10 +4,11 @@
 //! skipping it silently would be worse. An archive must end with a block of zeros, so that truncation between two
 //! entries is detected.
 
+use super::RejectReason;
+use super::entry::{EntryData, EntrySource, Kind, PackedEntry};
 use super::input::Input;
 use super::names::printable;
 use super::pax::{self, PaxRecords};
-use super::{ArchiveLimits, RejectReason};
 use crate::error::{Error, Result};
 use crate::timestamp::Timestamp;
 
@@ -17,24 +18,6 @@ const EXTENSION_BYTES: u64 = 1 << 20;
 const EXTENSIONS_IN_A_ROW: usize = 16;
 /// How much padding is read after the end, so that the checksums of a compressed stream are verified.
 const PADDING_BYTES: u64 = 64 << 20;
-
-/// The kind of an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
-    File { size: u64 },
-    Directory,
-    SymbolicLink { target: Vec<u8> },
-    HardLink { target: Vec<u8> },
-}
-
-/// An entry's header, combined with its extended headers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TarEntry {
-    pub(super) name: Vec<u8>,
-    pub(super) kind: Kind,
-    pub(super) mode: u32,
-    pub(super) modified: Timestamp,
-}
 
 /// The extended headers before an entry.
 #[derive(Default)]
@@ -47,22 +30,20 @@ struct Extensions {
 
 pub(super) struct TarReader<'a> {
     input: Input<'a>,
-    limits: ArchiveLimits,
     /// Unread bytes of the current entry.
     data_left: u64,
     /// Padding bytes after them, up to the next block.
     padding: u64,
-    bytes: u64,
     started: bool,
 }
 
 impl<'a> TarReader<'a> {
-    pub(super) fn new(input: Input<'a>, limits: ArchiveLimits) -> Self {
-        Self { input, limits, data_left: 0, padding: 0, bytes: 0, started: false }
+    pub(super) fn new(input: Input<'a>) -> Self {
+        Self { input, data_left: 0, padding: 0, started: false }
     }
 
     /// The next entry; unread data of the current one is skipped.
-    pub(super) fn next_entry(&mut self) -> Result<Option<TarEntry>> {
+    fn next_entry(&mut self) -> Result<Option<PackedEntry>> {
         let mut extensions = Extensions::default();
         loop {
             self.skip_data()?;
@@ -88,18 +69,7 @@ impl<'a> TarReader<'a> {
         }
     }
 
-    /// Reads more of the current entry's data; 0 at its end.
-    pub(super) fn read_data(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let wanted = usize::try_from(self.data_left).unwrap_or(usize::MAX).min(buffer.len());
-        let count = self.input.fill(&mut buffer[..wanted])?;
-        if count < wanted {
-            return Err(archive_error(RejectReason::Truncated));
-        }
-        self.data_left -= count as u64;
-        Ok(count)
-    }
-
-    fn entry(&mut self, header: &tar::Header, extensions: Extensions) -> Result<TarEntry> {
+    fn entry(&mut self, header: &tar::Header, extensions: Extensions) -> Result<PackedEntry> {
         let name =
             extensions.long_name.or(extensions.pax.path).unwrap_or_else(|| header.path_bytes().into_owned());
         let reject = |reason| Error::rejected(&printable(&name), reason);
@@ -116,7 +86,7 @@ impl<'a> TarReader<'a> {
             b'\0' | b'0' | b'7' => {
                 let in_header = || header.entry_size().map_err(|_| reject(RejectReason::BadHeader));
                 let size = extensions.pax.size.map_or_else(in_header, Ok)?;
-                self.begin_data(size)?;
+                self.begin_data(size);
                 Kind::File { size }
             }
             b'1' => Kind::HardLink { target: link() },
@@ -131,22 +101,18 @@ impl<'a> TarReader<'a> {
         let whole = || header.mtime().ok().and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(0);
         let modified =
             extensions.pax.modified.unwrap_or_else(|| Timestamp { seconds: whole(), nanoseconds: 0 });
-        Ok(TarEntry { name, kind, mode, modified })
+        Ok(PackedEntry { name, kind, mode, modified: Some(modified) })
     }
 
-    fn begin_data(&mut self, size: u64) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(size);
-        if let Some(limit) = self.limits.max_bytes.filter(|limit| self.bytes > *limit) {
-            return Err(Error::TooLarge { limit });
-        }
+    fn begin_data(&mut self, size: u64) {
         self.data_left = size;
-        self.padding = size.next_multiple_of(BLOCK as u64) - size;
-        Ok(())
+        // A size that rounds up to more than there are numbers is refused as larger than any limit, or as cut off.
+        self.padding = size.checked_next_multiple_of(BLOCK as u64).map_or(0, |rounded| rounded - size);
     }
 
     /// Skips the rest of an entry and the padding to the next block.
     fn skip_data(&mut self) -> Result<()> {
-        self.data_left += std::mem::take(&mut self.padding);
+        self.data_left = self.data_left.saturating_add(std::mem::take(&mut self.padding));
         let mut scratch = [0; BLOCK];
         while self.data_left > 0 {
             self.read_data(&mut scratch)?;
@@ -194,11 +160,34 @@ impl<'a> TarReader<'a> {
         if size > EXTENSION_BYTES {
             return Err(archive_error(RejectReason::ExtensionTooLarge));
         }
-        self.data_left = size;
-        self.padding = size.next_multiple_of(BLOCK as u64) - size;
+        self.begin_data(size);
         let mut data = vec![0; usize::try_from(size).unwrap_or(0)];
         self.read_data(&mut data)?;
         Ok(data)
+    }
+}
+
+impl EntryData for TarReader<'_> {
+    fn read_data(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let wanted = usize::try_from(self.data_left).unwrap_or(usize::MAX).min(buffer.len());
+        let count = self.input.fill(&mut buffer[..wanted])?;
+        if count < wanted {
+            return Err(archive_error(RejectReason::Truncated));
+        }
+        self.data_left -= count as u64;
+        Ok(count)
+    }
+}
+
+impl EntrySource for TarReader<'_> {
+    fn for_each(
+        &mut self,
+        take: &mut dyn FnMut(&PackedEntry, &mut dyn EntryData) -> Result<()>,
+    ) -> Result<()> {
+        while let Some(entry) = self.next_entry()? {
+            take(&entry, self)?;
+        }
+        Ok(())
     }
 }
 

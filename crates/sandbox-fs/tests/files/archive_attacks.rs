@@ -75,6 +75,46 @@ fn links_that_lead_outside_are_refused_even_through_other_links() {
 }
 
 #[test]
+fn two_archives_together_plant_no_link_out_of_the_target() {
+    let pairs = [
+        // The first link stays inside until the second archive makes what it goes up from a link.
+        [vec![Packed::link("out", "a/b/../..")], vec![Packed::link("a/b", "..")]],
+        [
+            vec![Packed::directory("a/b", 0o755), Packed::link("out", "a/b/../..")],
+            vec![Packed::link("a/b", "..")],
+        ],
+        // Or until it makes the link that it goes up from a directory.
+        [
+            vec![
+                Packed::file("a/b/c/file", ""),
+                Packed::link("l", "a/b/c"),
+                Packed::link("out", "l/../../.."),
+            ],
+            vec![Packed::directory("l", 0o755)],
+        ],
+    ];
+    for [first, second] in pairs {
+        let scratch = Scratch::unconfined();
+        let target = scratch.directory("to");
+        let results = [extract(&scratch, "to", &pack(&first)), extract(&scratch, "to", &pack(&second))];
+        let leads_to = target.join("out").canonicalize();
+        let stays = leads_to.as_ref().is_ok_and(|path| path.starts_with(&target));
+        assert!(leads_to.is_err() || stays, "{leads_to:?} after {results:?}");
+        assert!(matches!(results[0], Err(Error::ArchiveRejected { .. })), "{results:?}");
+    }
+}
+
+#[test]
+fn a_link_may_go_up_from_behind_a_directory_that_no_archive_can_replace() {
+    let scratch = Scratch::unconfined();
+    let archive = [Packed::file("lib/file", "x"), Packed::link("again", "lib/../lib/file")];
+    extract(&scratch, "to", &pack(&archive)).unwrap();
+    assert_eq!(scratch.read("to/again"), "x");
+    let replacing = extract(&scratch, "to", &pack(&[Packed::link("lib", ".")]));
+    assert!(matches!(replacing, Err(Error::ArchiveRejected { .. })), "{replacing:?}");
+}
+
+#[test]
 fn names_through_a_link_that_leaves_are_refused() {
     for target in ["..", "../outside", "/tmp", "/"] {
         let entries = [Packed::link("link", target), Packed::file("link/x", "x")];

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archive_attacks;
+mod archive_files;
 mod archives_in;
 mod archives_out;
 mod confinement;

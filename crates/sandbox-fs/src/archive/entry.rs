@@ -1,0 +1,48 @@
+//! The entries of an archive, of whatever format.
+//!
+//! `extract` sees archives only through these types, so that one set of rules for names, links and limits holds for all
+//! formats.
+
+use crate::error::Result;
+use crate::timestamp::Timestamp;
+
+/// The kind of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A file with the size in bytes that the archive states.
+    File {
+        size: u64,
+    },
+    Directory,
+    SymbolicLink {
+        target: Vec<u8>,
+    },
+    HardLink {
+        target: Vec<u8>,
+    },
+}
+
+/// An entry as the archive describes it, unchecked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PackedEntry {
+    pub(super) name: Vec<u8>,
+    pub(super) kind: Kind,
+    pub(super) mode: u32,
+    /// `None` where the archive has no exact time.
+    pub(super) modified: Option<Timestamp>,
+}
+
+/// The data of the current entry.
+pub(super) trait EntryData {
+    /// Reads more data; 0 at the end.
+    fn read_data(&mut self, buffer: &mut [u8]) -> Result<usize>;
+}
+
+/// An archive to be read once.
+pub(super) trait EntrySource {
+    /// Passes every entry to `take`, in the archive's order, until the first error. Unread data is skipped.
+    fn for_each(
+        &mut self,
+        take: &mut dyn FnMut(&PackedEntry, &mut dyn EntryData) -> Result<()>,
+    ) -> Result<()>;
+}
