@@ -244,14 +244,23 @@ fn host_of(request: &Parts) -> Option<&str> {
 
 /// True when a `Host` (with or without a port) names this machine.
 fn is_loopback_host(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(rest),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
+    if let Some(rest) = host.strip_prefix('[') {
+        // What follows the bracket has to be a port: `[::1].example` is a name that any DNS server may resolve.
+        let Some((address, port)) = rest.split_once(']') else { return false };
+        return is_port_or_nothing(port)
+            && address.parse::<std::net::Ipv6Addr>().is_ok_and(|address| address.is_loopback());
+    }
+    let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
     let name = name.trim_end_matches('.');
-    name.eq_ignore_ascii_case("localhost")
-        || name.to_ascii_lowercase().ends_with(".localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    is_port_or_nothing(port)
+        && (name.eq_ignore_ascii_case("localhost")
+            || name.to_ascii_lowercase().ends_with(".localhost")
+            || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()))
+}
+
+fn is_port_or_nothing(text: &str) -> bool {
+    text.is_empty()
+        || text.strip_prefix(':').is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// True when an origin is this server, under the name that the client used. The server speaks plain HTTP.

@@ -47,12 +47,24 @@ fn the_scheme_is_case_insensitive_and_the_token_must_match_exactly() {
 #[test]
 fn without_a_token_only_loopback_names_are_answered() {
     let exposure = without_token();
-    for host in ["localhost:2468", "127.0.0.1", "127.9.9.9:1", "[::1]:2468", "LOCALHOST", "a.localhost:1"] {
+    let own =
+        ["localhost:2468", "127.0.0.1", "127.9.9.9:1", "[::1]:2468", "[::1]", "LOCALHOST", "a.localhost:1"];
+    for host in own {
         assert_eq!(code(exposure.admit(&request("/ui/", &[("host", host)]))), None, "{host}");
     }
-    for host in
-        ["evil.example", "localhost.evil.example", "10.0.0.1:2468", "[::2]:1", "127.0.0.1.evil.example"]
-    {
+    for host in [
+        "evil.example",
+        "localhost.evil.example",
+        "10.0.0.1:2468",
+        "[::2]:1",
+        "127.0.0.1.evil.example",
+        "[::1].evil",
+        "[::1].evil:2468",
+        "[::1]:2468.evil",
+        "[::1",
+        "[localhost]",
+        "localhost:evil",
+    ] {
         let refused = code(exposure.admit(&request("/ui/", &[("host", host)])));
         assert_eq!(refused, Some(Code::ForbiddenHost), "{host}");
     }
