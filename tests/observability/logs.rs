@@ -60,6 +60,17 @@ fn each_request_is_one_line_with_its_route_outcome_time_and_ids() {
 }
 
 #[test]
+fn control_characters_of_an_agents_standard_error_are_escaped() {
+    let server = server("text");
+    let text = "clear\u{1b}[2J back\u{8} over\rwritten c1\u{9b}31m end\n";
+    server.post("a", call(1, "stderr", json!({"text": text}))).query("agent", "fault").send().expect(200);
+    let line = eventually("the agent's line is logged", || {
+        server.log().split('\n').find(|line| line.contains("31m end")).map(str::to_owned)
+    });
+    assert!(line.contains(r"stderr: clear\u{1b}[2J back\u{8} over\rwritten c1\u{9b}31m end"), "{line:?}");
+}
+
+#[test]
 fn a_request_without_an_id_is_logged_with_the_id_in_its_answer() {
     let server = server("json");
     let answer = server.request("GET", "/v1/health").send().expect(200);

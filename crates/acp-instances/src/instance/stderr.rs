@@ -1,6 +1,7 @@
 //! The task that reads an agent's standard error. It goes to the server's log, and its tail into the exit record; never
 //! to a reader of messages.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,10 +73,28 @@ fn log_lines(instance: &Instance, line: &mut Vec<u8>, bytes: &[u8]) {
         line.extend_from_slice(&part[..part.len().min(room)]);
         if part.ends_with(b"\n") {
             let text = String::from_utf8_lossy(line);
-            tracing::debug!(server_id = %instance.id, agent = %instance.agent, "stderr: {}", text.trim_end());
+            let text = escape_controls(text.trim_end());
+            tracing::debug!(server_id = %instance.id, agent = %instance.agent, "stderr: {text}");
             line.clear();
         }
     }
+}
+
+/// Escapes control characters, so that an agent cannot control the terminal in which the log is read.
+fn escape_controls(text: &str) -> Cow<'_, str> {
+    let is_escaped = |character: char| character.is_control() && character != '\t';
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_escaped(character) {
+            escaped.extend(character.escape_default());
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 #[cfg(test)]
@@ -91,5 +110,11 @@ mod tests {
         tail.push(b"x");
         let text = tail.text();
         assert!(text.ends_with("éx") && !text.contains('\u{fffd}'), "{}", &text[..8]);
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(escape_controls("plain é\ttext"), "plain é\ttext");
+        assert_eq!(escape_controls("a\rb\x1b[2Jc\u{9b}d\0"), r"a\rb\u{1b}[2Jc\u{9b}d\u{0}");
     }
 }
