@@ -7,8 +7,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::platform::Platform;
-
 /// The distributions of an agent. Useful data has at least one, but an empty set is not an error here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distribution {
@@ -71,11 +69,6 @@ impl Distribution {
         let npm = self.npx.iter().map(|offer| PackageName::npm(&offer.package));
         let python = self.uvx.iter().map(|offer| PackageName::python(&offer.package));
         npm.chain(python)
-    }
-
-    /// The platforms of the binary distribution that this product supports.
-    pub(crate) fn binary_platforms(&self) -> Vec<Platform> {
-        self.binary.keys().filter_map(|key| key.parse().ok()).collect()
     }
 }
 
@@ -162,6 +155,6 @@ mod tests {
         )
         .unwrap();
         assert_eq!(distribution.binary.len(), 2);
-        assert_eq!(distribution.binary_platforms(), [Platform::LinuxX86_64]);
+        assert!(distribution.binary.contains_key("linux-x86_64"));
     }
 }

@@ -55,6 +55,14 @@ impl fmt::Display for InstallStep {
     }
 }
 
+fn offered_for(available: &str) -> String {
+    if available.is_empty() {
+        "the registry lists no platform for it".to_owned()
+    } else {
+        format!("only for {available}")
+    }
+}
+
 /// A failure of the catalog.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CatalogError {
@@ -88,13 +96,13 @@ pub enum CatalogError {
         reason: String,
     },
     /// The agent is not available for this platform.
-    #[error("agent \"{agent}\" is not available for {platform}, only for {available}")]
+    #[error("agent \"{agent}\" is not available for {platform}; {}", offered_for(.available))]
     UnsupportedPlatform {
         /// The agent's id.
         agent: String,
         /// The platform of this machine.
         platform: String,
-        /// The platforms it is available for, comma separated.
+        /// The platforms it is available for, comma separated; possibly empty.
         available: String,
     },
     /// The requested version is malformed or not available.

@@ -11,7 +11,7 @@ use crate::error::CatalogError;
 use crate::manifest::{ManifestAgent, NativeDependency};
 use crate::platform::Platform;
 use crate::record::Source;
-use crate::registry::RegistryAnswer;
+use crate::registry::{Reach, RegistryAnswer};
 
 /// One way to install the agent.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ pub(crate) fn make(
         check_version(id, version)?;
     }
     if let Some(agent) = manifest.filter(|agent| !agent.platforms.contains(&Platform::current())) {
-        return Err(unsupported(id, &agent.platforms));
+        return Err(unsupported(id, agent.platforms.iter().map(|platform| platform.key())));
     }
     let slug = manifest.map_or(Some(id), |agent| agent.registry.as_ref());
     let listed = slug.and_then(|slug| registry.document.as_ref()?.find(slug.as_str()));
@@ -89,12 +89,15 @@ pub(crate) fn make(
         (None, Some(fallback)) => {
             let platforms = fallback.platforms.as_deref().unwrap_or(&Platform::ALL);
             if !platforms.contains(&Platform::current()) {
-                return Err(unsupported(id, platforms));
+                return Err(unsupported(id, platforms.iter().map(|platform| platform.key())));
             }
             (Source::Fallback, &fallback.distribution, "")
         }
         (None, None) => return Err(no_source(id, manifest.is_some(), registry)),
     };
+    if source == Source::Registry && registry.reach == Reach::Network {
+        refuse_local_archive(id, distribution)?;
+    }
     let native = native_plan(id, manifest, pins)?;
     // Without a native dependency, the package is the native agent itself: either version names it.
     let process_pin = match (&pins.agent_process, &pins.native, &native) {
@@ -171,7 +174,23 @@ fn offers(
         let reason = "its registry entry offers no npx, uvx or binary distribution".to_owned();
         return Err(CatalogError::NoSource { agent: id.to_string(), reason });
     }
-    Err(unsupported(id, &distribution.binary_platforms()))
+    // As the registry writes them: it may name platforms that this product does not know.
+    Err(unsupported(id, distribution.binary.keys().map(String::as_str)))
+}
+
+/// Otherwise a registry on the network could install and run any file that the server can read.
+fn refuse_local_archive(id: &AgentId, distribution: &Distribution) -> Result<(), CatalogError> {
+    let target = distribution.binary.get(Platform::current().key());
+    match target.filter(|target| target.archive.starts_with("file:")) {
+        None => Ok(()),
+        Some(target) => Err(CatalogError::NoSource {
+            agent: id.to_string(),
+            reason: format!(
+                "the registry names a file of this machine, {:?}; only a registry that is a file itself may do that",
+                target.archive
+            ),
+        }),
+    }
 }
 
 fn package_offer(offer: &PackageDistribution, package: PackageName, pin: Option<&str>) -> PackageOffer {
@@ -204,8 +223,8 @@ fn check_version(id: &AgentId, version: &str) -> Result<(), CatalogError> {
     })
 }
 
-fn unsupported(id: &AgentId, platforms: &[Platform]) -> CatalogError {
-    let available: Vec<_> = platforms.iter().map(|platform| platform.key()).collect();
+fn unsupported<'a>(id: &AgentId, platforms: impl IntoIterator<Item = &'a str>) -> CatalogError {
+    let available: Vec<_> = platforms.into_iter().collect();
     CatalogError::UnsupportedPlatform {
         agent: id.to_string(),
         platform: Platform::current().to_string(),
@@ -236,7 +255,8 @@ mod tests {
     fn plan(id: &str, registry: Option<&str>, pins: &Pins) -> Result<InstallPlan, CatalogError> {
         let document = registry.map(|text| Arc::new(RegistryDocument::parse(text.as_bytes()).unwrap()));
         let problem = document.is_none().then(|| "down".to_owned());
-        make(&id.parse().unwrap(), Manifest::embedded().find(id), &RegistryAnswer { document, problem }, pins)
+        let answer = RegistryAnswer { document, problem, reach: Reach::Network };
+        make(&id.parse().unwrap(), Manifest::embedded().find(id), &answer, pins)
     }
 
     fn npm(plan: &InstallPlan) -> (&str, Option<&str>) {
@@ -293,6 +313,20 @@ mod tests {
     fn an_archive_for_other_machines_is_an_unsupported_platform() {
         let registry = r#"{"agents":[{"id":"x","name":"x","version":"1.0.0",
             "distribution":{"binary":{"windows-x86_64":{"archive":"a","cmd":"b"}}}}]}"#;
-        assert_eq!(plan("x", Some(registry), &Pins::default()).unwrap_err().code(), "unsupported_platform");
+        let error = plan("x", Some(registry), &Pins::default()).unwrap_err();
+        assert_eq!(error.code(), "unsupported_platform");
+        assert!(error.to_string().ends_with("only for windows-x86_64"), "{error}");
+    }
+
+    #[test]
+    fn a_registry_on_the_network_cannot_name_a_file_of_this_machine() {
+        let registry = format!(
+            r#"{{"agents":[{{"id":"x","name":"x","version":"1.0.0","distribution":{{"npx":{{"package":"x@1"}},
+                "binary":{{"{}":{{"archive":"file:///etc/passwd","cmd":"b"}}}}}}}}]}}"#,
+            Platform::current().key()
+        );
+        let error = plan("x", Some(&registry), &Pins::default()).unwrap_err();
+        assert_eq!(error.code(), "no_source");
+        assert!(error.to_string().contains("file:///etc/passwd"), "{error}");
     }
 }

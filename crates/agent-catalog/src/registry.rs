@@ -83,6 +83,16 @@ pub struct RegistryAnswer {
     pub document: Option<Arc<RegistryDocument>>,
     /// Why the last request to the registry failed, if it did.
     pub problem: Option<String>,
+    pub(crate) reach: Reach,
+}
+
+/// Where a registry's document comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// A file named by the operator, which may refer to other local files.
+    Local,
+    /// A server, which must not refer to local files.
+    Network,
 }
 
 /// Metadata stored next to the cached document.
@@ -100,6 +110,8 @@ struct Memory {
     header: CacheHeader,
     loaded_from_disk: bool,
     checked: Option<Instant>,
+    /// When the registry was last asked, successfully or not.
+    asked: Option<Instant>,
     problem: Option<(Instant, String)>,
 }
 
@@ -138,7 +150,12 @@ impl RegistryClient {
         RegistryAnswer {
             document: memory.document.clone(),
             problem: memory.problem.as_ref().map(|(_, problem)| problem.clone()),
+            reach: self.reach(),
         }
+    }
+
+    fn reach(&self) -> Reach {
+        if self.url.starts_with("file://") { Reach::Local } else { Reach::Network }
     }
 
     /// Whether [`Self::lookup`] would use the network.
@@ -149,7 +166,7 @@ impl RegistryClient {
         let fresh = known.document.is_some() && checked.is_some_and(|age| age < FRESH_FOR);
         let refused = memory.problem.as_ref().is_some_and(|(at, _)| at.elapsed() < RETRY_AFTER);
         // Reading a file again is cheap, and tests and operators edit it.
-        self.url.starts_with("file://") || !(fresh || refused)
+        self.reach() == Reach::Local || !(fresh || refused)
     }
 
     /// The registry's document, downloaded again when the known one is stale.
@@ -158,9 +175,29 @@ impl RegistryClient {
             return self.cached();
         }
         let _one_at_a_time = self.fetching.lock().await;
-        if !self.is_stale() {
-            return self.cached();
+        if self.is_stale() {
+            self.ask().await;
         }
+        self.cached()
+    }
+
+    /// The registry's document, fetched at `since` or later. A registry that failed recently is not asked again.
+    pub(crate) async fn lookup_since(&self, since: Instant) -> RegistryAnswer {
+        let _one_at_a_time = self.fetching.lock().await;
+        let is_due = {
+            let memory = self.locked();
+            let refused = memory.problem.as_ref().is_some_and(|(at, _)| at.elapsed() < RETRY_AFTER);
+            !refused && memory.asked.is_none_or(|asked| asked < since)
+        };
+        if is_due {
+            self.ask().await;
+        }
+        self.cached()
+    }
+
+    /// Fetches the document. The caller holds `fetching`.
+    async fn ask(&self) {
+        self.locked().asked = Some(Instant::now());
         let fetched = tokio::time::timeout(FETCH_TIMEOUT, self.fetch()).await;
         let outcome = fetched
             .unwrap_or_else(|_| Err(format!("no complete answer within {} s", FETCH_TIMEOUT.as_secs())));
@@ -171,7 +208,6 @@ impl RegistryClient {
                 self.locked().problem = Some((Instant::now(), reason));
             }
         }
-        self.cached()
     }
 
     async fn fetch(&self) -> Result<(), String> {

@@ -144,6 +144,21 @@ async fn a_registry_can_be_a_file() {
 }
 
 #[tokio::test]
+async fn a_registry_on_the_network_cannot_have_a_local_file_installed() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = folder.path().join("program");
+    std::fs::write(&agent, fake_agent("2.0.0")).unwrap();
+    let target = json!({ "archive": format!("file://{}", agent.display()), "cmd": "bin/agent" });
+    let server = Server::start().await;
+    server.set("/registry.json", Answer::body(registry_of("filed", "2.0.0", &target)));
+    let fixture = Fixture::new(&server.url("/registry.json"));
+    let error = fixture.catalog.install("filed", InstallRequest::default()).await.unwrap_err();
+    assert_eq!(error.code(), "no_source");
+    assert!(error.to_string().contains("a file of this machine"), "{error}");
+    assert_eq!(fixture.names("filed"), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_registry_only_agent_cannot_be_installed_while_the_registry_is_down() {
     let fixture = Fixture::new(NO_REGISTRY);
     let error = fixture.catalog.launch("amp").await.unwrap_err();
