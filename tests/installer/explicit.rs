@@ -27,6 +27,21 @@ fn a_second_install_reports_already_installed_and_downloads_nothing() {
 }
 
 #[test]
+fn an_explicit_install_asks_the_registry_again() {
+    let depot = Depot::with_fake(&script("1.0.0"));
+    let machine = Machine::new(&depot.registry());
+    let server = machine.start();
+    install(&server, "fake", &json!({})).send().expect(200);
+    // Published a moment ago.
+    depot.offer("1.1.0", &script("1.1.0"), &json!({}));
+    let asked = install(&server, "fake", &json!({"agentProcessVersion": "1.1.0"})).send().expect(200).json();
+    assert_eq!(asked["artifacts"][0]["version"], "1.1.0");
+    depot.offer("1.2.0", &script("1.2.0"), &json!({}));
+    let again = install(&server, "fake", &json!({"reinstall": true})).send().expect(200).json();
+    assert_eq!(again["artifacts"][0]["version"], "1.2.0");
+}
+
+#[test]
 fn the_requested_version_is_installed_and_runs() {
     let (_depot, machine) = machine_with_gemini(&["0.50.0", "0.51.0"], &json!({}));
     let server = machine.start();

@@ -62,6 +62,29 @@ fn a_missing_archive_is_reported_with_the_servers_status() {
 }
 
 #[test]
+fn an_explicit_install_of_an_agent_that_fails_its_verification_is_a_failure() {
+    let broken = "#!/bin/sh\necho 'segmentation fault' >&2\nexit 1\n";
+    let depot = Depot::with_fake(broken);
+    let machine = Machine::new(&depot.registry());
+    let server = machine.start();
+    for _ in 0..2 {
+        let problem = install(&server, "fake", &json!({})).send().problem(502, "install_failed");
+        assert_eq!((&problem["agent"], &problem["step"]), (&json!("fake"), &json!("verify")));
+        assert!(problem["outputTail"].as_str().unwrap().contains("segmentation fault"), "{problem}");
+    }
+    let shown = show(&server, "fake");
+    assert_eq!((&shown["installed"], &shown["install"]["state"]), (&json!(false), &json!("failed")));
+    let said = machine.run(&["install", "fake"]).failed();
+    assert!(said.contains("verify") && said.contains("segmentation fault"), "{said}");
+    assert!(!said.contains("fake installed"), "{said}");
+    assert_eq!(machine.versions("fake"), Vec::<String>::new());
+    // An install on first use starts the agent anyway: its own output says more than a failed install.
+    hello(&server, "a", "fake").send().problem(502, "agent_exited");
+    assert_eq!(show(&server, "fake")["verified"], "failed");
+    install(&server, "fake", &json!({})).send().problem(502, "install_failed");
+}
+
+#[test]
 fn a_failing_tool_is_reported_with_its_last_lines() {
     let (_, version) = pinned_gemini();
     let broken = json!({ "hasInstallScript": true,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use tokio::sync::watch;
 
@@ -12,7 +13,7 @@ use crate::http::LazyClient;
 use crate::info::{InstallArtifact, InstallOutcome, InstallRequest};
 use crate::install_counts::InstallCounts;
 use crate::install_job::InstallJob;
-use crate::installs::Installs;
+use crate::installs::{Installs, Purpose};
 use crate::launch::{CommandSpec, LaunchCommand, VersionLease};
 use crate::layout::{DataDirectory, PROBE_FILE, read_json, write_json};
 use crate::locks::FileLock;
@@ -105,17 +106,20 @@ impl Catalog {
             if self.inner.options.preinstall == PreinstallPolicy::Required {
                 return Err(not_installed(&id));
             }
-            self.install(id.as_str(), InstallRequest::default()).await?;
+            self.install_for(id.clone(), InstallRequest::default(), Purpose::FirstUse, Instant::now())
+                .await?;
         }
         Err(not_installed(&id))
     }
 
     /// Installs an agent, unless it is installed already. The install continues when the returned future is
-    /// dropped; calls with the same agent and request share one install.
+    /// dropped; calls with the same agent and request share one install. The registry is asked again. An agent that
+    /// fails its verification is an error; one that only lacks credentials is not.
     ///
     /// # Errors
     /// The step that failed, with the tool's last lines; a missing runtime; an unknown agent or version.
     pub async fn install(&self, id: &str, request: InstallRequest) -> Result<InstallOutcome, CatalogError> {
+        let asked_at = Instant::now();
         let id = self.canonical(id)?;
         if let Some(spec) = self.configured(&id) {
             // A configured command has no versions, so a request for one cannot be satisfied.
@@ -129,17 +133,33 @@ impl Catalog {
             };
         }
         if !self.is_known(id.as_str()).await {
-            return Err(CatalogError::UnknownAgent { agent: id.to_string() });
+            // It may have been added to the registry since the last request.
+            self.inner.registry.lookup_since(asked_at).await;
+            if !self.is_known(id.as_str()).await {
+                return Err(CatalogError::UnknownAgent { agent: id.to_string() });
+            }
         }
+        self.install_for(id, request, Purpose::Explicit, asked_at).await
+    }
+
+    async fn install_for(
+        &self,
+        id: AgentId,
+        request: InstallRequest,
+        purpose: Purpose,
+        asked_at: Instant,
+    ) -> Result<InstallOutcome, CatalogError> {
         let job = InstallJob {
             agent: id.clone(),
             request: request.clone(),
+            purpose,
+            asked_at,
             options: self.inner.options.clone(),
             data: self.inner.data.clone(),
             registry: self.inner.registry.clone(),
             http: self.inner.http.clone(),
         };
-        self.inner.installs.run(&id, &request, |progress| job.perform(progress)).await
+        self.inner.installs.run(&id, &request, purpose, |progress| job.perform(progress)).await
     }
 
     /// How the installs of this process ended so far, lazy ones included.

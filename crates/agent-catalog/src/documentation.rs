@@ -21,6 +21,13 @@ Each version is installed into its own directory below the data directory. If a 
 machine has, the server installs a private one for it. Python packages are installed with `uv`, which the server fetches
 with pip if it is missing. The configuration of npm and pip (registry, proxy, certificates) applies.
 
+`sandbox-agent install` and `POST /v1/agents/{agent}/install` ask the registry again and fail with the step `verify` when
+the installed agent does not start properly; one that only lacks credentials is installed. An agent that is installed on
+first use is started in either case, and `verified` in `GET /v1/agents` says how its verification went. There, a
+capability that is `null` is not known until the agent has been probed with `?config=true`. Archives are refused when
+they have an absolute name, `..`, a backslash, a device, or a link that leads out; a registry over http or https cannot
+name a file of this machine.
+
 ";
 
 /// The whole page.

@@ -1,8 +1,8 @@
 //! Agents as in the answer to `GET /v1/agents`, and installs as in the answer to `POST
 //! /v1/agents/{agent}/install`.
 //!
-//! Field names are those of the API. Every boolean of [`AgentCapabilities`] is always present, because the
-//! published client's types require it.
+//! Field names are those of the API. Every field of [`AgentCapabilities`] is always present, because the published
+//! client's types require it; a capability that only a probe can find out is `null` before the first probe.
 
 use std::path::PathBuf;
 
@@ -167,7 +167,8 @@ pub struct InstallArtifact {
     pub source: Source,
 }
 
-/// An agent's capabilities, as listed in the published client's types.
+/// An agent's capabilities, as listed in the published client's types. `null`: not known until the agent has been
+/// probed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[allow(
@@ -178,13 +179,16 @@ pub struct InstallArtifact {
 pub struct AgentCapabilities {
     pub command_execution: bool,
     pub error_events: bool,
-    pub file_attachments: bool,
+    #[schema(required)]
+    pub file_attachments: Option<bool>,
     pub file_changes: bool,
-    pub images: bool,
+    #[schema(required)]
+    pub images: Option<bool>,
     pub item_started: bool,
     pub mcp_tools: bool,
     pub permissions: bool,
-    pub plan_mode: bool,
+    #[schema(required)]
+    pub plan_mode: Option<bool>,
     pub questions: bool,
     pub reasoning: bool,
     pub session_lifecycle: bool,
@@ -200,8 +204,10 @@ impl AgentCapabilities {
     /// Combines what every ACP agent can do, the manifest's facts and a probe's findings.
     pub(crate) fn of(facts: CapabilityFacts, probe: Option<&ProbeReport>) -> Self {
         let prompt =
-            |name: &str| probe.is_some_and(|p| p.agent_capabilities["promptCapabilities"][name] == true);
-        let modes = probe.and_then(|probe| probe.modes.as_ref()).map(Value::to_string).unwrap_or_default();
+            |name: &str| probe.map(|probe| probe.agent_capabilities["promptCapabilities"][name] == true);
+        // Modes come with a session; without one they are unknown.
+        let session = probe.filter(|probe| probe.session_problem.is_none());
+        let has_plan = |modes: &Value| modes.to_string().to_lowercase().contains("plan");
         Self {
             command_execution: true,
             error_events: true,
@@ -212,7 +218,7 @@ impl AgentCapabilities {
             item_started: true,
             mcp_tools: true,
             permissions: facts.permissions,
-            plan_mode: modes.to_lowercase().contains("plan"),
+            plan_mode: session.map(|probe| probe.modes.as_ref().is_some_and(has_plan)),
             questions: facts.questions,
             reasoning: facts.reasoning,
             session_lifecycle: true,
@@ -235,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_boolean_of_the_published_types_is_present() {
+    fn every_field_of_the_published_types_is_present_and_null_until_it_is_probed() {
         let capabilities =
             serde_json::to_value(AgentCapabilities::of(CapabilityFacts::default(), None)).unwrap();
         let names: Vec<_> = capabilities.as_object().unwrap().keys().cloned().collect();
@@ -245,7 +251,12 @@ mod tests {
              planMode questions reasoning sessionLifecycle sharedProcess status streamingDeltas textMessages \
              toolCalls toolResults"
         );
-        assert!(capabilities.as_object().unwrap().values().all(Value::is_boolean));
+        let unknown = capabilities.as_object().unwrap().iter().filter(|(_, value)| !value.is_boolean());
+        let unknown: Vec<_> = unknown.map(|(name, value)| (name.as_str(), value)).collect();
+        assert_eq!(
+            unknown,
+            [("fileAttachments", &Value::Null), ("images", &Value::Null), ("planMode", &Value::Null)]
+        );
     }
 
     #[test]
@@ -256,7 +267,12 @@ mod tests {
             ..ProbeReport::default()
         };
         let capabilities = AgentCapabilities::of(CapabilityFacts::default(), Some(&report));
-        assert!(capabilities.images && capabilities.plan_mode && !capabilities.file_attachments);
+        assert_eq!((capabilities.images, capabilities.plan_mode), (Some(true), Some(true)));
+        assert_eq!(capabilities.file_attachments, Some(false));
+        let without_session =
+            ProbeReport { session_problem: Some("log in".into()), ..ProbeReport::default() };
+        let capabilities = AgentCapabilities::of(CapabilityFacts::default(), Some(&without_session));
+        assert_eq!((capabilities.images, capabilities.plan_mode), (Some(false), None));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The version in use stays in use until the `current` link is switched, which is the last step that can fail.
 
 use std::path::Path;
+use std::time::Instant;
 
 use crate::agent_id::AgentId;
 use crate::http::LazyClient;
@@ -12,6 +13,7 @@ use crate::info::{InstallArtifact, InstallOutcome, InstallRequest};
 use crate::install::context::{InstallContext, Installed};
 use crate::install::from_offers;
 use crate::install::scratch::Scratch;
+use crate::installs::Purpose;
 use crate::layout::{DataDirectory, RECORD_FILE, write_json};
 use crate::locks::FileLock;
 use crate::manifest::Manifest;
@@ -27,6 +29,9 @@ use crate::verify::{VerificationResult, verify};
 pub(crate) struct InstallJob {
     pub(crate) agent: AgentId,
     pub(crate) request: InstallRequest,
+    pub(crate) purpose: Purpose,
+    /// When the install was requested.
+    pub(crate) asked_at: Instant,
     pub(crate) options: std::sync::Arc<CatalogOptions>,
     pub(crate) data: DataDirectory,
     pub(crate) registry: std::sync::Arc<RegistryClient>,
@@ -64,7 +69,9 @@ impl InstallJob {
         let native = record.native_version().unwrap_or(&record.version);
         let matches =
             |wanted: &Option<String>, actual: &str| wanted.as_deref().is_none_or(|wanted| wanted == actual);
+        let is_good_enough = self.purpose == Purpose::FirstUse || record.verified != Verification::Failed;
         !self.request.reinstall
+            && is_good_enough
             && record.is_launchable(self.data.root())
             && matches(&self.request.agent_process_version, &record.version)
             && matches(&self.request.agent_version, native)
@@ -78,7 +85,10 @@ impl InstallJob {
     ) -> Result<InstallRecord, CatalogError> {
         progress.enter(InstallStep::ResolveSource, "ACP registry");
         let manifest = Manifest::embedded().find(self.agent.as_str());
-        let answer = self.registry.lookup().await;
+        let answer = match self.purpose {
+            Purpose::Explicit => self.registry.lookup_since(self.asked_at).await,
+            Purpose::FirstUse => self.registry.lookup().await,
+        };
         let pins = Pins {
             agent_process: self.request.agent_process_version.clone(),
             native: self.request.agent_version.clone(),
@@ -117,8 +127,8 @@ impl InstallJob {
         Ok(record)
     }
 
-    /// Starts the new version once. A version that cannot be started, or that fails where the previous one worked,
-    /// is not activated.
+    /// Starts the new version once. A version is not activated when it cannot be started, when it fails where the
+    /// previous one worked, or when it fails in an explicit install.
     async fn verify(
         &self,
         context: &InstallContext,
@@ -133,9 +143,10 @@ impl InstallJob {
             .map_err(|error| CatalogError::storage("create", &directory, &error))?;
         let verification =
             verify(&command, &context.scratch.variables(), &directory, plan.verification.as_deref()).await;
-        let worse = previous.is_some_and(|record| record.verified != Verification::Failed)
-            && verification.verified == Verification::Failed;
-        if verification.cannot_start || worse {
+        let was_better = previous.is_some_and(|record| record.verified != Verification::Failed);
+        let is_refused = verification.verified == Verification::Failed
+            && (verification.cannot_start || was_better || self.purpose == Purpose::Explicit);
+        if is_refused {
             let detail = verification.detail.unwrap_or_default();
             return Err(context.failed(InstallStep::Verify, detail, verification.output_tail));
         }

@@ -22,9 +22,20 @@ struct Slot {
     running: Option<Running>,
 }
 
+/// Why an agent is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A client requested it: the registry is asked again, and an agent that fails its verification is an error.
+    Explicit,
+    /// An agent is about to be started: a cached registry document is used, and an agent that fails its verification is
+    /// started anyway, because its own output says more.
+    FirstUse,
+}
+
 #[derive(Debug, Clone)]
 struct Running {
     request: InstallRequest,
+    purpose: Purpose,
     done: watch::Receiver<Option<InstallResult>>,
 }
 
@@ -46,12 +57,13 @@ impl Installs {
         self.counter.read()
     }
 
-    /// Joins the running install of the same request, or starts `work`. Waits for a running install of a different
-    /// request to finish first.
+    /// Joins the running install of the same request and purpose, or starts `work`. Waits for any other running install
+    /// of the agent to finish first.
     pub(crate) async fn run<F>(
         &self,
         id: &AgentId,
         request: &InstallRequest,
+        purpose: Purpose,
         work: impl FnOnce(ProgressReporter) -> F,
     ) -> InstallResult
     where
@@ -59,7 +71,7 @@ impl Installs {
     {
         let mut work = Some(work);
         loop {
-            let (mut done, is_ours) = self.join_or_start(id, request, &mut work);
+            let (mut done, is_ours) = self.join_or_start(id, request, purpose, &mut work);
             let result = match done.wait_for(Option::is_some).await {
                 Ok(result) => result.clone(),
                 // The task ended without a result: it panicked.
@@ -75,6 +87,7 @@ impl Installs {
         &self,
         id: &AgentId,
         request: &InstallRequest,
+        purpose: Purpose,
         work: &mut Option<impl FnOnce(ProgressReporter) -> F>,
     ) -> (watch::Receiver<Option<InstallResult>>, bool)
     where
@@ -84,7 +97,7 @@ impl Installs {
         let slot = slots.entry(id.clone()).or_default();
         // A finished or panicked install has dropped its sender, so it does not block the next one.
         if let Some(running) = slot.running.as_ref().filter(|running| running.done.has_changed().is_ok()) {
-            return (running.done.clone(), running.request == *request);
+            return (running.done.clone(), running.request == *request && running.purpose == purpose);
         }
         let (sender, done) = watch::channel(None);
         // Called at most once: every path that starts the work returns "ours".
@@ -100,7 +113,7 @@ impl Installs {
                 let _receivers_gone = sender.send(Some(result));
             });
         }
-        slot.running = Some(Running { request: request.clone(), done: done.clone() });
+        slot.running = Some(Running { request: request.clone(), purpose, done: done.clone() });
         (done, true)
     }
 

@@ -1,6 +1,7 @@
 //! Which agents exist, and their state.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::agent_id::AgentId;
 use crate::catalog::{Catalog, install_command};
@@ -10,18 +11,27 @@ use crate::info::{AgentCapabilities, AgentInfo, InstallInfo};
 use crate::manifest::{CapabilityFacts, Manifest, ManifestAgent};
 use crate::progress::InstallState;
 use crate::record::{InstallRecord, Verification};
-use crate::registry::RegistryDocument;
+use crate::registry::{Reach, RegistryDocument};
+
+/// How long the list waits for a registry without a cached document.
+const FIRST_ANSWER: Duration = Duration::from_secs(3);
 
 impl Catalog {
     /// Every agent: built in, custom, in the manifest, installed, or in the last known registry document.
     ///
-    /// Never waits for the network: a stale registry document is refreshed in the background, for the next call.
+    /// A stale registry document is refreshed in the background, for the next call. The answer is awaited, for a short
+    /// time, only when there is no document yet or when the registry is a file.
     pub async fn agents(&self) -> Vec<AgentInfo> {
-        let registry = self.registry().cached().document;
         if self.registry().is_stale() {
             let catalog = self.clone();
-            tokio::spawn(async move { catalog.registry().lookup().await });
+            let lookup = tokio::spawn(async move { catalog.registry().lookup().await });
+            let known = self.registry().cached();
+            if known.document.is_none() || known.reach == Reach::Local {
+                // If it is too slow or fails, the list is made without it.
+                let _ = tokio::time::timeout(FIRST_ANSWER, lookup).await;
+            }
         }
+        let registry = self.registry().cached().document;
         let mut ids = self.configured_ids();
         ids.extend(Manifest::embedded().agents().iter().map(|agent| agent.id.clone()));
         ids.extend(self.data().agents_on_disk().into_iter().filter(|id| self.data().current(id).is_some()));

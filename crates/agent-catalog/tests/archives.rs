@@ -63,7 +63,11 @@ async fn every_kind_of_archive_installs_and_starts() {
         result.unwrap_or_else(|error| panic!("{name}: {error}"));
         let info = fixture.catalog.agent_probed("fake").await.unwrap();
         assert_eq!(serde_json::to_value(info.verified).unwrap(), "ok", "{name}");
-        assert!(info.capabilities.images && info.capabilities.plan_mode, "{name}");
+        assert_eq!(
+            (info.capabilities.images, info.capabilities.plan_mode),
+            (Some(true), Some(true)),
+            "{name}"
+        );
         assert_eq!(info.models.unwrap()["category"], "model");
         let command = fixture.catalog.launch("fake").await.unwrap();
         assert_eq!(command.env[std::ffi::OsStr::new("A")], "b");
