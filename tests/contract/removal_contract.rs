@@ -2,15 +2,20 @@
 
 use test_harness::Server;
 
-const REMOVED: [(&str, &str); 8] = [
+const REMOVED: [(&str, &str); 12] = [
     ("/v1/rpc", "/v1/acp/{server_id}"),
     ("/v1/sessions", "/v1/acp"),
     ("/v1/sessions/", "/v1/acp"),
     ("/v1/sessions/abc", "/v1/acp"),
     ("/v1/sessions/abc/messages/stream", "/v1/acp"),
     ("/v1/sessions/abc/events/sse", "/v1/acp"),
-    ("/v1/agents/claude/models", "/v1/agents/"),
-    ("/v1/agents/claude/modes", "/v1/agents/"),
+    ("/v1/sessions/abc/questions/q1", "session/load over /v1/acp"),
+    ("/v1/sessions/abc/questions/q1/reply", "POST /v1/acp/{server_id} with the answer"),
+    ("/v1/sessions/abc/questions/q1/reject", "POST /v1/acp/{server_id} with the answer"),
+    ("/v1/sessions/abc/permissions/p1/reply", "POST /v1/acp/{server_id} with the answer"),
+    // Without the query the answer has no models and no modes.
+    ("/v1/agents/claude/models", "GET /v1/agents/{agent}?config=true"),
+    ("/v1/agents/claude/modes", "GET /v1/agents/{agent}?config=true"),
 ];
 
 #[test]

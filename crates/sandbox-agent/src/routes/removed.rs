@@ -4,14 +4,19 @@ use axum::extract::Request;
 use http_server::{Code, Problem, Routes};
 
 const SESSIONS: &str = "session/list and session/load over /v1/acp/{server_id}";
-const AGENT: &str = "GET /v1/agents/{agent}";
+const AGENT: &str = "GET /v1/agents/{agent}?config=true";
+/// Questions and permissions are agent requests, answered with a message.
+const ANSWER: &str = "POST /v1/acp/{server_id} with the answer to the agent's request";
 
 /// Each removed path, and its replacement.
-const REMOVED: [(&str, &str); 6] = [
+const REMOVED: [(&str, &str); 9] = [
     ("/v1/rpc", "/v1/acp/{server_id}"),
     ("/v1/sessions", SESSIONS),
     ("/v1/sessions/", SESSIONS),
     ("/v1/sessions/{*rest}", SESSIONS),
+    ("/v1/sessions/{session}/questions/{question}/reply", ANSWER),
+    ("/v1/sessions/{session}/questions/{question}/reject", ANSWER),
+    ("/v1/sessions/{session}/permissions/{permission}/reply", ANSWER),
     ("/v1/agents/{agent}/models", AGENT),
     ("/v1/agents/{agent}/modes", AGENT),
 ];
@@ -53,7 +58,7 @@ pub(super) mod document {
                 .tag("removed")
                 .responses(responses.build())
                 .extensions(Some(ExtensionsBuilder::new().add("x-any-method", true).build()));
-            if let Some((_, parameter)) = path.split_once('{') {
+            for parameter in path.split('{').skip(1) {
                 let name = parameter.split('}').next().unwrap_or_default();
                 let text = ObjectBuilder::new().schema_type(Type::String);
                 operation = operation.parameter(
