@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
-BINARY = Path(os.environ.get("SANDBOX_AGENT", REPOSITORY / "target/debug/sandbox-agent"))
+BINARY = Path(os.environ.get("SANDBOX_AGENT_BIN", REPOSITORY / "target/debug/sandbox-agent"))
 TOKEN = "fuzz"
 
 
