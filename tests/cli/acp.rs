@@ -48,7 +48,10 @@ fn instances_are_listed_and_closed() {
     server.open("a", "mock");
     server.open("b", "mock");
     let text = place.run(&["acp", "list"]).done().output;
-    assert!(text.lines().any(|line| line.starts_with("a  mock  running  pid ")), "{text}");
+    let columns = |line: &str| line.split("  ").map(str::trim).filter(|word| !word.is_empty()).count();
+    assert!(text.starts_with("INSTANCE  AGENT  STATUS   PID "), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("a         mock   running  ")), "{text}");
+    assert!(text.lines().all(|line| columns(line) == 7), "{text}");
     let list = place.run(&["acp", "list", "--json"]).done().json();
     assert_eq!(list["servers"].as_array().unwrap().len(), 2);
     place.run(&["acp", "close", "a", "b", "never-there"]).done();

@@ -74,12 +74,21 @@ fn directories_are_created_listed_moved_and_removed() {
     place.file("f", "12345");
     place.run(&["fs", "put", "f", "w/a/f"]).done();
     assert_eq!(place.run(&["fs", "ls", "w"]).done().output, "a/\nb/\n");
+    assert_eq!(place.run(&["fs", "ls", "-r", "w"]).done().output, "w/a/\nw/a/f\nw/b/\n");
+    let from_workspace = place.run(&["fs", "ls", "-r"]).done().output;
+    assert!(from_workspace.lines().any(|line| line == "w/a/f"), "{from_workspace}");
+    assert_eq!(place.run(&["fs", "cat", "w/a/f"]).done().output, "12345");
     let all = place.run(&["fs", "ls", "w", "--recursive", "--json"]).done().json();
     let names: Vec<&str> =
         all.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["a", "f", "b"]);
     let long = place.run(&["fs", "ls", "-l", "w/a"]).done().output;
-    assert!(long.starts_with("file                  5  20") && long.ends_with("  f\n"), "{long:?}");
+    let (heading, entry) = long.split_once('\n').unwrap();
+    assert_eq!(heading.split_whitespace().collect::<Vec<_>>(), ["TYPE", "SIZE", "MODIFIED", "NAME"]);
+    assert!(entry.starts_with("file                  5  20") && entry.ends_with("  f\n"), "{long:?}");
+    assert_eq!(heading.find("NAME"), entry.find("f\n"), "{long}");
+    let long = place.run(&["fs", "ls", "-l", "-r", "w"]).done().output;
+    assert!(long.lines().any(|line| line.starts_with("file") && line.ends_with("  w/a/f")), "{long}");
     place.run(&["fs", "mv", "w/a/f", "w/b/g"]).done();
     place.run(&["fs", "put", "f", "w/a/f"]).done();
     place.run(&["fs", "mv", "w/a/f", "w/b/g"]).exits(1).says("409");

@@ -100,6 +100,7 @@ fn agents_are_listed_and_shown_as_text_and_as_json() {
     let line = |id: &str| text.lines().find(|line| line.split(' ').next() == Some(id)).unwrap_or_default();
     assert!(line("fake").ends_with("1.0.0 from registry, verified: ok"), "{text}");
     assert!(line("mock").ends_with("from builtin"), "{text}");
+    assert!(text.starts_with("AGENT") && text.lines().next().unwrap().ends_with("  STATE"), "{text}");
     assert!(line("gemini").ends_with("not installed; sandbox-agent install gemini"), "{text}");
     let list = machine.run(&["agents", "list", "--json"]).done().json();
     let listed = list["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == "fake").unwrap();

@@ -10,6 +10,7 @@ use super::error::CliError;
 use super::input;
 use super::output::{Format, print_bytes, print_json, print_line};
 use super::style::one_line;
+use super::table;
 
 #[derive(Debug, Args)]
 pub(super) struct AcpArguments {
@@ -110,21 +111,25 @@ async fn list(server: &Server, format: Format) -> Result<(), CliError> {
     if format == Format::Json {
         return print_json(&list);
     }
-    for instance in list["servers"].as_array().into_iter().flatten() {
-        let text = |name: &str| one_line(instance[name].as_str().unwrap_or_default(), 128);
-        let number = |name: &str| instance[name].as_u64().unwrap_or_default();
-        print_line(format!(
-            "{}  {}  {}  pid {}  {} waiting  {} to answer  {} readers",
-            text("serverId"),
-            text("agent"),
-            text("status"),
-            instance["pid"].as_u64().map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
-            number("pendingRequests"),
-            instance["awaiting"].as_array().map_or(0, Vec::len),
-            number("readers"),
-        ))?;
-    }
-    Ok(())
+    let instances = list["servers"].as_array().into_iter().flatten();
+    let rows: Vec<[String; 7]> = instances
+        .map(|instance| {
+            let text = |name: &str| one_line(instance[name].as_str().unwrap_or_default(), 128);
+            let number = |name: &str| instance[name].as_u64().unwrap_or_default().to_string();
+            [
+                text("serverId"),
+                text("agent"),
+                text("status"),
+                instance["pid"].as_u64().map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
+                number("pendingRequests"),
+                instance["awaiting"].as_array().map_or(0, Vec::len).to_string(),
+                number("readers"),
+            ]
+        })
+        .collect();
+    // Client requests that wait for the agent, and agent requests that wait for a client.
+    let headings = ["INSTANCE", "AGENT", "STATUS", "PID", "CLIENT REQUESTS", "AGENT REQUESTS", "READERS"];
+    table::print(headings, &rows)
 }
 
 async fn stream(server: &Server, arguments: &StreamArguments, format: Format) -> Result<(), CliError> {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::error::CliError;
 use super::output::{Format, print_json, print_line, refresh_registry};
+use super::table;
 use crate::settings::{CatalogArguments, catalog_options};
 
 #[derive(Debug, Args)]
@@ -105,11 +106,8 @@ async fn list(catalog: &Catalog, format: Format) -> Result<(), CliError> {
     if format == Format::Json {
         return print_json(&json!({ "agents": agents }));
     }
-    let width = agents.iter().map(|info| info.id.len()).max().unwrap_or(0);
-    for info in &agents {
-        print_line(format!("{:width$}  {}", info.id, describe(info)))?;
-    }
-    Ok(())
+    let rows: Vec<[String; 2]> = agents.iter().map(|info| [info.id.clone(), describe(info)]).collect();
+    table::print(["AGENT", "STATE"], &rows)
 }
 
 fn describe(info: &AgentInfo) -> String {

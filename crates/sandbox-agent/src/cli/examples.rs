@@ -34,7 +34,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "sandbox-agent fs get docs/notes.txt",
         ],
     ),
-    ("fs ls", &["sandbox-agent fs ls --long src"]),
+    ("fs ls", &["sandbox-agent fs ls --long src", "sandbox-agent fs ls --recursive src"]),
     ("fs cat", &["sandbox-agent fs cat README.md"]),
     ("fs put", &["sandbox-agent fs put notes.txt docs/", "echo hello | sandbox-agent fs put - notes.txt"]),
     ("fs get", &["sandbox-agent fs get docs/notes.txt", "sandbox-agent fs get docs/notes.txt copy.txt"]),

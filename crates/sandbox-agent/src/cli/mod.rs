@@ -23,6 +23,7 @@ mod progress;
 mod prompt;
 mod shell;
 mod style;
+mod table;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -39,7 +39,7 @@ enum FsCommand {
         /// Print the type, size and modification time of each entry
         #[arg(short, long)]
         long: bool,
-        /// Include all subdirectories
+        /// Include all subdirectories, and print paths instead of names
         #[arg(short, long)]
         recursive: bool,
     },
@@ -142,14 +142,14 @@ pub(super) async fn run(arguments: FsArguments) -> Result<(), CliError> {
     match arguments.command {
         FsCommand::Ls { path, long, recursive } => {
             let request = remote.at_or_workspace(Method::GET, "entries", path.as_ref());
-            let style = if long { list::Detail::Long } else { list::Detail::Names };
-            list::run(
-                &remote.0,
-                if recursive { request.query("recursive", "true") } else { request },
-                style,
-                format,
-            )
-            .await
+            let detail = if long { list::Detail::Long } else { list::Detail::Names };
+            let listed = path.unwrap_or_default().to_string_lossy().into_owned();
+            let (request, naming) = if recursive {
+                (request.query("recursive", "true"), list::Naming::Path { listed })
+            } else {
+                (request, list::Naming::Name)
+            };
+            list::run(&remote.0, request, &naming, detail, format).await
         }
         FsCommand::Cat { paths } => {
             for path in paths {
