@@ -25,9 +25,12 @@ fn a_decision_by_flag_is_sent_without_asking() {
 #[test]
 fn without_a_terminal_nothing_is_allowed_unless_a_flag_permits_it() {
     let place = Place::new();
-    let printed = place.run(&["prompt", "mock", "permission"]).done();
+    let printed = place.run(&["prompt", "mock", "permission"]).exits(8);
     assert_eq!(printed.output, "Permission refused with reject-once.\n");
-    printed.says("no terminal to ask on; see --allow");
+    printed.says("no terminal to ask on; see --allow").says("--allow once, --allow always or --allow reject");
+    let reported = place.run(&["prompt", "mock", "permission", "--json"]).exits(8).errors;
+    let reported: serde_json::Value = serde_json::from_str(&reported).unwrap();
+    assert_eq!(reported["exitCode"], 8);
     place.run(&["prompt", "mock", "permission", "--allow", "ask"]).exits(2).says("--allow once");
     let question = place.run(&["prompt", "mock", "question"]).done();
     assert_eq!(question.output, "Question rejected.\n");

@@ -35,6 +35,10 @@ pub(super) enum CliError {
     AgentFailed(String),
     #[error("the turn stopped early: {0}")]
     TurnIncomplete(String),
+    #[error(
+        "a permission was rejected, because there is no terminal to ask on; decide with --allow once, --allow always or --allow reject"
+    )]
+    PermissionRejected,
     #[error("interrupted")]
     Interrupted,
     #[error("{0}")]
@@ -78,6 +82,7 @@ impl CliError {
             Self::Problem(problem) => problem.exit(),
             Self::AgentFailed(_) | Self::Catalog(_) | Self::InstallsFailed { .. } => Exit::AgentFailed,
             Self::TurnIncomplete(_) => Exit::TurnIncomplete,
+            Self::PermissionRejected => Exit::PermissionRejected,
             Self::Interrupted => Exit::Interrupted,
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::OutputClosed,
             Self::Settings(_)

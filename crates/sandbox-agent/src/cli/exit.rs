@@ -13,13 +13,14 @@ pub(super) enum Exit {
     Unreachable,
     AgentFailed,
     TurnIncomplete,
+    PermissionRejected,
     Interrupted,
     OutputClosed,
 }
 
 impl Exit {
     /// All results.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Success,
         Self::Failed,
         Self::Usage,
@@ -28,6 +29,7 @@ impl Exit {
         Self::Unreachable,
         Self::AgentFailed,
         Self::TurnIncomplete,
+        Self::PermissionRejected,
         Self::Interrupted,
         Self::OutputClosed,
     ];
@@ -43,6 +45,7 @@ impl Exit {
             Self::Unreachable => 5,
             Self::AgentFailed => 6,
             Self::TurnIncomplete => 7,
+            Self::PermissionRejected => 8,
             // The codes that a shell reports for a program that was ended by SIGINT or SIGPIPE.
             Self::Interrupted => 130,
             Self::OutputClosed => 141,
@@ -63,6 +66,9 @@ impl Exit {
             }
             Self::TurnIncomplete => {
                 "the turn stopped early: refused, out of tokens or steps, or cancelled by another client"
+            }
+            Self::PermissionRejected => {
+                "a permission was rejected, because there was no terminal to ask on and no --allow"
             }
             Self::Interrupted => "interrupted by Ctrl-C or a signal, even if the turn was cancelled cleanly",
             Self::OutputClosed => "standard output was closed by its reader; no error is printed",
@@ -90,6 +96,6 @@ mod tests {
     fn every_exit_code_is_unique() {
         let mut codes: Vec<u8> = Exit::ALL.into_iter().map(Exit::code).collect();
         codes.dedup();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 130, 141]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 130, 141]);
     }
 }

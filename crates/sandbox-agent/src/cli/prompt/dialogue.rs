@@ -112,6 +112,11 @@ impl<'s> Dialogue<'s> {
         })
     }
 
+    /// True when a permission was rejected only because there is no terminal.
+    pub(super) fn has_rejected(&self) -> bool {
+        self.questions.has_rejected()
+    }
+
     async fn handle(&mut self, incoming: Incoming) -> Result<(), CliError> {
         match incoming {
             Incoming::Notification { method, params } => match (method.as_str(), self.updates) {

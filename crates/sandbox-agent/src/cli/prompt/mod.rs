@@ -181,13 +181,17 @@ struct Stopped {
     reason: String,
     /// True when the user of this command cancelled the turn.
     is_cancelled: bool,
+    /// True when a permission was rejected without asking, because there was no terminal.
+    is_rejected: bool,
 }
 
 impl Stopped {
     fn into_result(self) -> Result<(), CliError> {
         match self.reason.as_str() {
-            "end_turn" => Ok(()),
             "cancelled" if self.is_cancelled => Err(CliError::Interrupted),
+            // However the turn ended, the agent could not do what it was asked to do.
+            _ if self.is_rejected => Err(CliError::PermissionRejected),
+            "end_turn" => Ok(()),
             _ => Err(CliError::TurnIncomplete(self.reason)),
         }
     }
@@ -247,7 +251,8 @@ impl Turn<'_> {
         let response = dialogue.call_or_fail("session/prompt", &params, on_interrupt).await?;
         dialogue.view.stopped(&response)?;
         let reason = response["stopReason"].as_str().unwrap_or("the agent gave no reason").to_owned();
-        Ok(Stopped { reason, is_cancelled: dialogue.is_cancelled })
+        let is_rejected = dialogue.has_rejected();
+        Ok(Stopped { reason, is_cancelled: dialogue.is_cancelled, is_rejected })
     }
 
     /// Starts the agent, installing it first if necessary, and sends `initialize`.

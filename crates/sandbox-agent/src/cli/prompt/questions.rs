@@ -20,6 +20,9 @@ pub(super) struct Questions {
     rejection_reason: Option<&'static str>,
     terminal: Option<Terminal>,
     open: VecDeque<Question>,
+    /// True when permissions are rejected only because there is no terminal.
+    rejects_unasked: bool,
+    has_rejected: bool,
 }
 
 /// A question that waits for the user.
@@ -61,7 +64,14 @@ impl Questions {
                 (Allow::Reject, Some("rejected, because there is no terminal to ask on; see --allow"))
             }
         };
-        Ok(Self { allow, rejection_reason, terminal, open: VecDeque::new() })
+        let rejects_unasked = rejection_reason.is_some();
+        let open = VecDeque::new();
+        Ok(Self { allow, rejection_reason, terminal, open, rejects_unasked, has_rejected: false })
+    }
+
+    /// True when a permission was rejected only because there is no terminal.
+    pub(super) fn has_rejected(&self) -> bool {
+        self.has_rejected
     }
 
     /// Why a request was rejected without being shown; only on the first call.
@@ -82,6 +92,7 @@ impl Questions {
                 Reaction::AskUser
             }
             PERMISSION => {
+                self.has_rejected |= self.rejects_unasked;
                 let options = permission::options(params);
                 Reaction::Answer(permission::outcome(permission::choose(self.allow, &options)))
             }
