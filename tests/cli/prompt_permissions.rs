@@ -34,6 +34,8 @@ fn without_a_terminal_nothing_is_allowed_unless_a_flag_permits_it() {
     place.run(&["prompt", "mock", "permission", "--allow", "ask"]).exits(2).says("--allow once");
     let question = place.run(&["prompt", "mock", "question"]).done();
     assert_eq!(question.output, "Question rejected.\n");
+    let form = place.run(&["prompt", "mock", "elicit"]).done();
+    assert!(form.output.contains("cannot show forms"), "{}", form.output);
 }
 
 #[test]
@@ -106,4 +108,75 @@ fn a_question_answered_by_another_client_is_withdrawn() {
     assert!(screen.contains("Permission granted with allow-always."), "{screen}");
     assert_eq!(code, Some(0));
     eventually("the instance is gone", || server.summary(&id).is_none().then_some(()));
+}
+
+#[test]
+fn a_form_is_filled_in_on_the_terminal() {
+    let place = Place::new();
+    // A policy for permissions does not answer forms.
+    for flags in [&[][..], &["--allow", "once"]] {
+        let mut terminal = Terminal::start(&place, &[&["prompt", "mock", "elicit"], flags].concat());
+        terminal.wait_for("Please fill in the form.\nColour\n  1) red\n  2) green\n  3) blue\n");
+        terminal.press("2\n");
+        terminal.wait_for("Count (required)\nnumber; - declines> ");
+        terminal.press("-1\n");
+        terminal.wait_for("the number must be at least 0");
+        terminal.press("3\n");
+        terminal.wait_for("Name (required)");
+        terminal.press("Ada\n");
+        terminal.wait_for("Sure\ny or n; empty means n; - declines> ");
+        terminal.press("y\n");
+        let (code, screen) = terminal.end();
+        let filled = r#"Form accepted: {"colour":"green","count":3,"name":"Ada","sure":true}."#;
+        assert!(screen.contains(filled), "{screen}");
+        assert!(screen.contains("? Please fill in the form.: accepted"), "{screen}");
+        assert_eq!(code, Some(0), "{screen}");
+    }
+}
+
+#[test]
+fn a_form_can_be_declined_and_dismissed() {
+    let place = Place::new();
+    for (keys, answer) in [("-\n", "declined"), ("\x04", "dismissed")] {
+        let mut terminal = Terminal::start(&place, &["prompt", "mock", "elicit"]);
+        terminal.wait_for("declines> ");
+        terminal.press(keys);
+        let (code, screen) = terminal.end();
+        assert!(screen.contains(&format!("Form {answer}.")), "{keys:?}: {screen}");
+        assert_eq!(code, Some(0), "{screen}");
+    }
+}
+
+/// An agent that asks for permission to change a file. The request names a tool call that was announced before.
+const EDITOR: &str = r#"#!/bin/sh
+while IFS= read -r line; do
+  id=${line#*'"id":'}
+  id=${id%%,*}
+  case "$line" in
+    *'"initialize"'*) result='{"protocolVersion":1,"agentCapabilities":{}}' ;;
+    *'"session/new"'*) result='{"sessionId":"s"}' ;;
+    *'"session/prompt"'*)
+      prompt=$id
+      printf '%s\n' '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit boat.txt","rawInput":{"hidden":"json"},"content":[{"type":"diff","path":"/w/boat.txt","oldText":"hull\nmast\nsail\n","newText":"hull\nengine\nsail\n"}]}}}'
+      echo '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
+      continue ;;
+    *'"outcome"'*) id=$prompt; result='{"stopReason":"end_turn"}' ;;
+    *) continue ;;
+  esac
+  echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$result}"
+done
+"#;
+
+#[test]
+fn a_permission_shows_the_change_of_a_file_as_a_diff() {
+    let place = Place::new().with("NO_COLOR", "1");
+    let agent = format!("editor=sh '{}'", place.file("editor.sh", EDITOR).display());
+    let mut terminal = Terminal::start(&place, &["prompt", "editor", "go", "--agent", &agent]);
+    terminal.wait_for("y or n> ");
+    terminal.press("y\n");
+    let (code, screen) = terminal.end();
+    let shown = "Allow: Edit boat.txt\n  /w/boat.txt\n  @@ -1 +1 @@\n   hull\n  -mast\n  +engine\n   sail\n  1) Yes\n";
+    assert!(screen.contains(shown), "{screen}");
+    assert!(!screen.contains("hidden"), "{screen}");
+    assert_eq!(code, Some(0), "{screen}");
 }

@@ -120,7 +120,10 @@ impl<'s> Dialogue<'s> {
     async fn handle(&mut self, incoming: Incoming) -> Result<(), CliError> {
         match incoming {
             Incoming::Notification { method, params } => match (method.as_str(), self.updates) {
-                ("session/update", Updates::Live) => self.view.update(&params["update"]),
+                ("session/update", Updates::Live) => {
+                    self.questions.observe(&params["update"]);
+                    self.view.update(&params["update"])
+                }
                 ("session/update", Updates::Replayed) => self.view.replayed(&params["update"]),
                 ("$/cancel_request", _) => self.withdraw(&params["requestId"]),
                 (method, _) => self.view.notification(method, &params),
@@ -128,8 +131,8 @@ impl<'s> Dialogue<'s> {
             Incoming::Request { id, method, params } => match self.questions.receive(&id, &method, &params) {
                 Reaction::Answer(answer) => {
                     self.view.answered(&method, &params, &answer)?;
-                    if let Some(reason) = self.questions.rejection_reason() {
-                        self.view.remark(reason)?;
+                    if let Some(remark) = self.questions.take_remark() {
+                        self.view.remark(remark)?;
                     }
                     self.connection.answer(&id, Ok(answer)).await
                 }

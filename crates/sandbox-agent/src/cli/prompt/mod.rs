@@ -3,8 +3,12 @@
 //! It is a client like any other, of a running server or of an engine in this process. Unlike the engine it knows about
 //! sessions, but it stores nothing: sessions are stored by the agent, if the agent supports that.
 
+mod choice;
 mod connection;
 mod dialogue;
+mod diff;
+mod field;
+mod form;
 mod http;
 mod in_process;
 mod incoming;
@@ -12,6 +16,7 @@ mod lines;
 mod markdown;
 mod message;
 mod permission;
+mod question;
 mod questions;
 mod screen;
 mod session;
@@ -37,7 +42,7 @@ use self::message::Message;
 use self::permission::Allow;
 use self::questions::Questions;
 use self::screen::{Screen, Verbosity};
-use self::session::{InitializeResponse, Setting};
+use self::session::{Forms, InitializeResponse, Setting};
 use self::transport::Transport;
 use self::view::{OpenedSession, TurnView};
 use super::client::{ReportedProblem, Server, TokenArguments};
@@ -216,10 +221,11 @@ impl Turn<'_> {
         let wanted = arguments.cwd.as_deref().unwrap_or(Path::new("."));
         let cwd = self.transport.directory(wanted).await?;
         let mut connection = Connection::new(self.transport.clone());
+        let forms = if questions.can_ask() { Forms::Shown } else { Forms::Unsupported };
         let response = tokio::select! {
             biased;
             () = signals.any() => return Err(CliError::Interrupted),
-            response = self.initialize(&mut connection) => response?,
+            response = self.initialize(&mut connection, forms) => response?,
         };
         let mut dialogue = Dialogue::open(connection, view, questions, signals).await?;
         if let Some(method) = &arguments.auth {
@@ -256,9 +262,13 @@ impl Turn<'_> {
     }
 
     /// Starts the agent, installing it first if necessary, and sends `initialize`.
-    async fn initialize(&self, connection: &mut Connection) -> Result<InitializeResponse, CliError> {
+    async fn initialize(
+        &self,
+        connection: &mut Connection,
+        forms: Forms,
+    ) -> Result<InitializeResponse, CliError> {
         let (transport, agent) = (self.transport, self.arguments.agent.as_str());
-        let params = session::initialize_params();
+        let params = session::initialize_params(forms);
         let started = if self.arguments.json || self.arguments.quiet {
             connection.start(agent, &params).await
         } else {

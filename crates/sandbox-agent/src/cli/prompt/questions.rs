@@ -1,36 +1,40 @@
-//! Permission requests and questions of the agent: answered by a policy, or asked on the terminal one after the other.
+//! Permission requests, questions and forms of the agent: answered by a policy, or asked on the terminal one after
+//! the other.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::permission::{self, Allow, PermissionOption};
+use super::form::{self, Form, Step};
+use super::permission::{self, Allow};
+use super::question::{FORM, PERMISSION, QUESTION, Question, rejected};
 use super::terminal::Terminal;
 use crate::cli::error::CliError;
-use crate::cli::style::{one_line, without_control};
+use crate::cli::style::Colour;
 
-const PERMISSION: &str = "session/request_permission";
-const QUESTION: &str = "_sandboxagent/session/request_question";
+/// What is shown of a tool call in a permission request.
+const SHOWN_FIELDS: [&str; 3] = ["title", "content", "rawInput"];
 
 /// The open questions of an agent.
 #[derive(Debug)]
 pub(super) struct Questions {
-    allow: Allow,
-    /// Why requests are rejected without being shown, if the user did not ask for that. Reported once.
-    rejection_reason: Option<&'static str>,
+    policy: Policy,
     terminal: Option<Terminal>,
     open: VecDeque<Question>,
-    /// True when permissions are rejected only because there is no terminal.
-    rejects_unasked: bool,
+    /// What the agent reported about its running tool calls: a permission request may have only the id of its call.
+    calls: HashMap<String, Value>,
+    /// What the user should know about the last answer.
+    remark: Option<&'static str>,
     has_rejected: bool,
 }
 
-/// A question that waits for the user.
-#[derive(Debug)]
-pub(super) struct Question {
-    pub(super) id: Value,
-    pub(super) method: String,
-    pub(super) params: Value,
+/// How permission requests are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    /// As the user said.
+    Chosen(Allow),
+    /// Rejected, because there is no terminal to ask on.
+    NoTerminal,
 }
 
 /// How to react to a request of the agent.
@@ -47,26 +51,28 @@ pub(super) enum Reaction {
 impl Questions {
     /// Without a policy the user is asked on the terminal. If there is no terminal, everything is rejected.
     pub(super) fn new(allow: Option<Allow>) -> Result<Self, CliError> {
-        let terminal = match allow {
-            None | Some(Allow::Ask) => Terminal::open(),
-            Some(_) => None,
-        };
-        if allow == Some(Allow::Ask) && terminal.is_none() {
-            return Err(CliError::Usage(
-                "there is no terminal to ask on; use --allow once, --allow always or --allow reject"
-                    .to_owned(),
-            ));
-        }
-        let (allow, rejection_reason) = match (allow, &terminal) {
-            (Some(allow), _) => (allow, None),
-            (None, Some(_)) => (Allow::Ask, None),
-            (None, None) => {
-                (Allow::Reject, Some("rejected, because there is no terminal to ask on; see --allow"))
+        Self::on(Terminal::open(), allow)
+    }
+
+    fn on(terminal: Option<Terminal>, allow: Option<Allow>) -> Result<Self, CliError> {
+        let policy = match (allow, &terminal) {
+            (Some(Allow::Ask), None) => {
+                return Err(CliError::Usage(
+                    "there is no terminal to ask on; use --allow once, --allow always or --allow reject"
+                        .to_owned(),
+                ));
             }
+            (Some(allow), _) => Policy::Chosen(allow),
+            (None, Some(_)) => Policy::Chosen(Allow::Ask),
+            (None, None) => Policy::NoTerminal,
         };
-        let rejects_unasked = rejection_reason.is_some();
-        let open = VecDeque::new();
-        Ok(Self { allow, rejection_reason, terminal, open, rejects_unasked, has_rejected: false })
+        let (open, calls) = (VecDeque::new(), HashMap::new());
+        Ok(Self { policy, terminal, open, calls, remark: None, has_rejected: false })
+    }
+
+    /// True when a user can be asked, so that agents may send forms.
+    pub(super) fn can_ask(&self) -> bool {
+        self.terminal.is_some()
     }
 
     /// True when a permission was rejected only because there is no terminal.
@@ -74,32 +80,74 @@ impl Questions {
         self.has_rejected
     }
 
-    /// Why a request was rejected without being shown; only on the first call.
-    pub(super) fn rejection_reason(&mut self) -> Option<&'static str> {
-        self.rejection_reason.take()
+    /// What the user should know about the last answer; returned once.
+    pub(super) fn take_remark(&mut self) -> Option<&'static str> {
+        self.remark.take()
+    }
+
+    /// Remembers what a `session/update` reports about a tool call, for a permission request that follows.
+    pub(super) fn observe(&mut self, update: &Value) {
+        let is_call = matches!(update["sessionUpdate"].as_str(), Some("tool_call" | "tool_call_update"));
+        let Some(id) = update["toolCallId"].as_str().filter(|_| is_call && self.asks_for_permission()) else {
+            return;
+        };
+        if matches!(update["status"].as_str(), Some("completed" | "failed")) {
+            self.calls.remove(id);
+        } else {
+            merge(self.calls.entry(id.to_owned()).or_default(), update);
+        }
+    }
+
+    fn asks_for_permission(&self) -> bool {
+        self.policy == Policy::Chosen(Allow::Ask)
     }
 
     /// Receives a request of the agent.
     pub(super) fn receive(&mut self, id: &Value, method: &str, params: &Value) -> Reaction {
-        let asks = self.allow == Allow::Ask;
-        match method {
-            PERMISSION | QUESTION if asks => {
-                self.open.push_back(Question {
-                    id: id.clone(),
-                    method: method.into(),
-                    params: params.clone(),
-                });
-                Reaction::AskUser
+        let question = match method {
+            PERMISSION if self.asks_for_permission() => {
+                let call = &params["toolCall"];
+                let known = call["toolCallId"].as_str().and_then(|id| self.calls.get(id));
+                let mut known = known.cloned().unwrap_or_default();
+                merge(&mut known, call);
+                Question::permission(id, params, known)
             }
-            PERMISSION => {
-                self.has_rejected |= self.rejects_unasked;
-                let options = permission::options(params);
-                Reaction::Answer(permission::outcome(permission::choose(self.allow, &options)))
+            PERMISSION => return self.decide(params),
+            QUESTION if self.can_ask() => Question::question(id, params),
+            QUESTION => return self.not_asked(rejected()),
+            FORM => match Form::read(params).filter(|_| self.can_ask()) {
+                Some(form) => Question::form(id, params, form),
+                None => return self.not_asked(form::dismissed()),
+            },
+            _ => return Reaction::UnknownMethod,
+        };
+        self.open.push_back(question);
+        Reaction::AskUser
+    }
+
+    /// Answers a permission request by the policy.
+    fn decide(&mut self, params: &Value) -> Reaction {
+        let allow = match self.policy {
+            Policy::Chosen(allow) => allow,
+            Policy::NoTerminal => {
+                // The remark is the same for each request, so it is shown once.
+                if !std::mem::replace(&mut self.has_rejected, true) {
+                    self.remark = Some("rejected, because there is no terminal to ask on; see --allow");
+                }
+                Allow::Reject
             }
-            // A permission policy does not answer questions, and without a terminal there is no user to ask.
-            QUESTION => Reaction::Answer(rejected()),
-            _ => Reaction::UnknownMethod,
-        }
+        };
+        let options = permission::options(params);
+        Reaction::Answer(permission::outcome(permission::choose(allow, &options)))
+    }
+
+    /// Answers a question or form that cannot be shown. A permission policy does not answer questions.
+    fn not_asked(&mut self, answer: Value) -> Reaction {
+        self.remark = Some(match self.terminal {
+            None => "not answered, because there is no terminal to ask on",
+            Some(_) => "not answered, because this client cannot show it",
+        });
+        Reaction::Answer(answer)
     }
 
     /// True when a question is waiting for the user.
@@ -115,22 +163,21 @@ impl Questions {
     /// Shows the first open question.
     pub(super) fn show(&mut self) {
         if let (Some(question), Some(terminal)) = (self.open.front(), &mut self.terminal) {
-            terminal.show(&question.text());
+            terminal.show(&question.text(terminal.colour()));
         }
     }
 
-    /// Waits for a line that answers the first open question; `None` if the line is not a valid answer.
+    /// Waits for a line for the first open question; `None` if the line does not complete an answer.
     pub(super) async fn answer(&mut self) -> Option<(Question, Value)> {
-        let line = match &mut self.terminal {
-            Some(terminal) => terminal.line().await,
-            None => None,
+        let (line, colour) = match &mut self.terminal {
+            Some(terminal) => (terminal.line().await, terminal.colour()),
+            None => (None, Colour::Off),
         };
-        let answer = self.open.front()?.answer(line.as_deref());
-        match answer {
-            Some(answer) => Some((self.open.pop_front()?, answer)),
-            None => {
-                if let (Some(question), Some(terminal)) = (self.open.front(), &mut self.terminal) {
-                    terminal.show_again(&question.text());
+        match self.open.front_mut()?.answer(line.as_deref(), colour) {
+            Step::Answer(answer) => Some((self.open.pop_front()?, answer)),
+            Step::Ask(text) => {
+                if let Some(terminal) = &mut self.terminal {
+                    terminal.show_again(&text);
                 }
                 None
             }
@@ -147,111 +194,58 @@ impl Questions {
     /// Removes all questions, and returns each with its negative answer.
     pub(super) fn cancel_all(&mut self) -> Vec<(Question, Value)> {
         let cancelled = |question: Question| {
-            let answer = if question.method == QUESTION { rejected() } else { permission::outcome(None) };
+            let answer = question.refusal();
             (question, answer)
         };
         self.open.drain(..).map(cancelled).collect()
     }
 }
 
-impl Question {
-    fn text(&self) -> String {
-        let mut text = String::from("\n");
-        let lines: Vec<String> = if self.method == PERMISSION {
-            let call = &self.params["toolCall"];
-            text += &format!("Allow: {}", one_line(call["title"].as_str().unwrap_or("a tool call"), 160));
-            if !call["rawInput"].is_null() {
-                text += &format!("\n  {}", one_line(&call["rawInput"].to_string(), 400));
-            }
-            permission::options(&self.params).into_iter().map(|option| option.name).collect()
-        } else {
-            text += &without_control(self.params["prompt"].as_str().unwrap_or("The agent asks"));
-            choices(&self.params).into_iter().map(|(_, label)| label).collect()
-        };
-        for (index, line) in lines.iter().enumerate() {
-            text += &format!("\n  {}) {}", index + 1, one_line(line, 160));
+/// Replaces what an update of a tool call contains.
+fn merge(call: &mut Value, update: &Value) {
+    for name in SHOWN_FIELDS {
+        if !update[name].is_null() {
+            call[name] = update[name].clone();
         }
-        let more = if self.method == PERMISSION { ", y or n" } else { "; empty rejects it" };
-        format!("{text}\nnumber{more}> ")
     }
-
-    /// The answer for a line; `None` if the line is invalid. The end of input (Ctrl-D) rejects the request.
-    fn answer(&self, line: Option<&str>) -> Option<Value> {
-        if self.method == PERMISSION {
-            let options = permission::options(&self.params);
-            return match line {
-                None => Some(permission::outcome(permission::choose(Allow::Reject, &options))),
-                Some(line) => {
-                    let option: Option<&PermissionOption> = permission::parse_choice(line, &options);
-                    option.map(|option| permission::outcome(Some(option)))
-                }
-            };
-        }
-        let Some(line) = line.map(str::trim).filter(|line| !line.is_empty()) else { return Some(rejected()) };
-        let choices = choices(&self.params);
-        if choices.is_empty() {
-            return Some(json!({"status": "answered", "answers": [[line]]}));
-        }
-        let by_number = line.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
-        let named = |(id, label): &&(String, String)| id == line || label.eq_ignore_ascii_case(line);
-        let (id, _) = by_number.or_else(|| choices.iter().find(named))?;
-        Some(json!({"status": "answered", "answers": [[id]]}))
-    }
-}
-
-fn rejected() -> Value {
-    json!({"status": "rejected"})
-}
-
-/// The options of a question: pairs of id and label, or plain strings.
-fn choices(params: &Value) -> Vec<(String, String)> {
-    let listed = params["options"].as_array().into_iter().flatten();
-    listed
-        .filter_map(|option| match option {
-            Value::String(word) => Some((word.clone(), word.clone())),
-            pair => {
-                let id = pair[0].as_str()?;
-                Some((id.to_owned(), pair[1].as_str().unwrap_or(id).to_owned()))
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn question(options: &Value) -> Question {
-        Question {
-            id: json!(1),
-            method: QUESTION.into(),
-            params: json!({"prompt": "Which?", "options": options}),
-        }
+    fn params() -> Value {
+        json!({"options": [
+            {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+            {"optionId": "no", "name": "No", "kind": "reject_once"},
+        ]})
+    }
+
+    fn selected(option: &str) -> Reaction {
+        Reaction::Answer(json!({"outcome": {"outcome": "selected", "optionId": option}}))
     }
 
     #[test]
-    fn a_question_accepts_a_number_an_id_or_a_label_and_an_empty_line_rejects_it() {
-        let asked = question(&json!([["a", "Option A"], "b"]));
-        let chosen = |line: &str| asked.answer(Some(line));
-        let answered = |id: &str| Some(json!({"status": "answered", "answers": [[id]]}));
-        assert_eq!(
-            (chosen("1"), chosen("b"), chosen("option a ")),
-            (answered("a"), answered("b"), answered("a"))
-        );
-        assert_eq!((chosen("3"), chosen("0")), (None, None));
-        assert_eq!((chosen(" "), asked.answer(None)), (Some(rejected()), Some(rejected())));
-        assert_eq!(question(&json!([])).answer(Some("free words")), answered("free words"));
-        assert_eq!(asked.text(), "\nWhich?\n  1) Option A\n  2) b\nnumber; empty rejects it> ");
-    }
-
-    #[test]
-    fn with_a_policy_requests_are_answered_without_asking() {
-        let params = json!({"options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]});
-        let mut questions = Questions::new(Some(Allow::Once)).unwrap();
-        let allowed = json!({"outcome": {"outcome": "selected", "optionId": "yes"}});
-        assert_eq!(questions.receive(&json!(0), PERMISSION, &params), Reaction::Answer(allowed));
+    fn with_a_policy_permissions_are_answered_without_asking() {
+        let mut questions = Questions::on(None, Some(Allow::Once)).unwrap();
+        assert_eq!(questions.receive(&json!(0), PERMISSION, &params()), selected("yes"));
         assert_eq!(questions.receive(&json!(1), QUESTION, &json!({})), Reaction::Answer(rejected()));
-        assert_eq!(questions.receive(&json!(2), "fs/read_text_file", &json!({})), Reaction::UnknownMethod);
-        assert!(!questions.has_open());
+        assert_eq!(questions.receive(&json!(2), FORM, &json!({})), Reaction::Answer(form::dismissed()));
+        assert_eq!(questions.receive(&json!(3), "fs/read_text_file", &json!({})), Reaction::UnknownMethod);
+        assert!(!questions.has_open() && !questions.has_rejected());
+    }
+
+    #[test]
+    fn only_a_permission_that_was_rejected_for_lack_of_a_terminal_is_remembered() {
+        let mut unasked = Questions::on(None, None).unwrap();
+        assert_eq!(unasked.receive(&json!(0), QUESTION, &json!({})), Reaction::Answer(rejected()));
+        assert!(!unasked.has_rejected());
+        assert_eq!(unasked.receive(&json!(1), PERMISSION, &params()), selected("no"));
+        assert!(unasked.has_rejected());
+        let mut wanted = Questions::on(None, Some(Allow::Reject)).unwrap();
+        assert_eq!(wanted.receive(&json!(1), PERMISSION, &params()), selected("no"));
+        assert!(!wanted.has_rejected() && wanted.take_remark().is_none());
     }
 }

@@ -7,6 +7,7 @@ use std::io::{IsTerminal, Write};
 use serde_json::Value;
 
 use super::markdown::Markdown;
+use super::question::{FORM, PERMISSION};
 use super::tools::{ToolCalls, plan_lines};
 use super::view::{OpenedSession, TurnView};
 use crate::cli::error::CliError;
@@ -172,13 +173,20 @@ impl TurnView for Screen {
     }
 
     fn answered(&mut self, method: &str, params: &Value, answer: &Value) -> Result<(), CliError> {
-        let (request, result) = if method == "session/request_permission" {
+        let (request, result) = if method == PERMISSION {
             let title = params["toolCall"]["title"].as_str().unwrap_or("a tool call");
             let chosen = answer["outcome"]["optionId"].as_str();
             let options = params["options"].as_array().into_iter().flatten();
             let named = options.filter(|option| option["optionId"].as_str() == chosen);
             let name = named.filter_map(|option| option["name"].as_str()).next();
             (format!("permission for {title}"), name.unwrap_or("not granted").to_owned())
+        } else if method == FORM {
+            let result = match answer["action"].as_str() {
+                Some("accept") => "accepted",
+                Some("decline") => "declined",
+                _ => "dismissed",
+            };
+            (params["message"].as_str().unwrap_or("form").to_owned(), result.to_owned())
         } else {
             let result = if answer["status"] == "answered" { "answered" } else { "rejected" };
             (params["prompt"].as_str().unwrap_or("question").to_owned(), result.to_owned())

@@ -10,11 +10,22 @@ use crate::cli::error::CliError;
 use crate::cli::nearest::nearest;
 use crate::cli::style::without_control;
 
+/// Whether forms of the agent can be shown to a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forms {
+    Shown,
+    Unsupported,
+}
+
 /// The parameters of `initialize`. This client provides no files and no terminals: the agent uses those of its machine.
-pub(super) fn initialize_params() -> Value {
+pub(super) fn initialize_params(forms: Forms) -> Value {
+    let mut capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
+    if forms == Forms::Shown {
+        capabilities["elicitation"] = json!({"form": {}, "url": {}});
+    }
     json!({
         "protocolVersion": 1,
-        "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
+        "clientCapabilities": capabilities,
         "clientInfo": {"name": "sandbox-agent", "title": "Sandbox Agent", "version": crate::routes::VERSION},
     })
 }

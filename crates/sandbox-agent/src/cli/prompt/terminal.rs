@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 
 use tokio::sync::mpsc;
 
+use crate::cli::style::Colour;
+
 /// The controlling terminal of this process.
 #[derive(Debug)]
 pub(super) struct Terminal {
@@ -17,6 +19,11 @@ impl Terminal {
     pub(super) fn open() -> Option<Self> {
         let device = File::options().read(true).write(true).open("/dev/tty").ok()?;
         Some(Self { device, lines: None })
+    }
+
+    /// Whether text on it may have colours.
+    pub(super) fn colour(&self) -> Colour {
+        Colour::of(&self.device)
     }
 
     /// Shows a new question. Lines that were typed before it are discarded.
