@@ -53,6 +53,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "sandbox-agent mcp set files -- npx some-mcp-server /data",
             "sandbox-agent mcp set search --at https://mcp.example.com --header Authorization=secret",
+            "sandbox-agent mcp set docs --at https://mcp.example.com --bearer-token-env DOCS_TOKEN",
+            "sandbox-agent mcp set files --entry @files.json",
         ],
     ),
     ("mcp rm", &["sandbox-agent mcp rm files"]),
@@ -63,7 +65,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "skills set",
         &[
             "sandbox-agent skills set review --github owner/skills --skill review",
-            "sandbox-agent skills set local --local /srv/skills",
+            "sandbox-agent skills set team --github owner/skills --ref v1 --local /srv/skills",
+            "sandbox-agent skills set team --entry @skills.json",
         ],
     ),
     ("skills rm", &["sandbox-agent skills rm review"]),
