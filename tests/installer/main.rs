@@ -14,6 +14,7 @@ mod failures;
 mod interruptions;
 mod lazy;
 mod listing;
+mod maintenance;
 mod probing;
 mod real_agent;
 mod remote_command_line;

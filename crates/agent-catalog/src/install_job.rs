@@ -16,6 +16,7 @@ use crate::install::scratch::Scratch;
 use crate::installs::Purpose;
 use crate::layout::{DataDirectory, RECORD_FILE, write_json};
 use crate::locks::FileLock;
+use crate::maintenance::INSTALLS_LOCK;
 use crate::manifest::Manifest;
 use crate::options::CatalogOptions;
 use crate::plan::{self, InstallPlan, Pins};
@@ -44,6 +45,8 @@ impl InstallJob {
         let lock_path = self.data.lock(&format!("agent-{}", self.agent));
         let waiting = || progress.enter(InstallStep::WaitForLock, "another process installs this agent");
         let _lock = FileLock::acquire(&lock_path, waiting).await?;
+        // Until the record is written, nothing on disk says which private runtimes this install needs.
+        let _keeps_runtimes = FileLock::acquire_shared(&self.data.lock(INSTALLS_LOCK)).await?;
         let previous = self.data.current(&self.agent);
         if let Some(record) = previous.as_ref().filter(|record| self.is_satisfied_by(record)) {
             return Ok(outcome(&self.data, record, Completion::AlreadyInstalled));

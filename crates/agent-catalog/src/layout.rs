@@ -81,6 +81,31 @@ impl DataDirectory {
         fs::rename(&fresh, &current).during("switch", &current)
     }
 
+    /// Makes no version the one in use.
+    pub(crate) fn deactivate(&self, id: &AgentId) -> Result<(), CatalogError> {
+        let current = self.agent(id).join(CURRENT);
+        match fs::remove_file(&current) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).during("delete", &current),
+            _ => Ok(()),
+        }
+    }
+
+    /// Deletes the directory of an agent that has no versions. The caller must hold the agent's lock.
+    pub(crate) fn remove_agent_if_empty(&self, id: &AgentId) {
+        // Fails if something is left.
+        let _ = fs::remove_dir(self.agent(id));
+    }
+
+    /// The directories of an agent's complete versions.
+    pub(crate) fn versions_on_disk(&self, id: &AgentId) -> Vec<String> {
+        let complete =
+            |(name, path): &(String, PathBuf)| !name.starts_with('.') && path.join(RECORD_FILE).exists();
+        let mut names: Vec<String> =
+            subdirectories(&self.agent(id)).into_iter().filter(complete).map(|(name, _)| name).collect();
+        names.sort();
+        names
+    }
+
     /// A directory name for a version that no directory has yet and that is not in `avoided`: the names of
     /// interrupted installs, whose orphaned tools may still be writing there.
     pub(crate) fn unused_directory(&self, id: &AgentId, version: &str, avoided: &[String]) -> String {
@@ -180,7 +205,7 @@ fn directory_name(version: &str) -> String {
     if safe.is_empty() || safe.starts_with('.') || safe == CURRENT { format!("v{safe}") } else { safe }
 }
 
-fn subdirectories(parent: &Path) -> Vec<(String, PathBuf)> {
+pub(crate) fn subdirectories(parent: &Path) -> Vec<(String, PathBuf)> {
     let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
     entries
         .flatten()

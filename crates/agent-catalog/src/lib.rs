@@ -33,7 +33,7 @@
 //! agents/<id>/current         link to the version in use, switched atomically
 //! runtimes/<name>/<version>/  private Node.js, npm, uv and Python
 //! cache/                      the ACP registry's last answer
-//! locks/                      one file per agent, runtime and version in use
+//! locks/                      one file per agent, runtime and version in use, and one that all installs share
 //! ```
 
 mod agent_id;
@@ -58,6 +58,7 @@ mod layout;
 mod listing;
 mod lockfile;
 mod locks;
+mod maintenance;
 mod manifest;
 mod options;
 mod plan;
@@ -85,6 +86,7 @@ pub use info::{
 pub use install_counts::InstallCounts;
 pub use launch::{CommandSpec, LaunchCommand, VersionLease};
 pub use lockfile::{AgentsLock, LockedAgent, LockedArtifact, LockedRuntime};
+pub use maintenance::{Pruned, PrunedDirectory, Uninstalled};
 pub use manifest::{
     CapabilityFacts, Credentials, Fallback, Manifest, ManifestAgent, NativeDependency, NativeMode,
 };

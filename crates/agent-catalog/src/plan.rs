@@ -62,6 +62,16 @@ pub(crate) struct InstallPlan {
     pub(crate) verification: Option<Vec<String>>,
 }
 
+impl InstallPlan {
+    /// The version of the preferred offer; `None` if only an install can tell.
+    pub(crate) fn version(&self) -> Option<&str> {
+        match self.offers.first()? {
+            Offer::Npm(offer) | Offer::Python(offer) => offer.version.as_deref(),
+            Offer::Binary { version, .. } => Some(version),
+        }
+    }
+}
+
 /// The versions that the install request names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pins {

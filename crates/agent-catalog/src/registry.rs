@@ -210,6 +210,18 @@ impl RegistryClient {
         }
     }
 
+    /// The registry's document, downloaded again even if the known one is fresh.
+    pub async fn refresh(&self) -> RegistryAnswer {
+        // Loads the header from disk first: loading it later would bring back the time that is cleared here.
+        self.cached();
+        let mut memory = self.locked();
+        memory.checked = None;
+        memory.header.checked_at_ms = 0;
+        memory.problem = None;
+        drop(memory);
+        self.lookup().await
+    }
+
     async fn fetch(&self) -> Result<(), String> {
         if let Some(path) = self.url.strip_prefix("file://") {
             let bytes = tokio::fs::read(path).await.map_err(|error| format!("{path}: {error}"))?;

@@ -14,6 +14,7 @@ use crate::error::{CatalogError, StorageResult};
 use crate::install::archive::{ArchiveKind, unpack};
 use crate::layout::{DataDirectory, RECORD_FILE, read_json, remove_tree, write_json};
 use crate::locks::FileLock;
+use crate::maintenance::INSTALLS_LOCK;
 use crate::platform::Platform;
 use crate::record::{InstallRecord, Word};
 
@@ -30,6 +31,8 @@ pub(super) async fn restore(data: &DataDirectory, file: &Path) -> Result<BundleS
     for environment in &index.environments {
         point_home(data.root(), staging.path(), environment)?;
     }
+    // Until the agents' records are in place, nothing says which of the runtimes they need.
+    let _keeps_runtimes = FileLock::acquire_shared(&data.lock(INSTALLS_LOCK)).await?;
     restore_runtimes(data, staging.path()).await?;
     let mut agents = Vec::new();
     for agent in &index.agents {

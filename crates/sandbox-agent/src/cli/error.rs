@@ -17,8 +17,8 @@ pub(super) enum CliError {
     Server(#[from] crate::server::ServerError),
     #[error("{}", catalog_message(.0))]
     Catalog(#[from] CatalogError),
-    #[error("{failed} of {total} agents could not be installed")]
-    InstallsFailed { failed: usize, total: usize },
+    #[error("{failed} of {total} agents could not be {action}")]
+    AgentsFailed { failed: usize, total: usize, action: &'static str },
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -80,7 +80,7 @@ impl CliError {
             }
             Self::Unreachable { .. } => Exit::Unreachable,
             Self::Problem(problem) => problem.exit(),
-            Self::AgentFailed(_) | Self::Catalog(_) | Self::InstallsFailed { .. } => Exit::AgentFailed,
+            Self::AgentFailed(_) | Self::Catalog(_) | Self::AgentsFailed { .. } => Exit::AgentFailed,
             Self::TurnIncomplete(_) => Exit::TurnIncomplete,
             Self::PermissionRejected => Exit::PermissionRejected,
             Self::Interrupted => Exit::Interrupted,

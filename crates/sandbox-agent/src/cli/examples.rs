@@ -19,7 +19,17 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "git diff | sandbox-agent prompt claude - --quiet",
         ],
     ),
-    ("install", &["sandbox-agent install claude", "sandbox-agent install --all"]),
+    (
+        "install",
+        &[
+            "sandbox-agent install claude",
+            "sandbox-agent install claude codex",
+            "sandbox-agent install --all",
+        ],
+    ),
+    ("update", &["sandbox-agent update", "sandbox-agent update claude codex"]),
+    ("uninstall", &["sandbox-agent uninstall claude", "sandbox-agent uninstall claude codex"]),
+    ("prune", &["sandbox-agent prune", "sandbox-agent prune --json"]),
     ("agents", &["sandbox-agent agents list", "sandbox-agent agents show claude"]),
     ("agents list", &["sandbox-agent agents list --json"]),
     ("agents show", &["sandbox-agent agents show claude --probe"]),

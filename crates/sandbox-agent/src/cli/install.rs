@@ -2,9 +2,10 @@
 
 use agent_catalog::{Catalog, CatalogError, InstallOutcome, InstallRequest};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::agents::json_name;
+use super::each_agent::{self, Done};
 use super::error::CliError;
 use super::output::{Format, install_with_progress, print_json, print_line, refresh_registry};
 use crate::settings::{CatalogArguments, catalog_options};
@@ -12,9 +13,9 @@ use crate::settings::{CatalogArguments, catalog_options};
 /// Which agents to install, and which versions.
 #[derive(Debug, Args)]
 pub(super) struct InstallArguments {
-    /// The agent's id; see `sandbox-agent agents list`
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
-    agent: Option<String>,
+    /// The agents' ids; see `sandbox-agent agents list`
+    #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "AGENT")]
+    agents: Vec<String>,
     /// Install every agent that supports this machine
     #[arg(long)]
     all: bool,
@@ -58,44 +59,43 @@ pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
     let catalog = Catalog::new(catalog_options(&arguments.catalog)?)?;
     let format = arguments.format();
     let request = InstallRequest::from(arguments.version);
-    let Some(agent) = arguments.agent else { return install_all(&catalog, &request, format).await };
-    let outcome = install_with_progress(&catalog, &agent, request).await;
-    if let Err(CliError::Catalog(CatalogError::UnknownAgent { .. })) = &outcome {
-        // The agent may only be in the registry.
+    let agents = if arguments.all {
         refresh_registry(&catalog).await;
+        catalog.agents().await.into_iter().map(|info| info.id).collect()
+    } else {
+        arguments.agents
+    };
+    let names_version = request.agent_version.is_some() || request.agent_process_version.is_some();
+    if names_version && !arguments.all && agents.len() > 1 {
+        return Err(CliError::Usage(
+            "a version belongs to one agent; install the others separately".to_owned(),
+        ));
     }
-    match format {
-        Format::Json => print_json(&outcome?),
-        Format::Text => show(&agent, &outcome?),
-    }
-}
-
-/// Installs all agents. A failed install does not stop the others.
-async fn install_all(catalog: &Catalog, request: &InstallRequest, format: Format) -> Result<(), CliError> {
-    refresh_registry(catalog).await;
-    let agents = catalog.agents().await;
-    let (mut installed, mut failed) = (serde_json::Map::new(), 0);
-    for info in &agents {
-        match install_with_progress(catalog, &info.id, request.clone()).await {
-            Ok(outcome) => {
-                if format == Format::Text {
-                    show(&info.id, &outcome)?;
-                }
-                installed.insert(info.id.clone(), json!(outcome));
-            }
-            Err(error) => {
-                failed += 1;
-                eprintln!("{}: {error}", info.id);
-            }
+    let Done { results, outcome } = each_agent::run(&agents, "installed", async |agent| {
+        let installed = install_with_progress(&catalog, agent, request.clone()).await;
+        if let Err(CliError::Catalog(CatalogError::UnknownAgent { .. })) = &installed {
+            // The agent may only be in the registry.
+            refresh_registry(&catalog).await;
+        }
+        let installed = installed?;
+        if format == Format::Text {
+            show(agent, &installed)?;
+        }
+        Ok(installed)
+    })
+    .await;
+    match (format, results.as_slice()) {
+        (Format::Text, _) => {}
+        // A single agent that was named is not in a list.
+        (Format::Json, [(_, installed)]) if agents.len() == 1 && !arguments.all => print_json(installed)?,
+        (Format::Json, []) if agents.len() == 1 && !arguments.all => {}
+        (Format::Json, _) => {
+            let installed: Map<_, _> =
+                results.into_iter().map(|(agent, installed)| (agent, json!(installed))).collect();
+            print_json(&json!({ "installed": installed }))?;
         }
     }
-    if format == Format::Json {
-        print_json(&json!({ "installed": installed }))?;
-    }
-    if failed > 0 {
-        return Err(CliError::InstallsFailed { failed, total: agents.len() });
-    }
-    Ok(())
+    outcome
 }
 
 fn show(agent: &str, outcome: &InstallOutcome) -> Result<(), CliError> {

@@ -10,6 +10,7 @@ mod client;
 mod config;
 #[cfg(test)]
 mod documentation;
+mod each_agent;
 mod error;
 mod examples;
 mod exit;
@@ -21,9 +22,12 @@ mod nearest;
 mod output;
 mod progress;
 mod prompt;
+mod prune;
 mod shell;
 mod style;
 mod table;
+mod uninstall;
+mod update;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -56,6 +60,12 @@ enum Command {
     Prompt(Box<prompt::PromptArguments>),
     /// Install agents on this machine; needs no server
     Install(install::InstallArguments),
+    /// Update installed agents on this machine; needs no server
+    Update(update::UpdateArguments),
+    /// Remove agents from this machine; needs no server
+    Uninstall(uninstall::UninstallArguments),
+    /// Delete old versions, interrupted installs and unused runtimes on this machine; needs no server
+    Prune(prune::PruneArguments),
     /// List, lock, pack and unpack the agents on this machine
     Agents(agents::AgentsArguments),
     /// List, read, write, move and watch files on a server
@@ -84,6 +94,9 @@ impl Command {
         match self {
             Self::Prompt(arguments) => arguments.format(),
             Self::Install(arguments) => arguments.format(),
+            Self::Update(arguments) => arguments.format(),
+            Self::Uninstall(arguments) => arguments.format(),
+            Self::Prune(arguments) => arguments.format(),
             Self::Agents(arguments) => arguments.format(),
             Self::Fs(arguments) => arguments.format(),
             Self::Mcp(arguments) => arguments.format(),
@@ -111,6 +124,9 @@ pub(crate) fn run(wrap: WrapEngine) -> ExitCode {
         Command::Server(arguments) => crate::server::run(&arguments, wrap).map_err(CliError::from),
         Command::Prompt(arguments) => prompt::run(&arguments, wrap),
         Command::Install(arguments) => in_runtime(install::run(arguments)),
+        Command::Update(arguments) => in_runtime(update::run(arguments)),
+        Command::Uninstall(arguments) => in_runtime(uninstall::run(arguments)),
+        Command::Prune(arguments) => in_runtime(prune::run(arguments)),
         Command::Agents(arguments) => in_runtime(agents::run(arguments)),
         Command::Fs(arguments) => in_runtime(fs::run(arguments)),
         Command::Mcp(arguments) => in_runtime(config::run(arguments)),
