@@ -9,3 +9,4 @@ mod exposure;
 mod gemini;
 mod responses;
 mod support;
+mod titles;

@@ -6,8 +6,9 @@ use http::StatusCode;
 use serde_json::Value;
 
 use crate::conversation::{Conversation, Newest, Tool, ToolKind};
-use crate::schema::{self, NoHints};
+use crate::schema::{self, Hints, NoHints};
 use crate::script::{HELP, Script};
+use crate::title::{self, Title};
 use crate::tools::{Call, Input, Job};
 
 /// The pause between two words of a slow answer.
@@ -84,12 +85,15 @@ impl Turn {
 
 /// The answer to a conversation; `attempt` counts identical requests, from 1.
 pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32) -> Answer {
+    if let Some(title) = title::wanted(conversation) {
+        return Answer::Turn(titled_turn(conversation, &title));
+    }
     if let Newest::Results(results) = conversation.newest() {
         return Answer::Turn(Turn::saying(&quote(&results)));
     }
     // Agents send such requests besides the user's prompt and quote the prompt in them; the script is not meant
     // for those.
-    if let Some(turn) = forced_turn(conversation) {
+    if let Some(turn) = forced_turn(conversation, &NoHints) {
         return Answer::Turn(turn);
     }
     let attempt = within_round(script, attempt);
@@ -114,15 +118,20 @@ fn within_round(script: &Script, attempt: u32) -> u32 {
     }
 }
 
+/// The turn for a request for a title: in the tool or the JSON that the request forces, or else as text.
+fn titled_turn(conversation: &Conversation, title: &Title) -> Turn {
+    forced_turn(conversation, title).unwrap_or_else(|| Turn::saying(title.as_str()))
+}
+
 /// The turn for a request that forces a tool or a JSON schema.
-fn forced_turn(conversation: &Conversation) -> Option<Turn> {
+fn forced_turn(conversation: &Conversation, hints: &dyn Hints) -> Option<Turn> {
     let forced = conversation.forced_tool.as_ref();
     if let Some(tool) = forced.and_then(|name| conversation.tools.iter().find(|tool| tool.name == *name)) {
-        let arguments = schema::fill(&tool.parameters, &NoHints);
+        let arguments = schema::fill(&tool.parameters, hints);
         return Some(Turn::calling(Call::new(tool, Input::Arguments(arguments))));
     }
     let wanted = conversation.wanted_schema.as_ref()?;
-    Some(Turn { words: vec![schema::fill(wanted, &NoHints).to_string()], ..Turn::default() })
+    Some(Turn { words: vec![schema::fill(wanted, hints).to_string()], ..Turn::default() })
 }
 
 fn perform(script: &Script, tools: &[Tool], attempt: u32) -> Turn {

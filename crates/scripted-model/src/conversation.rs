@@ -9,6 +9,8 @@ use crate::script::{self, Script};
 pub(crate) struct Conversation {
     /// The requested model; echoed in the answer.
     pub(crate) model: String,
+    /// The agent's instructions to the model: no prompt, but they tell what kind of answer is wanted.
+    pub(crate) instructions: String,
     /// Oldest first.
     pub(crate) entries: Vec<Entry>,
     /// The tools that the agent offers.
@@ -158,6 +160,7 @@ mod tests {
     fn newest(entries: &[Entry]) -> Newest {
         let conversation = Conversation {
             model: String::new(),
+            instructions: String::new(),
             entries: entries.to_vec(),
             tools: Vec::new(),
             forced_tool: None,

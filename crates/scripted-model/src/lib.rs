@@ -26,6 +26,7 @@ pub mod recipes;
 mod routes;
 mod schema;
 mod script;
+mod title;
 mod tools;
 
 use std::net::SocketAddr;

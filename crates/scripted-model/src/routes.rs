@@ -24,6 +24,7 @@ use crate::journal::{Journal, Outcome};
 use crate::playback::{self, Reply};
 use crate::recipes::recipes;
 use crate::script::Script;
+use crate::title;
 
 /// The maximum body size: agents send their whole history, images included, with every request.
 const MAX_BODY: usize = 256 * 1024 * 1024;
@@ -156,6 +157,7 @@ async fn reply(
         }
         Newest::Results(_) => (Script::Echo(String::new()), "result"),
     };
+    let name = if title::wanted(&conversation).is_some() { "title" } else { name };
     let attempt = journal.count(dialect.name(), &conversation);
     let mut ticket = journal.open(dialect.name(), &conversation, name, attempt.number);
     tracing::info!(api = dialect.name(), script = name, attempt = attempt.number, "request");

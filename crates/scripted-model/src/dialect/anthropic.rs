@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Dialect, halves, list, model_of, named_frame, optional_list, text};
+use super::{Dialect, halves, instructions_in, list, model_of, named_frame, optional_list, text};
 use crate::answer::Failure;
 use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage, text_of};
 use crate::error::ModelError;
@@ -21,7 +21,8 @@ impl Dialect for Anthropic {
 
     fn read(&self, body: &Value) -> Result<Conversation, ModelError> {
         let mut entries = Vec::new();
-        for message in list(body, "messages")? {
+        let messages = list(body, "messages")?;
+        for message in messages {
             read_message(message, &mut entries);
         }
         let choice = &body["tool_choice"];
@@ -31,6 +32,7 @@ impl Dialect for Anthropic {
             .find(|format| format.is_object());
         Ok(Conversation {
             model: model_of(body),
+            instructions: [text_of(&body["system"]), instructions_in(messages)].join("\n"),
             entries,
             tools: optional_list(&body["tools"]).filter_map(read_tool).collect(),
             forced_tool,

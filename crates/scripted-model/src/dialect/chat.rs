@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, Dialect, data_frame, halves, list, model_of, optional_list, text};
+use super::{CREATED, Dialect, data_frame, halves, instructions_in, list, model_of, optional_list, text};
 use crate::answer::Failure;
 use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage, text_of};
 use crate::error::ModelError;
@@ -17,13 +17,14 @@ impl Dialect for Chat {
     }
 
     fn read(&self, body: &Value) -> Result<Conversation, ModelError> {
-        let entries = list(body, "messages")?.iter().filter_map(read_message).collect();
+        let messages = list(body, "messages")?;
         let tools: Vec<Tool> = optional_list(&body["tools"]).filter_map(read_tool).collect();
         let usage =
             if body["stream_options"]["include_usage"] == true { Usage::Included } else { Usage::Omitted };
         Ok(Conversation {
             model: model_of(body),
-            entries,
+            instructions: instructions_in(messages),
+            entries: messages.iter().filter_map(read_message).collect(),
             forced_tool: forced(&body["tool_choice"], &tools),
             tools,
             wanted_schema: body["response_format"]["json_schema"].get("schema").cloned(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Dialect, MODEL, data_frame, list, optional_list, text};
 use crate::answer::Failure;
-use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage};
+use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage, text_of};
 use crate::error::ModelError;
 use crate::playback::{EventWriter, Reply, Step};
 use crate::tools::Call;
@@ -33,6 +33,9 @@ impl Dialect for Gemini {
         let wanted = ["responseJsonSchema", "responseSchema", "_responseJsonSchema"];
         Ok(Conversation {
             model: MODEL.to_owned(),
+            instructions: ["systemInstruction", "system_instruction"]
+                .map(|key| text_of(&body[key]["parts"]))
+                .join("\n"),
             entries,
             forced_tool: forced(&body["toolConfig"]["functionCallingConfig"]),
             tools,

@@ -8,7 +8,7 @@ pub(crate) mod responses;
 use serde_json::Value;
 
 use crate::answer::Failure;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, text_of};
 use crate::error::ModelError;
 use crate::playback::{EventWriter, Reply};
 
@@ -47,6 +47,14 @@ fn model_of(body: &Value) -> String {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The instructions among the messages, in formats that keep them there.
+fn instructions_in(messages: &[Value]) -> String {
+    let instructions = messages.iter().filter(|message| {
+        message["role"].as_str().is_some_and(|role| ["system", "developer"].contains(&role))
+    });
+    instructions.map(|message| text_of(&message["content"])).collect::<Vec<_>>().join("\n")
 }
 
 /// A frame with `data:` only, for formats without event names.

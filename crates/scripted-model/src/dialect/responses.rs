@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, Dialect, halves, model_of, named_frame, optional_list, text};
+use super::{CREATED, Dialect, halves, instructions_in, model_of, named_frame, optional_list, text};
 use crate::answer::Failure;
 use crate::conversation::{Conversation, Delivery, Entry, Tool, ToolKind, Usage, text_of};
 use crate::error::ModelError;
@@ -17,9 +17,9 @@ impl Dialect for Responses {
     }
 
     fn read(&self, body: &Value) -> Result<Conversation, ModelError> {
-        let entries = match &body["input"] {
-            Value::String(prompt) => vec![Entry::User(prompt.clone())],
-            Value::Array(items) => items.iter().filter_map(read_item).collect(),
+        let (entries, items) = match &body["input"] {
+            Value::String(prompt) => (vec![Entry::User(prompt.clone())], [].as_slice()),
+            Value::Array(items) => (items.iter().filter_map(read_item).collect(), items.as_slice()),
             _ => return Err(ModelError::Field("input", "a text or a list")),
         };
         let mut tools = Vec::new();
@@ -27,6 +27,7 @@ impl Dialect for Responses {
         let choice = &body["tool_choice"];
         Ok(Conversation {
             model: model_of(body),
+            instructions: [text(&body["instructions"]), instructions_in(items)].join("\n"),
             entries,
             tools,
             forced_tool: (choice["type"] == "function").then(|| text(&choice["name"])),
