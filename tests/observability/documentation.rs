@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::exposition::Family;
-use crate::metrics::scrape;
-use test_harness::Server;
+use crate::metrics::{busy_server, scrape};
 
 const BEGIN: &str = "<!-- metrics -->\n";
 const END: &str = "<!-- end of metrics -->\n";
@@ -21,9 +20,7 @@ fn row(family: &Family) -> String {
 
 #[test]
 fn the_page_lists_every_metric_with_its_labels_and_its_meaning() {
-    let server = Server::start();
-    // The first scrape is a request that the second one counts.
-    scrape(&server);
+    let server = busy_server();
     let rows: String = scrape(&server).families().iter().map(row).collect();
     let table = format!("| name | type | labels | meaning |\n|---|---|---|---|\n{rows}");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/observability.md");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::exposition::Scrape;
 use test_harness::installs::{Depot, Download};
-use test_harness::rpc::{call, notification};
+use test_harness::rpc::{call, notification, response};
 use test_harness::{SOON, Server, eventually};
 
 const TOKEN: &str = "scrapers-need-it-too";
@@ -19,6 +19,20 @@ pub(crate) fn scrape(server: &Server) -> Scrape {
     let answer = server.request("GET", "/metrics").send().expect(200);
     assert_eq!(answer.headers.get("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     Scrape::parse(answer.text())
+}
+
+/// A server on which every metric has a series, and which has failed once.
+#[track_caller]
+pub(crate) fn busy_server() -> Server {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.tell("a", "ask", json!({"id": 1, "method": "may_i", "params": {}}));
+    server.post("a", response(1, json!({}))).send().expect(202);
+    server.post("a", call(1, "exit", json!({"code": 3}))).send().problem(502, "agent_exited");
+    server.open("b", "mock");
+    // A request is counted when it is answered, so a scrape does not count itself.
+    scrape(&server);
+    server
 }
 
 /// The growth of series between two scrapes.
@@ -209,6 +223,82 @@ fn starts_and_exits_of_agents_are_counted() {
 }
 
 #[test]
+fn requests_are_timed_by_agent_in_both_directions() {
+    const CLIENT: &str = "sandbox_agent_client_request_duration_seconds";
+    const AGENT: &str = "sandbox_agent_agent_request_wait_seconds";
+    let server = Server::start();
+    server.open("a", "fault");
+    server.open("b", "mock");
+    let count = |scrape: &Scrape, name: &str, agent: &str| {
+        scrape.value(&format!("{name}_count"), &[("agent", agent)])
+    };
+    let first = scrape(&server);
+    assert_eq!((count(&first, CLIENT, "fault"), count(&first, CLIENT, "mock")), (1.0, 1.0));
+
+    server.tell("a", "stall", json!({"ms": 20}));
+    server.tell("a", "ask", json!({"id": 7, "method": "may_i", "params": {}}));
+    let asked = scrape(&server);
+    assert_eq!((count(&asked, CLIENT, "fault"), count(&asked, AGENT, "fault")), (3.0, 0.0));
+    let time = |scrape: &Scrape| scrape.value(&format!("{CLIENT}_sum"), &[("agent", "fault")]);
+    assert!(time(&asked) - time(&first) >= 0.02, "{} and {}", time(&first), time(&asked));
+    server.post("a", response(7, json!({}))).send().expect(202);
+    server.post("a", response(7, json!({}))).send().problem(409, "already_answered");
+
+    // Neither a notification nor a request without an answer is timed.
+    server.post("a", notification("echo", json!({}))).send().expect(202);
+    server.post("a", call(1, "exit", json!({"code": 3}))).send().problem(502, "agent_exited");
+    let last = scrape(&server);
+    assert_eq!((count(&last, CLIENT, "fault"), count(&last, AGENT, "fault")), (3.0, 1.0));
+    assert_eq!((count(&last, CLIENT, "mock"), count(&last, AGENT, "mock")), (1.0, 0.0));
+}
+
+/// The resident memory of a process, from the file that the server reads.
+fn resident_bytes(pid: u64) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[21].parse::<f64>().unwrap() * rustix::param::page_size() as f64
+}
+
+#[test]
+fn memory_is_that_of_all_processes_of_an_agent_even_of_daemons() {
+    let server = Server::start();
+    server.open("a", "fault");
+    server.open("b", "fault");
+    server.open("c", "mock");
+    let daemon = server.tell("a", "spawn_daemon", json!({}))["pid"].as_u64().unwrap();
+    let agents = ["a", "b"].map(|id| server.tell(id, "pid", json!({})).as_u64().unwrap());
+    let memory =
+        |agent: &str| scrape(&server).value("sandbox_agent_agent_resident_memory_bytes", &[("agent", agent)]);
+    eventually("the memory is that of both agents and the daemon", || {
+        let expected = agents.iter().map(|pid| resident_bytes(*pid)).sum::<f64>() + resident_bytes(daemon);
+        (memory("fault") == expected).then_some(())
+    });
+    assert!(memory("mock") > 0.0);
+    server.delete("a").send().expect(204);
+    eventually("the memory is that of the other agent", || {
+        (memory("fault") == resident_bytes(agents[1])).then_some(())
+    });
+}
+
+#[test]
+fn processor_time_is_counted_even_of_an_agent_that_ended_before_the_scrape() {
+    let server = Server::start();
+    let time = || scrape(&server).value("sandbox_agent_agent_cpu_seconds_total", &[("agent", "fault")]);
+    server.open("a", "fault");
+    // Some hundredths of a second; the kernel counts hundredths.
+    server.tell("a", "emit", json!({"count": 100_000}));
+    server.delete("a").send().expect(204);
+    let ended = time();
+    assert!(ended > 0.0);
+    server.open("a", "fault");
+    server.tell("a", "emit", json!({"count": 100_000}));
+    let running =
+        eventually("the second agent is counted while it runs", || Some(time()).filter(|now| *now > ended));
+    server.delete("a").send().expect(204);
+    assert!(time() >= running, "a counter never falls");
+}
+
+#[test]
 fn installs_are_counted_by_their_result() {
     let depot = Depot::open();
     let server = Server::with().registry(&depot.registry).start();
@@ -324,6 +414,11 @@ fn process_metrics_work_even_for_an_unprivileged_user() {
 fn no_client_input_becomes_a_label() {
     let server = Server::start();
     server.open("made-up-id", "fault");
+    server
+        .post("b", call(1, "echo", json!({})))
+        .query("agent", "made-up-agent")
+        .send()
+        .problem(400, "unknown_agent");
     for target in ["/v1/acp/made-up-other", "/made-up/path", "/v1/agents/made-up-agent", "/ui/made-up.js"] {
         server.request("GET", target).send();
     }
@@ -341,6 +436,7 @@ fn no_client_input_becomes_a_label() {
         assert!(!value.to_ascii_lowercase().contains("made"), "{name}={value}");
     }
     let known = [
+        "agent",
         "class",
         "direction",
         "kind",

@@ -1,6 +1,7 @@
 //! Requests of the agent that wait for an answer of a client. The first answer wins.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Instant;
 
 use bytes::Bytes;
 use event_log::Record;
@@ -38,6 +39,8 @@ pub(crate) enum ResponseMatch {
 #[derive(Debug)]
 struct OpenRequest {
     id: RequestId,
+    /// When the agent sent it.
+    since: Instant,
     /// The request itself, once the log no longer holds it.
     retained: Option<Bytes>,
 }
@@ -53,13 +56,13 @@ pub(crate) struct AgentRequests {
 
 impl AgentRequests {
     /// The agent sent a request.
-    pub(crate) fn open(&mut self, id: RequestId, event: u64) {
+    pub(crate) fn open(&mut self, id: RequestId, event: u64, since: Instant) {
         self.answered.forget(&id);
         match self.by_id.get_mut(&id) {
             Some(events) => events.push_back(event),
             None => self.by_id.insert(id.clone(), VecDeque::from([event])),
         }
-        self.open.insert(event, OpenRequest { id, retained: None });
+        self.open.insert(event, OpenRequest { id, since, retained: None });
         while self.open.len() > MAX_OPEN {
             let Some(oldest) = self.open.keys().next().copied() else { return };
             self.close(oldest);
@@ -75,16 +78,16 @@ impl AgentRequests {
         }
     }
 
-    /// Closes the request that was this event: a client answered it. Returns its id.
-    pub(crate) fn answer(&mut self, event: u64) -> Option<RequestId> {
-        let id = self.close(event)?;
+    /// Closes the request that was this event: a client answered it. Returns its id, and when the agent sent it.
+    pub(crate) fn answer(&mut self, event: u64) -> Option<(RequestId, Instant)> {
+        let (id, since) = self.close(event)?;
         self.answered.remember(id.clone());
-        Some(id)
+        Some((id, since))
     }
 
-    /// Keeps track of a request no longer. Returns its id.
-    fn close(&mut self, event: u64) -> Option<RequestId> {
-        let OpenRequest { id, retained } = self.open.remove(&event)?;
+    /// Keeps track of a request no longer. Returns its id, and when the agent sent it.
+    fn close(&mut self, event: u64) -> Option<(RequestId, Instant)> {
+        let OpenRequest { id, since, retained } = self.open.remove(&event)?;
         self.retained_bytes -= retained.map_or(0, |bytes| bytes.len());
         if let Some(events) = self.by_id.get_mut(&id) {
             events.retain(|other| *other != event);
@@ -92,7 +95,7 @@ impl AgentRequests {
                 self.by_id.remove(&id);
             }
         }
-        Some(id)
+        Some((id, since))
     }
 
     /// The log evicts this record. An open request is retained here.
@@ -211,19 +214,19 @@ mod tests {
     fn the_first_answer_wins_and_a_new_request_opens_the_id_again() {
         let mut requests = AgentRequests::default();
         assert_eq!(requests.classify(&id("0")), ResponseMatch::Unknown);
-        requests.open(id("0"), 7);
+        requests.open(id("0"), 7, Instant::now());
         assert_eq!(requests.classify(&id("0.0")), ResponseMatch::Open { event: 7 });
-        assert_eq!(requests.answer(7), Some(id("0")));
+        assert_eq!(requests.answer(7).map(|(id, _)| id), Some(id("0")));
         assert_eq!(requests.classify(&id("0")), ResponseMatch::AlreadyAnswered);
-        requests.open(id("0"), 9);
+        requests.open(id("0"), 9, Instant::now());
         assert_eq!(requests.classify(&id("0")), ResponseMatch::Open { event: 9 });
     }
 
     #[test]
     fn two_open_requests_with_one_id_are_answered_in_turn() {
         let mut requests = AgentRequests::default();
-        requests.open(id("1"), 1);
-        requests.open(id("1"), 2);
+        requests.open(id("1"), 1, Instant::now());
+        requests.open(id("1"), 2, Instant::now());
         requests.answer(1);
         assert_eq!(requests.classify(&id("1")), ResponseMatch::Open { event: 2 });
         requests.answer(2);
@@ -235,7 +238,7 @@ mod tests {
         let mut requests = AgentRequests::default();
         let long = |n: u64| id(&format!("\"{n}{}\"", "x".repeat(4000)));
         for event in 0..10_000 {
-            requests.open(long(event), event);
+            requests.open(long(event), event, Instant::now());
         }
         assert_eq!((requests.len(), requests.list().len()), (MAX_OPEN, LISTED));
         assert_eq!(requests.classify(&long(0)), ResponseMatch::Unknown, "its answer is forwarded");
@@ -254,7 +257,7 @@ mod tests {
     fn an_id_that_is_used_again_and_again_stays_remembered() {
         let mut requests = AgentRequests::default();
         for event in 0..20_000 {
-            requests.open(id("1"), event);
+            requests.open(id("1"), event, Instant::now());
             requests.answer(event);
         }
         assert_eq!(requests.classify(&id("1")), ResponseMatch::AlreadyAnswered);
@@ -264,8 +267,8 @@ mod tests {
     #[test]
     fn an_evicted_request_is_retained_until_it_is_answered() {
         let mut requests = AgentRequests::default();
-        requests.open(id("1"), 5);
-        requests.open(id("2"), 6);
+        requests.open(id("1"), 5, Instant::now());
+        requests.open(id("2"), 6, Instant::now());
         requests.retain(5, b"five");
         requests.retain(99, b"not a request");
         assert_eq!(requests.retained_bytes(), 4);

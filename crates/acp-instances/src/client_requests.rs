@@ -25,6 +25,8 @@ struct Waiter {
 /// One request that the agent has not answered.
 #[derive(Debug)]
 pub(crate) struct ClientRequest {
+    /// When it was admitted.
+    pub(crate) since: Instant,
     pub(crate) key: Option<IdempotencyKey>,
     /// The connection that the answer is for, where it has a name.
     pub(crate) asker: Option<Asker>,
@@ -38,13 +40,19 @@ pub(crate) struct ClientRequest {
 }
 
 impl ClientRequest {
-    pub(crate) fn new(delivery: Delivery, key: Option<IdempotencyKey>, asker: Option<Asker>) -> Self {
-        Self { key, asker, line: None, delivery, waiter: None, more: Vec::new() }
+    pub(crate) fn new(
+        delivery: Delivery,
+        key: Option<IdempotencyKey>,
+        asker: Option<Asker>,
+        since: Instant,
+    ) -> Self {
+        Self { since, key, asker, line: None, delivery, waiter: None, more: Vec::new() }
     }
 
-    pub(crate) fn wait(&mut self) -> oneshot::Receiver<Settled> {
+    /// Adds a caller that waits since `since`.
+    pub(crate) fn wait(&mut self, since: Instant) -> oneshot::Receiver<Settled> {
         let (sender, receiver) = oneshot::channel();
-        let waiter = Waiter { sender, since: Instant::now() };
+        let waiter = Waiter { sender, since };
         // Callers that have gone make room for those that come.
         self.more.retain(|one| !one.sender.is_closed());
         match &self.waiter {
@@ -172,10 +180,14 @@ mod tests {
         RequestId::parse(json).unwrap()
     }
 
+    fn new_request() -> ClientRequest {
+        ClientRequest::new(Delivery::Wait, None, None, Instant::now())
+    }
+
     fn with(ids: &[&str]) -> ClientRequests {
         let mut requests = ClientRequests::default();
         for json in ids {
-            requests.insert(id(json), ClientRequest::new(Delivery::Wait, None, None));
+            requests.insert(id(json), new_request());
         }
         requests
     }
@@ -192,11 +204,11 @@ mod tests {
 
     #[test]
     fn every_caller_receives_the_outcome_and_gone_callers_leave_no_trace() {
-        let mut request = ClientRequest::new(Delivery::Wait, None, None);
-        drop(request.wait());
+        let (mut request, now) = (new_request(), Instant::now());
+        drop(request.wait(now));
         assert!(request.is_unattended());
-        let mut first = request.wait();
-        let mut second = request.wait();
+        let mut first = request.wait(now);
+        let mut second = request.wait(now);
         assert!(!request.is_unattended());
         assert_eq!(request.waiters().count(), 2);
         let answer = Answer::Response(Bytes::from_static(b"x"));
@@ -209,9 +221,9 @@ mod tests {
     #[test]
     fn a_caller_that_waited_too_long_is_taken_out_and_the_request_stays() {
         let mut requests = with(&["1", "2", "3"]);
-        let receivers: Vec<_> =
-            ["1", "1", "2"].iter().map(|json| requests.get_mut(&id(json)).unwrap().wait()).collect();
         let (limit, now) = (Duration::from_secs(10), Instant::now());
+        let receivers: Vec<_> =
+            ["1", "1", "2"].iter().map(|json| requests.get_mut(&id(json)).unwrap().wait(now)).collect();
         let (timed_out, oldest) = requests.take_timed_out(limit, now);
         assert!(timed_out.is_empty() && oldest.is_some_and(|since| since <= now));
         let (timed_out, oldest) = requests.take_timed_out(limit, now + limit * 2);

@@ -6,7 +6,8 @@
 //! and nothing is pushed anywhere.
 //!
 //! Labels are chosen when a family is written, from constants in the code. A value that a client or an agent chose (a
-//! path, a server id, an agent's name) is never a label, because the number of series would grow without bound.
+//! path, a server id) is never a label, because the number of series would grow without bound. The one exception is the
+//! name of an agent, and the code that counts by agent bounds how many there are.
 
 mod exposition;
 mod histogram;

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -13,6 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
 
+use crate::usage::SupervisorId;
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
 use crate::{Exit, SUPERVISE_ARGUMENT};
 
@@ -38,6 +40,8 @@ pub struct Launched {
     pub stdout: pipe::Receiver,
     /// The agent's standard error.
     pub stderr: pipe::Receiver,
+    /// The supervisor, where `/proc` shows it.
+    pub supervisor: Option<SupervisorId>,
     /// Ends the tree. Dropping both this and `events` ends it too.
     pub control: Control,
     /// Reports how the tree ends.
@@ -73,9 +77,11 @@ pub struct Events {
     /// A report that is not yet complete; kept here so that a cancelled wait loses nothing.
     partial: Vec<u8>,
     supervisor: Child,
+    supervisor_id: Option<SupervisorId>,
     agent: u32,
     exited: bool,
     survivors: Option<usize>,
+    cpu: Option<Duration>,
 }
 
 /// One step in the end of a tree.
@@ -95,6 +101,8 @@ impl Events {
     pub async fn next(&mut self) -> TreeEvent {
         loop {
             if let Some(survivors) = self.survivors {
+                // The kernel forgets the numbers of the supervisor when it is waited for.
+                self.cpu = self.cpu.or_else(|| self.supervisor_id?.cpu_of_ended());
                 let _ = self.supervisor.wait().await;
                 return TreeEvent::Gone { survivors };
             }
@@ -113,6 +121,12 @@ impl Events {
                 }
             }
         }
+    }
+
+    /// The processor time of the whole tree, once it has ended. Nothing where `/proc` does not show it.
+    #[must_use]
+    pub fn cpu(&self) -> Option<Duration> {
+        self.cpu
     }
 
     async fn report(&mut self) -> Option<Report> {
@@ -178,13 +192,24 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     for end in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
         rustix::io::ioctl_fionbio(end, true).map_err(io::Error::from)?;
     }
+    let supervisor_id = supervisor.id().and_then(SupervisorId::of);
     Ok(Launched {
         pid,
         stdin: pipe::Sender::from_owned_fd(stdin)?,
         stdout: pipe::Receiver::from_owned_fd(stdout)?,
         stderr: pipe::Receiver::from_owned_fd(stderr)?,
+        supervisor: supervisor_id,
         control: Control(write),
-        events: Events { lines, partial: Vec::new(), supervisor, agent: pid, exited: false, survivors: None },
+        events: Events {
+            lines,
+            partial: Vec::new(),
+            supervisor,
+            supervisor_id,
+            agent: pid,
+            exited: false,
+            survivors: None,
+            cpu: None,
+        },
     })
 }
 

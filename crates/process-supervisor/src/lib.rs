@@ -24,6 +24,7 @@ mod program;
 mod signals;
 mod supervise;
 mod tree;
+mod usage;
 mod wire;
 
 pub use exit::Exit;
@@ -31,6 +32,7 @@ pub use init::become_init_if_first_process;
 pub use launch::{Control, Events, LaunchError, Launched, TreeEvent, launch};
 pub use pipe_size::PipeSize;
 pub use program::{own_program, set_supervisor_program};
+pub use usage::{ProcessTable, SupervisorId, TreeUsage};
 pub use wire::LaunchSpec;
 
 /// The argument that turns the binary into a supervisor. It is internal and not listed in the help.

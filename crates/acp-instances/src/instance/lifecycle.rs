@@ -44,7 +44,12 @@ async fn run(instance: Arc<Instance>) {
     // It has a copy of the whole environment, which is not needed while the agent runs.
     drop(spec);
     match launched {
-        Ok(launched) => live(&instance, launched).await,
+        Ok(launched) => {
+            let (supervisor, trees) = (launched.supervisor, &instance.shared.metrics.by_agent.trees);
+            trees.started(supervisor, &instance.series);
+            let cpu = live(&instance, launched).await;
+            trees.ended(supervisor, cpu);
+        }
         Err(error) => instance.fail_start(StartFailure::new(
             StartStep::SpawnFailed,
             format!("{error}; check the agent's command and that it is installed"),
@@ -54,14 +59,15 @@ async fn run(instance: Arc<Instance>) {
     instance.finished.send_replace(true);
 }
 
-async fn live(instance: &Arc<Instance>, launched: Launched) {
-    let Launched { pid, stdin, stdout, stderr, control, mut events } = launched;
+/// Attends to a process until its whole tree has ended. Returns the processor time of the tree, where it is known.
+async fn live(instance: &Arc<Instance>, launched: Launched) -> Option<Duration> {
+    let Launched { pid, stdin, stdout, stderr, supervisor: _, control, mut events } = launched;
     // Before a byte of it is read: no answer may come from an agent whose status is still `starting`.
     if !instance.started(pid) {
         // Closed while it was being launched. No client has learned of this process.
         control.kill();
         wait_until_gone(&mut events, instance).await;
-        return;
+        return events.cpu();
     }
     let finish = CancellationToken::new();
     let tail = stderr::Tail::default();
@@ -99,6 +105,7 @@ async fn live(instance: &Arc<Instance>, launched: Launched) {
             instance.end(cause, &tail, after);
         }
     }
+    events.cpu()
 }
 
 enum Ending {

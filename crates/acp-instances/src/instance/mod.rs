@@ -22,7 +22,7 @@ pub(crate) use self::lifecycle::{CloseReason, start};
 pub(crate) use self::state::{Admission, Incoming, Phase, State};
 use crate::caller::Subject;
 use crate::clock::now_ms;
-use crate::local::Shared;
+use crate::local::{AgentSeries, Shared};
 use crate::server_id::ServerId;
 use crate::summary::{InstanceStatus, Summary};
 
@@ -34,6 +34,8 @@ const INPUT_SHARE: usize = 4;
 pub(crate) struct Instance {
     pub(crate) id: ServerId,
     pub(crate) agent: Arc<str>,
+    /// Where its requests and processes are counted.
+    series: Arc<AgentSeries>,
     /// The sequence number of its first event. It tells this instance from others that had the same id.
     pub(crate) first_sequence: u64,
     pub(crate) created_at_ms: u64,
@@ -72,11 +74,13 @@ impl Instance {
             Log::new(first_sequence, Arc::clone(&shared.order), Arc::clone(&shared.account), retention)
         };
         let (output, input) = (log(limits.replay_bytes), log(limits.replay_bytes / INPUT_SHARE));
-        let state = State::new(output, input, Arc::clone(&shared.account), limits);
+        let series = shared.metrics.by_agent.series(&agent);
+        let state = State::new(output, input, Arc::clone(&shared.account), Arc::clone(&series), limits);
         let room = limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
         Arc::new(Self {
             id,
             agent,
+            series,
             first_sequence,
             created_at_ms: now_ms(),
             created_by,

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use event_log::{Batch, Log, MemoryAccount, Reservation, Run};
@@ -21,6 +22,7 @@ use crate::exit::{ExitCause, ExitRecord};
 use crate::first_exchange::FirstExchangeState;
 use crate::idempotency::{IdempotencyKey, Remembered, RememberedKeys};
 use crate::limits::Limits;
+use crate::local::AgentSeries;
 use crate::message::{Answer, Delivery, IdPolicy, Message, Settled};
 use crate::request_id::RequestId;
 
@@ -150,6 +152,7 @@ pub(crate) struct State {
     /// Set once the agent no longer takes input.
     input_failure: Option<Error>,
     account: Arc<MemoryAccount>,
+    series: Arc<AgentSeries>,
     /// What is charged to the account for what is held beside the logs.
     charged: usize,
     /// The messages that waiting requests keep; see [`ClientRequest::line`].
@@ -159,7 +162,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(output: Log, input: Log, account: Arc<MemoryAccount>, limits: &Limits) -> Self {
+    pub(crate) fn new(
+        output: Log,
+        input: Log,
+        account: Arc<MemoryAccount>,
+        series: Arc<AgentSeries>,
+        limits: &Limits,
+    ) -> Self {
         Self {
             phase: Phase::Starting,
             pid: None,
@@ -175,6 +184,7 @@ impl State {
             start_waiters: Vec::new(),
             input_failure: None,
             account,
+            series,
             charged: 0,
             kept_lines: 0,
             max_client_requests: limits.max_pending,
@@ -243,9 +253,10 @@ impl State {
             // Agents use null for parse errors, so no answer could be told from one.
             Envelope::Request(id) if !id.is_null() => {
                 self.remember(key.as_ref(), || Remembered::Open(id.clone()));
-                let mut client_request = ClientRequest::new(delivery, key, asker);
+                let since = Instant::now();
+                let mut client_request = ClientRequest::new(delivery, key, asker, since);
                 if delivery == Delivery::Wait {
-                    (waiter, awaits_answer) = (Some(client_request.wait()), true);
+                    (waiter, awaits_answer) = (Some(client_request.wait(since)), true);
                 }
                 if self.kept_lines < MAX_KEPT_LINES {
                     self.first_exchange.on_request(&mut client_request, &line);
@@ -279,8 +290,9 @@ impl State {
 
     fn note_answered(&mut self, id: &RequestId, now: u64) {
         if let ResponseMatch::Open { event } = self.agent_requests.classify(id)
-            && let Some(id) = self.agent_requests.answer(event)
+            && let Some((id, since)) = self.agent_requests.answer(event)
         {
+            self.series.agent_requests.observe(since.elapsed());
             let data = format!(r#"{{"id":{},"event":{event}}}"#, id.as_json());
             self.note(EventKind::Answered, data, now);
         }
@@ -297,7 +309,7 @@ impl State {
                     self.client_requests.deliver_to_log(&id);
                     None
                 }
-                Some(request) => Some(request.wait()),
+                Some(request) => Some(request.wait(Instant::now())),
                 None => None,
             }),
             Remembered::Gone => return Err(Error::OutcomeGone),
@@ -332,10 +344,11 @@ impl State {
             match envelope {
                 Envelope::Request(id) if !id.is_null() => {
                     let event = self.output.next_sequence() - 1 + records.numbered_up_to(index);
-                    self.agent_requests.open(id, event);
+                    self.agent_requests.open(id, event, Instant::now());
                 }
                 Envelope::Response { id, is_error } => {
                     if let Some((_, request)) = self.client_requests.answer(&id) {
+                        self.series.client_requests.observe(request.since.elapsed());
                         records.set_mark(index, request.asker.map_or(0, Asker::mark));
                         answered.push((index, request, is_error));
                     }

@@ -11,6 +11,7 @@ use crate::summary::FirstExchange;
 struct Fixture {
     state: State,
     account: Arc<MemoryAccount>,
+    series: Arc<AgentSeries>,
     room: Arc<Semaphore>,
 }
 
@@ -30,10 +31,11 @@ impl Fixture {
         let account = MemoryAccount::new(limits.memory_budget);
         let order = Arc::new(OrderCounter::starting_at(1));
         let retention = Retention { max_bytes: limits.replay_bytes, max_records: limits.replay_events };
+        let series = Arc::<AgentSeries>::default();
         let log = || Log::new(100, Arc::clone(&order), Arc::clone(&account), retention);
-        let mut state = State::new(log(), log(), Arc::clone(&account), limits);
+        let mut state = State::new(log(), log(), Arc::clone(&account), Arc::clone(&series), limits);
         state.started(1).deliver();
-        Self { state, account, room: Arc::new(Semaphore::new(1000)) }
+        Self { state, account, series, room: Arc::new(Semaphore::new(1000)) }
     }
 
     fn send_with(&mut self, json: &str, send: Send<'_>) -> Result<Admission, Error> {
@@ -293,4 +295,33 @@ fn the_first_exchange_is_the_first_request_that_got_a_result() {
     fixture.end();
     fixture.state.restart();
     assert_eq!(first(&fixture), FirstExchange::None { is_open: false });
+}
+
+#[test]
+fn requests_are_timed_once_in_each_direction_when_they_are_answered() {
+    let mut fixture = Fixture::new(&Limits::default());
+    let times = |fixture: &Fixture| {
+        let mut text = metrics::Exposition::default();
+        text.histogram("client_seconds", "x").histogram(&[], &fixture.series.client_requests);
+        text.histogram("agent_seconds", "x").histogram(&[], &fixture.series.agent_requests);
+        let count = |text: &str, name: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name))
+                .map_or(0, |count| count.parse::<u64>().unwrap())
+        };
+        let text = text.finish();
+        (count(&text, "client_seconds_count "), count(&text, "agent_seconds_count "))
+    };
+    fixture.send(&request(1)).unwrap();
+    fixture.receive(&[&request(7)]);
+    assert_eq!(times(&fixture), (0, 0), "nothing is answered");
+    fixture.receive(&[&response(1), &response(1), &response(2)]);
+    assert_eq!(times(&fixture), (1, 0), "an answer to no request is not counted");
+    fixture.send(&response(7)).unwrap();
+    assert!(fixture.send(&response(7)).is_err());
+    assert_eq!(times(&fixture), (1, 1), "the first answer counts");
+    fixture.send(&request(3)).unwrap();
+    fixture.receive(&[&request(8)]);
+    fixture.end();
+    assert_eq!(times(&fixture), (1, 1), "the end of the process answers nothing");
 }

@@ -1,11 +1,12 @@
 //! What the engine counts.
 //!
-//! Counted by the batch: what one read brings, what one write takes. Nothing is counted message by message, and no label
-//! comes from a client or an agent.
+//! Counted by the batch: what one read brings, what one write takes. Only requests are counted one by one; see
+//! [`super::by_agent`]. No label comes from a message.
 
 use metrics::{Counter, Exposition};
 use process_supervisor::Exit;
 
+use super::by_agent::ByAgent;
 use super::registry::Registry;
 use crate::error::{StartFailure, StartStep};
 use crate::exit::ExitCause;
@@ -16,6 +17,7 @@ use crate::instance::Phase;
 pub(crate) struct EngineMetrics {
     pub(crate) pipes: PipeMetrics,
     pub(crate) agents: AgentMetrics,
+    pub(crate) by_agent: ByAgent,
 }
 
 /// What passes between the server and the agents' processes.
@@ -100,9 +102,10 @@ impl Census {
 /// Writes down everything that the engine counts.
 pub(super) fn expose(registry: &Registry, text: &mut Exposition) {
     let census = Census::take(registry);
-    let EngineMetrics { pipes, agents } = &registry.shared.metrics;
+    let EngineMetrics { pipes, agents, by_agent } = &registry.shared.metrics;
     expose_instances(&census, text);
     expose_agents(agents, text);
+    by_agent.expose(text);
     expose_pipes(pipes, text);
     let account = &registry.shared.account;
     text.gauge("sandbox_agent_memory_used_bytes", "Bytes of --memory-budget that messages use now.")

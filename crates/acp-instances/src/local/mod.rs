@@ -1,5 +1,6 @@
 //! Instances whose processes run on this machine.
 
+mod by_agent;
 mod changes;
 mod metrics;
 mod registry;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use ::metrics::Exposition;
 use event_log::{MemoryAccount, Reservation};
 
+pub(crate) use self::by_agent::AgentSeries;
 pub(crate) use self::metrics::PipeMetrics;
 use self::registry::{Registry, Target};
 pub(crate) use self::shared::Shared;
@@ -46,7 +48,8 @@ impl LocalInstances {
         Self(registry)
     }
 
-    /// Writes down what the engine counts. Locks every instance for a moment, as a list does.
+    /// Writes down what the engine counts. Locks every instance for a moment, as a list does, and reads `/proc`: call
+    /// it where blocking is allowed.
     pub fn expose(&self, text: &mut Exposition) {
         metrics::expose(&self.0, text);
     }

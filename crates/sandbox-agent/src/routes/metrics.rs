@@ -10,9 +10,10 @@ use agent_catalog::Catalog;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
-use http_server::{Routes, ServerMetrics};
+use http_server::{Problem, Routes, ServerMetrics};
 use metrics::{CONTENT_TYPE, Exposition};
 
+use super::blocking::blocking;
 use super::{Files, VERSION};
 
 /// Everything that has metrics.
@@ -42,7 +43,13 @@ pub(super) fn routes(sources: MetricSources) -> Routes {
         super::health::document::Protected
     )
 ))]
-async fn metrics(State(sources): State<MetricSources>) -> Response {
+async fn metrics(State(sources): State<MetricSources>) -> Result<Response, Problem> {
+    // Some of it is read from `/proc`, which takes a while on a machine with many processes.
+    let text = blocking(move || render(sources)).await?;
+    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], text).into_response())
+}
+
+fn render(sources: MetricSources) -> String {
     let MetricSources { server, instances, door, catalog, files } = sources;
     let mut text = Exposition::default();
     text.gauge("sandbox_agent_build_info", "Always 1; the label is the version of the server.")
@@ -62,8 +69,7 @@ async fn metrics(State(sources): State<MetricSources>) -> Response {
     )
     .value(&[], crate::log_writer::dropped_lines());
     crate::process_metrics::expose(&mut text);
-    ([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], text.finish())
-        .into_response()
+    text.finish()
 }
 
 #[cfg(test)]
