@@ -7,6 +7,8 @@ mod exposition;
 mod limits;
 mod logs;
 mod metrics;
+mod monitoring;
+mod promql;
 mod service_manager;
 
 /// This needs a network namespace of its own, so it runs in `make test-builds`.
