@@ -9,22 +9,32 @@ const AGENT: &str = "GET /v1/agents/{agent}?config=true";
 const ANSWER: &str = "POST /v1/acp/{server_id} with the answer to the agent's request";
 
 /// Each removed path, and its replacement.
-const REMOVED: [(&str, &str); 9] = [
+const REMOVED: [(&str, &str); 6] = [
     ("/v1/rpc", "/v1/acp/{server_id}"),
     ("/v1/sessions", SESSIONS),
     ("/v1/sessions/", SESSIONS),
     ("/v1/sessions/{*rest}", SESSIONS),
-    ("/v1/sessions/{session}/questions/{question}/reply", ANSWER),
-    ("/v1/sessions/{session}/questions/{question}/reject", ANSWER),
-    ("/v1/sessions/{session}/permissions/{permission}/reply", ANSWER),
     ("/v1/agents/{agent}/models", AGENT),
     ("/v1/agents/{agent}/modes", AGENT),
 ];
 
 pub(super) fn routes() -> Routes {
     REMOVED.into_iter().fold(Routes::new(), |routes, (path, replacement)| {
-        routes.any(path, move |request: Request| async move { removed(request.uri().path(), replacement) })
+        routes.any(path, move |request: Request| async move {
+            let path = request.uri().path();
+            removed(path, if is_answer(path) { ANSWER } else { replacement })
+        })
     })
+}
+
+/// True for the paths below `/v1/sessions/{session}/` with which clients answered the agent.
+fn is_answer(path: &str) -> bool {
+    let mut from_end = path.rsplit('/');
+    let (action, _id, kind) = (from_end.next(), from_end.next(), from_end.next());
+    matches!(
+        (kind, action),
+        (Some("questions"), Some("reply" | "reject")) | (Some("permissions"), Some("reply"))
+    ) && path.starts_with("/v1/sessions/")
 }
 
 fn removed(path: &str, replacement: &str) -> Problem {

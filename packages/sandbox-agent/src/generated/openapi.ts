@@ -248,7 +248,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Was removed; use GET /v1/agents/{agent}
+         * Was removed; use GET /v1/agents/{agent}?config=true
          * @deprecated
          * @description All methods have the same response.
          */
@@ -269,7 +269,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Was removed; use GET /v1/agents/{agent}
+         * Was removed; use GET /v1/agents/{agent}?config=true
          * @deprecated
          * @description All methods have the same response.
          */
@@ -676,17 +676,20 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An agent's capabilities, as listed in the published client's types. */
+        /**
+         * @description An agent's capabilities, as listed in the published client's types. `null`: not known until the agent has been
+         *     probed.
+         */
         readonly AgentCapabilities: {
             readonly commandExecution: boolean;
             readonly errorEvents: boolean;
-            readonly fileAttachments: boolean;
+            readonly fileAttachments: boolean | null;
             readonly fileChanges: boolean;
-            readonly images: boolean;
+            readonly images: boolean | null;
             readonly itemStarted: boolean;
             readonly mcpTools: boolean;
             readonly permissions: boolean;
-            readonly planMode: boolean;
+            readonly planMode: boolean | null;
             readonly questions: boolean;
             readonly reasoning: boolean;
             readonly sessionLifecycle: boolean;
