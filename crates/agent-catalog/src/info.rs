@@ -167,8 +167,7 @@ pub struct InstallArtifact {
     pub source: Source,
 }
 
-/// An agent's capabilities, as listed in the published client's types. `null`: not known until the agent has been
-/// probed.
+/// An agent's capabilities, as listed in the published client's types. `null` means not probed yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[allow(
