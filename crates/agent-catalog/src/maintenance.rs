@@ -75,7 +75,7 @@ impl Catalog {
             return Err(not_installed(&id));
         }
         let _lock = FileLock::acquire(&data.lock(&format!("agent-{id}")), || {}).await?;
-        blocking(data.agent(&id), move || {
+        blocking(&data.agent(&id), move || {
             let version = data.current(&id).map(|record| record.version);
             let had_versions = !data.versions_on_disk(&id).is_empty();
             data.deactivate(&id)?;
@@ -98,7 +98,7 @@ impl Catalog {
     /// [`CatalogError::Storage`].
     pub async fn prune(&self) -> Result<Pruned, CatalogError> {
         let data = self.data().clone();
-        blocking(data.root().to_owned(), move || {
+        blocking(self.data().root(), move || {
             let mut pruned = Pruned::default();
             for id in data.agents_on_disk() {
                 // A running install holds the lock.
@@ -141,11 +141,11 @@ impl Catalog {
 
 /// Runs blocking work: a version may have tens of thousands of files.
 async fn blocking<T: Send + 'static>(
-    path: PathBuf,
+    path: &Path,
     work: impl FnOnce() -> Result<T, CatalogError> + Send + 'static,
 ) -> Result<T, CatalogError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(CatalogError::storage("clean up", &path, &std::io::Error::other(error))))
+    done.unwrap_or_else(|error| Err(CatalogError::storage("clean up", path, &std::io::Error::other(error))))
 }
 
 fn not_installed(id: &AgentId) -> CatalogError {

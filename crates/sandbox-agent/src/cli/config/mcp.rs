@@ -41,7 +41,7 @@ pub(in crate::cli) struct McpServer {
     /// The working directory of the local MCP server
     #[arg(long, value_name = "DIR", requires = "command")]
     cwd: Option<String>,
-    /// Store the MCP server, but tell clients not to use it
+    /// Store the MCP server as disabled: clients should not use it
     #[arg(long, conflicts_with = "entry")]
     disabled: bool,
     /// How many milliseconds clients should wait for the MCP server
