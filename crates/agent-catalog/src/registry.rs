@@ -214,12 +214,16 @@ impl RegistryClient {
     pub async fn refresh(&self) -> RegistryAnswer {
         // Loads the header from disk first: loading it later would bring back the time that is cleared here.
         self.cached();
+        self.expire();
+        self.lookup().await
+    }
+
+    /// Makes what is known stale, so that the next lookup uses the network.
+    fn expire(&self) {
         let mut memory = self.locked();
         memory.checked = None;
         memory.header.checked_at_ms = 0;
         memory.problem = None;
-        drop(memory);
-        self.lookup().await
     }
 
     async fn fetch(&self) -> Result<(), String> {
