@@ -676,10 +676,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * @description An agent's capabilities, as listed in the published client's types. `null`: not known until the agent has been
-         *     probed.
-         */
+        /** @description An agent's capabilities, as listed in the published client's types. `null` means not probed yet. */
         readonly AgentCapabilities: {
             readonly commandExecution: boolean;
             readonly errorEvents: boolean;
