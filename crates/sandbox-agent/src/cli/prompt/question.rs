@@ -43,7 +43,7 @@ impl Question {
     }
 
     /// A question in Sandbox Agent's own method.
-    pub(super) fn question(id: &Value, params: &Value) -> Self {
+    pub(super) fn own_method(id: &Value, params: &Value) -> Self {
         Self::new(id, QUESTION, params, Content::Question)
     }
 
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn question(params: &Value) -> Question {
-        Question::question(&json!(1), params)
+        Question::own_method(&json!(1), params)
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Questions {
                 Question::permission(id, params, known)
             }
             PERMISSION => return self.decide(params),
-            QUESTION if self.can_ask() => Question::question(id, params),
+            QUESTION if self.can_ask() => Question::own_method(id, params),
             QUESTION => return self.not_asked(rejected()),
             FORM => match Form::read(params).filter(|_| self.can_ask()) {
                 Some(form) => Question::form(id, params, form),

@@ -105,6 +105,7 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// The result of writing one batch.
+#[allow(clippy::large_enum_variant, reason = "one lives at a time, for the length of a call")]
 enum Step {
     More(AtomicWriter),
     Done(WriteOutcome),
