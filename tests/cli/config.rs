@@ -52,7 +52,7 @@ fn skills_are_set_from_a_source_or_a_file() {
 }
 
 #[test]
-fn an_invalid_entry_is_refused_with_the_field() {
+fn an_invalid_entry_is_refused_and_the_error_names_the_field() {
     let server = Server::start();
     let place = Place::of(&server);
     place.run(&["mcp", "set", "x", "--entry", "{"]).exits(2).says("not JSON");
@@ -103,7 +103,7 @@ fn a_set_of_skills_has_several_sources_each_with_its_options() {
 
 #[test]
 fn an_entry_is_validated_before_it_is_sent() {
-    // Nothing listens here: a request would exit with 5.
+    // Nothing listens at this address: a command that sent a request would exit with code 5.
     let place = Place::new().with("SANDBOX_AGENT_URL", "http://127.0.0.1:1");
     for (arguments, words) in [
         (

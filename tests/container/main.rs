@@ -1,8 +1,8 @@
 //! The Docker instructions in `docs/deploying.md`, executed with Docker: its commands and Dockerfiles are run
 //! unchanged, and the results are tested.
 //!
-//! Needs a separate engine, on its own address, where the names and ports that the page uses are free: `make
-//! test-builds` starts one.
+//! Needs a separate Docker engine with an address of its own, where nothing else uses the container names and ports of
+//! the page. `make test-builds` starts one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
@@ -17,10 +17,10 @@ use test_harness::deploying_page::blocks;
 use tempfile::TempDir;
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
-/// The image's health check runs twice a minute.
+/// Long enough for the image's health check, which runs only twice a minute.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// A reader of the page, with a copy of the project and a folder for temporary files.
+/// Plays a person who follows the page, and runs its commands in a temporary folder.
 struct Reader {
     folder: TempDir,
 }
@@ -105,8 +105,8 @@ fn the_page_builds_images_that_serve() {
     reader.run(token);
 
     the_image_serves(&reader, run);
-    the_image_without_anything_else_serves(&reader);
-    the_binary_can_be_copied_from_it(&reader, copied);
+    the_scratch_image_serves(&reader);
+    the_binary_can_be_copied_from_the_image(&reader, copied);
     agents_can_be_in_the_image(&reader, installed);
 }
 
@@ -118,19 +118,19 @@ fn the_image_serves(reader: &Reader, run: &str) {
     reader.wait_for("docker inspect -f '{{.State.Health.Status}}' sandbox-agent", "healthy");
     let answer = reader.ask("POST", "/v1/acp/a?agent=mock", HELLO);
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(r#""protocolVersion":1"#), "{answer}");
-    let kept = reader.ask("PUT", "/v1/fs/file?path=note", "kept");
-    assert!(kept.starts_with("HTTP/1.1 200 "), "{kept}");
+    let written = reader.ask("PUT", "/v1/fs/file?path=note", "kept");
+    assert!(written.starts_with("HTTP/1.1 200 "), "{written}");
     let inside =
         reader.run("docker exec sandbox-agent sh -c 'id -un; pwd; cat /proc/1/comm note; git --version'");
     assert!(inside.starts_with("agent\n/home/agent/workspace\nsandbox-agent\nkept"), "{inside}");
 
-    // A process that Docker has to kill has another exit code.
+    // The exit code is 0 only if the server stops when asked; otherwise Docker kills it.
     reader.run("docker stop sandbox-agent");
     let code = reader.run("docker inspect -f '{{.State.ExitCode}}' sandbox-agent");
     assert_eq!(code.trim(), "0", "{}", reader.run("docker logs sandbox-agent 2>&1"));
     reader.run("docker rm sandbox-agent");
 
-    // The next container finds the files of this one in its home.
+    // A new container finds the files of the removed one in its home directory.
     reader.run(run);
     reader.wait_for("docker logs sandbox-agent", "listening on");
     let read = reader.ask("GET", "/v1/fs/file?path=note", "");
@@ -138,7 +138,7 @@ fn the_image_serves(reader: &Reader, run: &str) {
     reader.run("docker rm --force --volumes sandbox-agent");
 }
 
-fn the_image_without_anything_else_serves(reader: &Reader) {
+fn the_scratch_image_serves(reader: &Reader) {
     reader.run(
         "docker run -d --name bare -p 127.0.0.1:2468:2468 --env-file sandbox-agent.env sandbox-agent:scratch",
     );
@@ -150,8 +150,8 @@ fn the_image_without_anything_else_serves(reader: &Reader) {
     reader.run("docker rm bare");
 }
 
-fn the_binary_can_be_copied_from_it(reader: &Reader, copied: &str) {
-    // Any image with a folder for programs works.
+fn the_binary_can_be_copied_from_the_image(reader: &Reader, copied: &str) {
+    // Any base image would do, if it has a directory for programs.
     reader.build("copied", &format!("FROM base:debian\n{copied}\n"));
     let printed = reader.run("docker run --rm copied sandbox-agent prompt mock hello");
     assert!(printed.contains("hello"), "{printed}");

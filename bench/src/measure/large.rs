@@ -1,4 +1,4 @@
-//! Eleven hundred events of a megabyte: the server's peak memory.
+//! Measures the server's peak memory when an agent sends 1,100 events of 1 MB each.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::{Result, agent, process};
 
 const EVENTS: u64 = 1100;
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The default of `--replay-bytes` in MB, plus the server's other memory: itself, the message that is being read,
-/// and the newest message.
+/// The default of `--replay-bytes` in MB, plus an allowance for all other memory: the idle server, the message that is
+/// being read, and the newest message.
 const BOUND_MB: f64 = 67.1 + 20.0;
 
 pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
@@ -30,6 +30,7 @@ async fn peak(server: &Server) -> Result<f64> {
     let request = post(server, "/v1/acp/bench", &message);
     let mut connection = Connection::open(&server.address).await?;
     tokio::time::timeout(TIMEOUT, connection.send(&request)).await??;
+    // From KiB to MB.
     #[allow(clippy::cast_precision_loss)]
     Ok(process::peak_kb(server.pid())? as f64 * 1.024 / 1000.0)
 }

@@ -1,4 +1,4 @@
-//! A reader that reconnects: the time until it has caught up, compared with a plain download of as many bytes.
+//! A reader that reconnects: the time until it has caught up, compared with a plain download of the same size.
 
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ pub(crate) async fn measure(context: &Context) -> Result<Vec<Row>> {
         servers.push((side, Server::start(side, context).await?));
     }
     let mut samples = Samples::default();
+    // An estimate, used until a catch-up has shown the real size.
     let mut bytes = 2_500_000;
     for round in 0..context.rounds {
         for (side, server) in &servers {
@@ -67,7 +68,7 @@ async fn catch_up(server: &Server, instance: &str) -> Result<CaughtUp> {
 struct Replayed {
     milliseconds: f64,
     bytes: usize,
-    /// All events, including the answer to the first request.
+    /// The events before the final answer, including the answer to the instance's first request.
     events: u64,
     first_id: u64,
 }

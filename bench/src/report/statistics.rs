@@ -14,7 +14,7 @@ impl Spread {
     }
 }
 
-/// The value that this percentage of the measurements does not exceed.
+/// A percentile: this percentage of the measurements is at most as large as the returned value.
 pub(crate) fn percentile(values: &[f64], percent: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

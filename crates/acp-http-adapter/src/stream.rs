@@ -1,4 +1,4 @@
-//! A subscription as a response of server-sent events.
+//! Turns a subscription into a response that streams server-sent events.
 //!
 //! The connection pulls: it requests events only when it can send them, so a slow reader needs little memory and
 //! slows down nothing else.
@@ -68,8 +68,8 @@ impl Streaming {
             if let Some(piece) = self.pieces.pop_front() {
                 return Some(piece);
             }
-            let news = tokio::time::timeout(self.door.settings.heartbeat, self.subscription.next());
-            match news.await {
+            let next = tokio::time::timeout(self.door.settings.heartbeat, self.subscription.next());
+            match next.await {
                 Ok(Some(Ok(updates))) => self.frame(&updates),
                 Ok(Some(Err(error))) => {
                     // The client reconnects with its cursor and then receives the error.
@@ -105,7 +105,8 @@ impl Streaming {
     }
 }
 
-/// A run's events were numbered together, so all of them or none happened before the stream began.
+/// Whether the events of a run happened before the stream began. The events of a run get their numbers together, so
+/// that is true of all of them or of none, and only the last one is checked.
 fn is_replayed(run: &Run, began_at: u64) -> bool {
     run.last().order <= began_at
 }

@@ -1,4 +1,4 @@
-//! Requests of the agent that wait for an answer of a client. The first answer wins.
+//! The agent's requests that wait for a client's answer. The first answer wins.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
@@ -10,16 +10,17 @@ use crate::id_map::IdMap;
 use crate::request_id::RequestId;
 use crate::summary::AgentRequest;
 
-/// How much memory the ids of answered requests may take, which tell a second answer from one that the agent never asked
-/// for. Room for some ten thousand short ids.
+/// How much memory the ids of answered requests may take: enough for some ten thousand short ids. They are kept to tell
+/// a second answer to a request from an answer that the agent never asked for.
 const REMEMBERED_BYTES: usize = 1 << 20;
-/// How many requests of an agent are kept track of. A client's answer to an older one is forwarded all the same.
+/// How many open requests of an agent are tracked. Beyond that, the oldest is forgotten; a client's answer to it is
+/// still forwarded.
 const MAX_OPEN: usize = 4096;
 /// How many open requests a list shows, oldest first.
 const LISTED: usize = 256;
-/// What an open request takes beside its id: its entries in both tables.
+/// How much memory an open request takes besides its id: its entries in both tables.
 const OPEN_OVERHEAD: usize = size_of::<(u64, OpenRequest)>() + 64;
-/// What a remembered id takes beside its text: its entries in both tables.
+/// How much memory a remembered id takes besides its text: its entries in both tables.
 const REMEMBERED_OVERHEAD: usize = 2 * size_of::<(RequestId, u64)>() + 64;
 
 /// Which request of the agent a client's response belongs to.
@@ -27,10 +28,10 @@ const REMEMBERED_OVERHEAD: usize = 2 * size_of::<(RequestId, u64)>() + 64;
 pub(crate) enum ResponseMatch {
     /// It answers an open request.
     Open {
-        /// The sequence number of the event that the request was.
+        /// The sequence number of the event that carried the request.
         event: u64,
     },
-    /// Another client answered the request before.
+    /// An earlier response has already answered the request.
     AlreadyAnswered,
     /// The agent sent no request with this id. The response is forwarded all the same.
     Unknown,
@@ -45,7 +46,7 @@ struct OpenRequest {
     retained: Option<Bytes>,
 }
 
-/// The agent's unanswered requests, by the sequence number of the event that each one was.
+/// The agent's unanswered requests, each under the sequence number of the event that carried it.
 #[derive(Debug, Default)]
 pub(crate) struct AgentRequests {
     open: BTreeMap<u64, OpenRequest>,
@@ -78,14 +79,15 @@ impl AgentRequests {
         }
     }
 
-    /// Closes the request that was this event: a client answered it. Returns its id, and when the agent sent it.
+    /// Closes the request that this event carried, because a client answered it. Returns its id, and when the agent
+    /// sent it.
     pub(crate) fn answer(&mut self, event: u64) -> Option<(RequestId, Instant)> {
         let (id, since) = self.close(event)?;
         self.answered.remember(id.clone());
         Some((id, since))
     }
 
-    /// Keeps track of a request no longer. Returns its id, and when the agent sent it.
+    /// Stops tracking a request. Returns its id, and when the agent sent it.
     fn close(&mut self, event: u64) -> Option<(RequestId, Instant)> {
         let OpenRequest { id, since, retained } = self.open.remove(&event)?;
         self.retained_bytes -= retained.map_or(0, |bytes| bytes.len());
@@ -98,7 +100,7 @@ impl AgentRequests {
         Some((id, since))
     }
 
-    /// The log evicts this record. An open request is retained here.
+    /// The log evicts this record. If it is an open request, a copy is retained here.
     pub(crate) fn on_evict(&mut self, record: Record<'_>) {
         if record.is_numbered && !self.open.is_empty() {
             self.retain(record.sequence, record.bytes);
@@ -107,12 +109,13 @@ impl AgentRequests {
 
     fn retain(&mut self, event: u64, request: &[u8]) {
         let Some(open) = self.open.get_mut(&event) else { return };
-        // A copy, since a share would keep the whole chunk alive.
+        // A copy, since a shared slice would keep the log's whole chunk in memory.
         open.retained = Some(Bytes::copy_from_slice(request));
         self.retained_bytes += request.len();
     }
 
-    /// Drops the oldest retained request, when an agent sends requests without end. Returns how long it was.
+    /// Drops the oldest retained request, to bound the memory of an agent that never stops sending requests. Returns
+    /// the request's length.
     pub(crate) fn drop_oldest_retained(&mut self) -> Option<usize> {
         let event = *self.open.iter().find(|(_, open)| open.retained.is_some())?.0;
         let freed = self.open.get(&event)?.retained.as_ref()?.len();
@@ -120,14 +123,14 @@ impl AgentRequests {
         Some(freed)
     }
 
-    /// The retained requests behind a sequence number, with their own.
+    /// The retained requests after a sequence number, each with its own sequence number.
     pub(crate) fn retained_after(&self, sequence: u64) -> impl Iterator<Item = (u64, &Bytes)> {
         self.open
             .range(sequence.saturating_add(1)..)
             .filter_map(|(event, open)| open.retained.as_ref().map(|request| (*event, request)))
     }
 
-    /// The open requests as lists show them, oldest first.
+    /// The open requests that a list of instances shows, oldest first.
     pub(crate) fn list(&self) -> Vec<AgentRequest> {
         self.open
             .iter()
@@ -152,7 +155,7 @@ impl AgentRequests {
             + self.answered.held_bytes()
     }
 
-    /// The process ended: no request waits any more.
+    /// Forgets everything: the agent's process has ended, so no request is waiting.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -166,7 +169,7 @@ impl AgentRequests {
 /// The ids of the requests that were answered last.
 #[derive(Debug, Default)]
 struct AnsweredIds {
-    /// Each with the number under which it stands in `order`.
+    /// Each id with the number of its newest entry in `order`.
     ids: HashMap<RequestId, u64>,
     /// Oldest first. An id that was forgotten or remembered again leaves its old entry behind.
     order: VecDeque<(RequestId, u64)>,

@@ -46,7 +46,7 @@ async fn a_second_install_finds_the_agent_installed() {
     assert!(!first.already_installed && second.already_installed);
     assert_eq!(first.artifacts, second.artifacts);
     assert_eq!(server.requests("/fake-1.0.0.tar.gz").len(), 1);
-    // One user may install and another run, so the files have the permissions of any new file.
+    // One user may install an agent and another may run it, so its files have the permissions of any new file.
     let plain = fixture.folder.path().join("plain");
     std::fs::write(&plain, "").unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
@@ -58,7 +58,7 @@ async fn a_second_install_finds_the_agent_installed() {
 }
 
 #[tokio::test]
-async fn twenty_first_launches_make_one_install() {
+async fn an_agent_launched_twenty_times_at_once_is_installed_once() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
     let fixture = Arc::new(Fixture::new(&server.url("/registry.json")));

@@ -25,8 +25,9 @@ const GRACE_WITHOUT_SERVER: Duration = Duration::from_secs(1);
 /// How long the remaining processes of an agent may live after its main process has ended, unless the server kills them
 /// earlier.
 const GRACE_AFTER_EXIT: Duration = Duration::from_secs(2);
-/// How long a program may be open for writing before its start fails, and how often it is tried.
+/// How long a start is retried while its program is open for writing.
 const BUSY_LIMIT: Duration = Duration::from_millis(400);
+/// The pause between two of these tries.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// The interval at which SIGKILL is repeated while a process is still alive.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
@@ -48,7 +49,7 @@ struct Supervisor {
     agent_ended: bool,
     /// True while the server holds its end of the control socket.
     server_present: bool,
-    /// When the tree will be killed without a further command.
+    /// When the agent's process tree is to be killed, even if the server sends no further command.
     kill_at: Option<Instant>,
     /// When killing began.
     killing_since: Option<Instant>,
@@ -99,8 +100,8 @@ impl Supervisor {
         }
     }
 
-    /// Waits for a signal, a command or a deadline, and takes what there is. Does not wait while children remain to be
-    /// reaped.
+    /// Waits for a signal, a command or a deadline, and handles what has arrived. Does not wait while children remain
+    /// to be reaped.
     fn wait_for_something(&mut self, signals: &SignalReader, remaining: Remaining) -> io::Result<()> {
         let timeout = match (remaining, self.killing_since, self.kill_at) {
             (Remaining::Unreaped, _, _) => Some(Duration::ZERO),
@@ -236,8 +237,8 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
     }
 }
 
-/// Starts the command. A program that was just written may still be open for writing in a process that the server forked
-/// at that moment, and closes it when it executes; so a busy program is tried again.
+/// Starts the command, and tries again while its program is busy. A program that was just written may still be open for
+/// writing in a process that the server forked at that moment, until that process executes its own program.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let deadline = Instant::now() + BUSY_LIMIT;
     loop {

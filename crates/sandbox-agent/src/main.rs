@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// musl's allocator has one lock for all threads, and glibc's is slower for the allocations of a request; see
-/// `bench/RESULTS.md`.
+/// Replaces the allocator of the C library: musl's has one lock for all threads, and glibc's is slower for the
+/// allocations of a request; see `bench/RESULTS.md`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,8 +1,8 @@
 //! The directory that entries belong to: an absolute path, compared as text.
 //!
 //! The path is normalised lexically: `.`, `..`, doubled and trailing slashes are removed, symlinks are not
-//! followed, and the directory need not exist. So a directory has the same file in the store before and after it
-//! is created, and two symlinked names of one place are two directories.
+//! followed, and the directory need not exist. So a directory that is created later keeps its file in the store, and
+//! two paths that lead to one place through symlinks count as two directories.
 
 use std::path::Path;
 
@@ -60,8 +60,8 @@ impl Directory {
         &self.0
     }
 
-    /// The stem of this directory's file names in the store. It is a hash, since paths are longer than file names
-    /// may be, and contain slashes.
+    /// The stem of this directory's file names in the store. It is a hash, since a path contains slashes and may be
+    /// longer than a file name may be.
     pub(crate) fn file_stem(&self) -> String {
         Sha256::digest(self.0.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_normal_path_stays_as_it_is(path in "/[a-c./\\n\u{e9}]{0,30}") {
+        fn a_normalised_path_stays_as_it_is(path in "/[a-c./\\n\u{e9}]{0,30}") {
             let once = parsed(&path);
             prop_assert_eq!(parsed(&once), once.clone());
             prop_assert!(once == "/" || !once.ends_with('/'));

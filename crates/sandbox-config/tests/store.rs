@@ -1,5 +1,5 @@
-//! The store for a single caller: entries are returned unchanged, kinds and directories do not mix, and a damaged
-//! file is never replaced.
+//! The store when it has a single caller: entries are returned unchanged, kinds and directories do not mix, and a
+//! damaged file is never replaced.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking, as the test itself does")]
 
@@ -156,7 +156,7 @@ fn the_file_is_named_by_a_hash_and_contains_its_directory_in_plain_text() {
 }
 
 #[test]
-fn a_damaged_file_fails_every_operation_with_its_name_and_is_not_changed() {
+fn every_operation_on_a_damaged_file_fails_with_the_files_name_and_changes_nothing() {
     let (data, store) = store();
     let (app, m) = (directory("/app"), name("m"));
     store.mcp().put(&app, &m, &mcp(LOCAL)).unwrap();
@@ -192,9 +192,9 @@ fn an_entry_made_invalid_by_hand_is_named_and_does_not_block_others() {
         store.mcp().put(&app, &name(text), &mcp(LOCAL)).unwrap();
     }
     let file = content_file(data.path());
-    let spoilt =
+    let edited =
         fs::read_to_string(&file).unwrap().replacen(r#""command":"c""#, r#""command":"c","env":{"A":1}"#, 1);
-    fs::write(&file, spoilt).unwrap();
+    fs::write(&file, edited).unwrap();
     let error = store.mcp().get(&app, &name("bad")).unwrap_err().to_string();
     assert!(error.contains("mcp entry bad: env.A must be a string"), "{error}");
     assert!(error.contains(file.to_str().unwrap()), "{error}");
@@ -220,7 +220,8 @@ fn a_failed_write_keeps_the_old_content_and_names_the_file() {
     let (data, store) = store();
     let (app, m) = (directory("/app"), name("m"));
     store.mcp().put(&app, &m, &mcp(LOCAL)).unwrap();
-    // A folder blocks the temporary file's name, since permissions would not stop a test that runs as root.
+    // A folder with the temporary file's name makes the write fail, even if the test runs as root. Permissions
+    // would not.
     let blocker = content_file(data.path()).with_extension("tmp");
     fs::create_dir(&blocker).unwrap();
     let error = store.mcp().put(&app, &name("n"), &mcp(LOCAL)).unwrap_err();

@@ -69,7 +69,7 @@ pub(crate) async fn post(
     Ok(forward(&door, server_id, options, message).await?.map(Body::from))
 }
 
-/// The same route, without the router.
+/// The same route, called directly and not through the router.
 #[derive(Debug)]
 pub(crate) struct PostRoute(pub(crate) Arc<DoorState>);
 
@@ -88,7 +88,7 @@ impl DirectRoute for PostRoute {
         let door = Arc::clone(&self.0);
         let id = PathId::parse(head.uri.path().strip_prefix(PATH).unwrap_or_default());
         let request = id.and_then(|id| Ok((id, PostOptions::of(&head)?)));
-        // Not held while the agent works: the next request of the connection is read into its memory.
+        // Dropped before the agent works, so that the connection can read its next request into the same memory.
         drop(head);
         async move {
             let (server_id, options) = request?;
@@ -104,7 +104,7 @@ impl DirectRoute for PostRoute {
 struct PostOptions {
     preferences: Preferences,
     key: Option<Box<str>>,
-    /// Reported after the body is read, as errors in a body come first.
+    /// An error here is reported only after the body is read, since errors in the body take precedence.
     agent: Result<Option<Box<str>>, Problem>,
 }
 
@@ -152,7 +152,7 @@ async fn forward(
     let receipt = door.instances.send(request).await.map_err(|error| to_problem(&error))?;
     let limited = preferences.wait.filter(|_| is_request);
     let settled = match limited {
-        // The engine watches the server's own limit.
+        // The engine enforces the server's own time limit.
         None => receipt.outcome.await,
         // Boxed, because few clients set their own limit, and otherwise every request would need space for the timer.
         Some(limit) => Box::pin(wait_at_most(limit, receipt.outcome)).await,
@@ -182,6 +182,7 @@ fn accepted() -> http::Response<Bytes> {
     response
 }
 
+/// The response when the agent's answer will be sent only on the stream.
 fn on_stream(preferences: Preferences) -> http::Response<Bytes> {
     let mut response = accepted();
     if let Some(applied) = preferences.applied() {

@@ -1,4 +1,6 @@
 //! Reports what the agent received: metadata, attachments, MCP servers, environment, directories.
+//!
+//! The comment on each function is the prompt that it answers.
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{ContentBlock, McpServer};

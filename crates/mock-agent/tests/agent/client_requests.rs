@@ -50,7 +50,7 @@ fn the_agents_requests_are_numbered_from_0() {
 }
 
 #[test]
-fn a_question_has_the_payload_of_the_extension() {
+fn a_question_is_sent_with_the_extensions_method_and_payload() {
     let mut agent = Agent::ready(&json!({}));
     let turn = agent.prompt_answering(
         "question",

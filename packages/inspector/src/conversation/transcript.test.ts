@@ -5,7 +5,8 @@ import { fileNameOf, transcriptMarkdown } from "./transcript.ts";
 function markdownOf(...journal: Line[]): string {
   const instance = replay(...journal);
   const transcript = transcriptMarkdown({ instance, session: sessionIn(instance), exportedAt: new Date(2026, 0, 31) });
-  // The times of a test's events are milliseconds after the epoch, in the zone of the machine.
+  // Test events happen a few milliseconds after the epoch. How that time is written depends on the machine's time zone,
+  // so a placeholder replaces it.
   return transcript.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "(time)");
 }
 const tool = (more: object): Line =>
@@ -32,7 +33,7 @@ test("a transcript has the facts, the messages and the times", () => {
 `);
 });
 
-test("a tool call has its command, its other input and its output, and no fence of it ends a block", () => {
+test("a tool call has its command, other input and output, and a fence in the output does not end a block", () => {
   const rawInput = { command: ["make", "all"], cwd: "/w" };
   const shown = markdownOf(
     tool({ kind: "execute", rawInput, rawOutput: { stdout: "a\n```\n\u001b[31mb\u001b[0m\n" } }),
@@ -41,7 +42,7 @@ test("a tool call has its command, its other input and its output, and no fence 
   expect(shown).toContain('```json\n{\n  "cwd": "/w"\n}\n```\n\n````\na\n```\nb\n````\n');
 });
 
-test("a change is a diff", () => {
+test("a changed file is shown as a diff", () => {
   const content = [{ type: "diff", path: "/a.txt", oldText: "one\ntwo\n", newText: "one\nthree\n" }];
   expect(markdownOf(tool({ content }))).toContain(
     "```diff\n--- /a.txt\n+++ /a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n```\n",

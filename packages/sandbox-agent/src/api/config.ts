@@ -13,7 +13,7 @@ export type SkillsConfig = Schema<"SkillsConfig">;
 /** A stored MCP server. */
 export type StoredMcpServer = Schema<"McpConfig">;
 
-/** The named entries of directories. */
+/** Reads and writes entries of one kind. Each entry belongs to a directory and has a name. */
 export interface ConfigEntries<T> {
   /** Reads an entry; `undefined` if there is none. */
   get(directory: string, name: string): Promise<T | undefined>;
@@ -21,7 +21,7 @@ export interface ConfigEntries<T> {
   set(directory: string, name: string, entry: T): Promise<void>;
   /** Deletes an entry. Succeeds if there is none. */
   delete(directory: string, name: string): Promise<void>;
-  /** Lists all entries of a directory, by name. */
+  /** Returns all entries of a directory, keyed by name. */
   list(directory: string): Promise<Readonly<Record<string, T>>>;
 }
 

@@ -17,7 +17,7 @@ use super::client::{Request, Server, ServerAddress};
 use super::error::CliError;
 use super::output::{Format, print_json};
 
-/// The arguments that both share.
+/// The arguments that `mcp` and `skills` share.
 #[derive(Debug, Args)]
 pub(super) struct ConfigArguments<S: Args> {
     #[command(subcommand)]
@@ -51,21 +51,21 @@ enum ConfigCommand<S: Args> {
     },
 }
 
-/// The arguments of an entry.
+/// The arguments of `set` for one kind of entry.
 pub(super) trait Entry: Args {
-    /// The path of this kind of entry.
+    /// The path in the server's API for this kind of entry.
     const PATH: &'static str;
-    /// The query parameter with the name of an entry.
+    /// The query parameter that holds the name of an entry.
     const NAME: &'static str;
-    /// The entry with the server's rules.
+    /// The type that parses this kind of entry by the server's rules.
     type Valid: sandbox_config::Entry;
 
     fn name(&self) -> &str;
 
-    /// The entry as the text of a JSON object. Text of the user is not changed.
+    /// The entry as the text of a JSON object. JSON that the user wrote is not changed.
     fn json(&self) -> Result<Vec<u8>, CliError>;
 
-    /// Prints entries by name for people.
+    /// Prints pairs of a name and an entry in a form for people.
     fn print(entries: &[(&String, &Value)]) -> Result<(), CliError>;
 }
 
@@ -74,6 +74,7 @@ impl<S: Entry> ConfigArguments<S> {
         Format::of(self.json)
     }
 
+    /// A request for the entry with this name.
     fn at(&self, server: &Server, method: Method, name: &str) -> Request {
         server.request(method, S::PATH).query("directory", &self.directory).query(S::NAME, name)
     }
@@ -107,7 +108,7 @@ pub(super) async fn run<S: Entry>(arguments: ConfigArguments<S>) -> Result<(), C
     }
 }
 
-/// The error of an entry that the server would refuse. It names the field and never repeats a value.
+/// The error for an entry that the server would refuse. It names the field and never repeats a value.
 fn invalid(error: &sandbox_config::Error) -> CliError {
     let hint = match error {
         sandbox_config::Error::NotJson { .. } => "; give JSON, @FILE, or - for standard input",
