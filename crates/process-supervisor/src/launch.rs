@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
@@ -50,7 +51,11 @@ pub struct Launched {
 
 /// Sends commands to a supervisor.
 #[derive(Debug)]
-pub struct Control(OwnedWriteHalf);
+pub struct Control {
+    socket: OwnedWriteHalf,
+    /// The supervisor's process; `None` on kernels older than 5.3.
+    supervisor: Option<OwnedFd>,
+}
 
 impl Control {
     /// Sends SIGTERM to every process of the tree.
@@ -64,9 +69,13 @@ impl Control {
     }
 
     fn command(&self, command: u8) {
+        // An agent of the same user may have stopped its supervisor.
+        if let Some(supervisor) = &self.supervisor {
+            let _ = pidfd_send_signal(supervisor, Signal::CONT);
+        }
         // This fails only when the socket is full, which is impossible with a handful of bytes, or when the supervisor
         // has exited, and then the tree has already ended.
-        let _ = self.0.try_write(&[command]);
+        let _ = self.socket.try_write(&[command]);
     }
 }
 
@@ -173,6 +182,10 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         .stdout(nowhere()?)
         .stderr(nowhere()?)
         .spawn()?;
+    let supervisor_process = supervisor
+        .id()
+        .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     let (agent_stdin, stdin) = new_pipe()?;
     let (stdout, agent_stdout) = new_pipe()?;
     let (stderr, agent_stderr) = new_pipe()?;
@@ -199,7 +212,7 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         stdout: pipe::Receiver::from_owned_fd(stdout)?,
         stderr: pipe::Receiver::from_owned_fd(stderr)?,
         supervisor: supervisor_id,
-        control: Control(write),
+        control: Control { socket: write, supervisor: supervisor_process },
         events: Events {
             lines,
             partial: Vec::new(),

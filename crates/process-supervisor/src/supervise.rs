@@ -59,6 +59,8 @@ fn supervise() -> io::Result<()> {
     close_inherited_descriptors();
     // Ctrl-C in a terminal must reach only the server, which then shuts down its agents itself.
     let _ = rustix::process::setsid();
+    // If the server dies while this supervisor is stopped, it must continue, to see the end of the control socket.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let _ = rustix::thread::set_name(c"agent-supervisor");
     let signals = SignalSet::of(&[Signal::CHILD, Signal::TERM, Signal::INT, Signal::HUP]);

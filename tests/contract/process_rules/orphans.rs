@@ -115,6 +115,27 @@ fn opening_and_closing_many_instances_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_supervisor_that_was_stopped_still_ends_its_tree_on_delete() {
+    let server = Server::start();
+    server.open("a", "fault");
+    let family = family(&server, "a");
+    family[0].parent().signal("STOP");
+    server.delete("a").send().expect(204);
+    assert!(family.iter().all(|process| process.is_gone()), "something outlived its instance");
+}
+
+#[test]
+fn a_supervisor_that_was_stopped_still_ends_its_tree_after_kill_9_of_the_server() {
+    let mut server = Server::start();
+    server.open("a", "fault");
+    let family = family(&server, "a");
+    family[0].parent().signal("STOP");
+    server.process.signal("KILL");
+    server.wait_for_end(std::time::Duration::from_secs(5));
+    all_gone(&family);
+}
+
+#[test]
 fn an_agent_inherits_only_its_three_pipes() {
     let server = Server::start();
     server.open("a", "fault");
