@@ -7,7 +7,8 @@ import { until } from "../../testing/until.ts";
 import { collect, ofType } from "./testing/events.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
 
-it.each(["loadSession", "resumeSession"] as const)("%s uses the session's own directory", async (open) => {
+/** Two clients of one agent: `one` has opened a session in a directory of its own, `two` has just connected. */
+async function sharedSession() {
   const server = await startTestServer();
   const directory = join(server.folder, "project");
   await mkdir(directory);
@@ -15,6 +16,11 @@ it.each(["loadSession", "resumeSession"] as const)("%s uses the session's own di
   const { id } = await one.newSession({ directory });
   const two = testClient(server, { serverId: "shared", autoConnect: false });
   await two.connect();
+  return { directory, id, one, two };
+}
+
+it.each(["loadSession", "resumeSession"] as const)("%s uses the session's own directory", async (open) => {
+  const { directory, id, two } = await sharedSession();
   const session = await two[open](id);
   expect(session.directory).toBe(directory);
   expect((await two.prompt(id, "cwd")).text).toContain(`session: ${directory}\n`);
@@ -24,13 +30,7 @@ it.each(["loadSession", "resumeSession"] as const)("%s uses the session's own di
 it.each(["loadSession", "resumeSession"] as const)(
   "%s finds the directory of a session that it attached to",
   async (open) => {
-    const server = await startTestServer();
-    const directory = join(server.folder, "project");
-    await mkdir(directory);
-    const one = testClient(server, { serverId: "shared" });
-    const { id } = await one.newSession({ directory });
-    const two = testClient(server, { serverId: "shared", autoConnect: false });
-    await two.connect();
+    const { directory, id, one, two } = await sharedSession();
     const events = collect(two);
     await one.prompt(id, "echo hello");
     await until("the session to be attached", () => ofType(events, "session.started").length > 0);
