@@ -1,9 +1,9 @@
-//! One account for the memory that messages take.
+//! One account for the memory that messages take in all logs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How much may be held, and how much is.
+/// A memory limit, and how much of it is used.
 #[derive(Debug)]
 pub struct MemoryAccount {
     limit: usize,
@@ -17,7 +17,7 @@ impl MemoryAccount {
         Arc::new(Self { limit, used: AtomicUsize::new(0) })
     }
 
-    /// Charges memory that cannot be refused because it is in use already.
+    /// Charges memory that is already in use and therefore cannot be refused.
     pub fn charge(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -27,7 +27,7 @@ impl MemoryAccount {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Replaces one charge by another, in one step.
+    /// Replaces one charge by another in one atomic step.
     pub fn exchange(&self, old: usize, new: usize) {
         if new >= old {
             self.charge(new - old);
@@ -36,7 +36,7 @@ impl MemoryAccount {
         }
     }
 
-    /// How many bytes must be given back before `more` fits.
+    /// How many bytes must be freed before `more` bytes fit.
     #[must_use]
     pub fn excess(&self, more: usize) -> usize {
         self.used.load(Ordering::Relaxed).saturating_add(more).saturating_sub(self.limit)
@@ -48,7 +48,7 @@ impl MemoryAccount {
         self.limit
     }
 
-    /// What is charged now.
+    /// How many bytes are charged.
     #[must_use]
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
@@ -63,7 +63,7 @@ impl MemoryAccount {
     }
 }
 
-/// A charge that is given back when it is dropped.
+/// Charged memory that is given back on drop.
 #[derive(Debug)]
 pub struct Reservation {
     account: Arc<MemoryAccount>,
@@ -71,20 +71,20 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// A reservation of nothing yet.
+    /// A reservation of zero bytes.
     #[must_use]
     pub fn empty(account: &Arc<MemoryAccount>) -> Self {
         Self { account: Arc::clone(account), bytes: 0 }
     }
 
-    /// Charges memory that is in use already, also over the limit.
+    /// Charges memory that is already in use, even above the limit.
     #[must_use]
     pub fn unrefused(account: &Arc<MemoryAccount>, bytes: usize) -> Self {
         account.charge(bytes);
         Self { account: Arc::clone(account), bytes }
     }
 
-    /// Reserves more. Returns false, and changes nothing, when that would exceed the limit.
+    /// Reserves more memory. Returns false and changes nothing if that would exceed the limit.
     #[must_use]
     pub fn grow(&mut self, bytes: usize) -> bool {
         let granted = self.account.try_charge(bytes);
@@ -94,7 +94,8 @@ impl Reservation {
         granted
     }
 
-    /// Reserves `bytes` in place of what is reserved. Returns false, and changes nothing, when that would exceed the limit.
+    /// Changes the size of the reservation to `bytes`. Returns false and changes nothing if that would exceed
+    /// the limit.
     #[must_use]
     pub fn resize(&mut self, bytes: usize) -> bool {
         if bytes > self.bytes {
@@ -105,7 +106,7 @@ impl Reservation {
         true
     }
 
-    /// What is reserved.
+    /// How many bytes are reserved.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes

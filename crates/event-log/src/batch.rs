@@ -1,17 +1,17 @@
-//! Records on their way into a log.
+//! Batches of records that are about to be appended to a log.
 
 use bytes::BytesMut;
 
 use crate::chunk::{Slot, Tag};
 
-/// What a record is, beside its bytes.
+/// The properties of a record besides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordInfo {
-    /// The writer's name for the kind of record.
+    /// The kind of the record, as defined by the writer.
     pub tag: Tag,
-    /// True when the record takes a sequence number of its own.
+    /// True if the record gets a sequence number of its own.
     pub is_numbered: bool,
-    /// A number for the writer's own use.
+    /// A number that the writer may use for any purpose.
     pub mark: u32,
 }
 
@@ -29,7 +29,7 @@ impl RecordInfo {
     }
 }
 
-/// Records that arrive together, in order. [`crate::Log::append`] makes one chunk of them.
+/// Records that are appended together, in order. [`crate::Log::append`] turns them into one chunk.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub(crate) bytes: BytesMut,
@@ -38,7 +38,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch with room for so much. What is reserved and not used is held for as long as the chunk is.
+    /// An empty batch with the given capacity. Unused capacity is held for as long as the chunk is.
     #[must_use]
     pub fn with_capacity(bytes: usize, records: usize) -> Self {
         Self::reusing(BytesMut::with_capacity(bytes), records)
@@ -48,7 +48,7 @@ impl Batch {
         Self { bytes: memory, slots: Vec::with_capacity(records), numbered: 0 }
     }
 
-    /// Appends a copy of a record. Returns the copy, for changes in place.
+    /// Appends a copy of a record. Returns the copy, so that it can be changed in place.
     pub fn push(&mut self, info: RecordInfo, bytes: &[u8]) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
@@ -64,11 +64,11 @@ impl Batch {
         &mut self.bytes[start..]
     }
 
-    /// Makes a record of memory that has its bytes already, without a copy. Does nothing but return the memory when the
-    /// batch has records: then the record has to be pushed.
+    /// Takes over `memory` as the first record, without copying it. Only an empty batch can do that;
+    /// otherwise the memory is returned, and the caller has to use [`Self::push`].
     ///
     /// # Errors
-    /// The memory, when the batch is not empty.
+    /// The memory, if the batch is not empty.
     pub fn adopt(&mut self, info: RecordInfo, memory: BytesMut) -> Result<&mut [u8], BytesMut> {
         if !self.is_empty() {
             return Err(memory);
@@ -86,45 +86,46 @@ impl Batch {
         Ok(&mut self.bytes)
     }
 
-    /// Sets the mark of a record that was pushed.
+    /// Sets the mark of a record.
     pub fn set_mark(&mut self, index: usize, mark: u32) {
         if let Some(slot) = self.slots.get_mut(index) {
             slot.mark = mark;
         }
     }
 
-    /// The bytes of a record that was pushed.
+    /// The bytes of a record.
     #[must_use]
     pub fn record(&self, index: usize) -> &[u8] {
         self.slots.get(index).map_or(&[], |slot| &self.bytes[slot.span()])
     }
 
-    /// How many numbered records there are up to and including this one.
+    /// How many records up to and including this one are numbered.
     #[must_use]
     pub fn numbered_up_to(&self, index: usize) -> u64 {
         self.slots.get(index).map_or(0, |slot| u64::from(slot.numbered))
     }
 
-    /// How many records it has.
+    /// The number of records.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// How many records it has room for without another allocation.
+    /// How many records fit without another allocation.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.slots.capacity()
     }
 
-    /// True when it has no records.
+    /// True if the batch has no records.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 }
 
-/// A batch is one read of a pipe or one message, both far below 4 GiB; see the limits of the writers.
+/// Converts an offset. It cannot overflow: a batch is one read of a pipe or one message, both far below 4
+/// GiB.
 fn offset(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }

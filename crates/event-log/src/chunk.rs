@@ -1,4 +1,4 @@
-//! Records that arrived together, and how readers look at them.
+//! Chunks, which are records that arrived together, and the parts of them that readers receive.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +9,15 @@ use bytes::Bytes;
 use crate::account::{MemoryAccount, Reservation};
 use crate::batch::{Batch, RecordInfo};
 
-/// Records up to this size are copied when they are shared, so that they do not keep a whole chunk alive.
+/// Records up to this size are copied when a reader keeps one, so that it does not keep the whole chunk
+/// alive.
 const COPIED: usize = 4 << 10;
 
-/// The writer's name for a kind of record. Opaque to this crate.
+/// The kind of a record, as defined by the writer. This crate does not interpret it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag(pub u8);
 
-/// Where one record stands in its chunk. Small, since a log holds tens of thousands.
+/// The place of one record in its chunk. It is small, since a log holds tens of thousands of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) start: u32,
@@ -29,7 +30,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// What a record costs beside its bytes, with its part of a chunk.
+    /// The memory of a record besides its bytes, including its share of the chunk's own memory.
     const OVERHEAD: usize = 128;
 
     pub(crate) const fn cost(self) -> usize {
@@ -41,14 +42,16 @@ impl Slot {
     }
 }
 
-/// Most chunks of what clients send have one record, which needs no memory of its own.
+/// The places of all records of a chunk. Chunks of client messages usually have one record, and then no
+/// allocation is needed.
 #[derive(Debug)]
 enum Slots {
     One(Slot),
     Many(Box<[Slot]>),
 }
 
-/// Records that arrived together: one piece of memory, charged to the account for as long as anything holds it.
+/// Records that arrived together: one piece of memory, charged to the memory account for as long as anything
+/// holds it.
 #[derive(Debug)]
 pub struct Chunk {
     pub(crate) bytes: Bytes,
@@ -63,7 +66,7 @@ pub struct Chunk {
     _charge: Reservation,
 }
 
-/// The numbers of a chunk.
+/// The first numbers of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkNumbers {
     pub(crate) at_ms: u64,
@@ -71,14 +74,15 @@ pub(crate) struct ChunkNumbers {
     pub(crate) sequence_before: u64,
 }
 
-/// What readers have made of a chunk.
+/// Data that readers have computed from a chunk.
 #[derive(Debug, Default)]
 struct Derived {
     was_wanted: AtomicBool,
     kept: OnceLock<(Form, Bytes, Reservation)>,
 }
 
-/// Names a form that readers derive from chunks, so that two kinds of reader do not confuse theirs.
+/// The name of a form that readers derive from chunks, so that two kinds of readers do not confuse their
+/// forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form(pub &'static str);
 
@@ -133,7 +137,7 @@ impl Chunk {
         }
     }
 
-    /// A chunk of one of the records, with the same numbers, in memory of its own.
+    /// A copy of the chunk with only one of its records, which keeps its numbers.
     pub(crate) fn only(&self, index: usize, account: &Arc<MemoryAccount>) -> Self {
         let (slot, record) = (self.slots()[index], self.record(index));
         let numbered = u32::from(slot.is_numbered);
@@ -143,32 +147,32 @@ impl Chunk {
         Self::new(Bytes::copy_from_slice(record.bytes), vec![alone], numbers, account)
     }
 
-    /// The memory of a chunk that nothing else holds.
+    /// Takes the memory of a chunk that nothing else refers to.
     pub(crate) fn into_bytes(self) -> Bytes {
         self.bytes
     }
 }
 
-/// One record as readers see it.
+/// One record as readers receive it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Its place among the records of all logs.
+    /// The record's order number: its place among the records of all logs.
     pub order: u64,
-    /// Its sequence number, or that of the last numbered record before it.
+    /// The record's sequence number; if it has none, that of the last numbered record before it.
     pub sequence: u64,
-    /// True when the sequence number is its own.
+    /// True if the sequence number is the record's own.
     pub is_numbered: bool,
-    /// When it was appended, in milliseconds since 1970.
+    /// When the record was appended, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// The kind of record.
+    /// The kind of the record.
     pub tag: Tag,
-    /// The writer's own number.
+    /// The number that the writer attached to the record.
     pub mark: u32,
-    /// The record.
+    /// The content of the record.
     pub bytes: &'a [u8],
 }
 
-/// Consecutive records of one chunk, at least one. Holds on to the chunk's memory.
+/// One or more consecutive records of one chunk. A run keeps the chunk's memory alive.
 #[derive(Debug, Clone)]
 pub struct Run {
     chunk: Arc<Chunk>,
@@ -181,9 +185,9 @@ impl Run {
         Self { chunk, range }
     }
 
-    /// Copies records into a chunk of their own, under the numbers that they have: for records that were appended to a
-    /// log elsewhere. `None` unless there is at least one, and all have one time and consecutive numbers, as the records
-    /// of one run have.
+    /// Copies records into a new chunk under the numbers that they already have, for records that were
+    /// appended to a log elsewhere. `None` if there are no records, or if they do not have the same time and
+    /// consecutive numbers, as the records of a run have.
     #[must_use]
     pub fn from_records(records: &[Record<'_>], account: &Arc<MemoryAccount>) -> Option<Self> {
         let &Record { order: first_order, at_ms, sequence, is_numbered, .. } = records.first()?;
@@ -199,18 +203,18 @@ impl Run {
         run.records().eq(records.iter().copied()).then_some(run)
     }
 
-    /// The records, in order.
+    /// Iterates over the records, in order.
     pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
         self.range.clone().map(|index| self.chunk.record(index))
     }
 
-    /// How many records there are.
+    /// The number of records, at least one.
     #[must_use]
     pub fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// Never true: a run has at least one record.
+    /// Always false, since a run has at least one record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
@@ -228,7 +232,7 @@ impl Run {
         self.chunk.record(self.range.end - 1)
     }
 
-    /// How many bytes the records have together.
+    /// The total size of the records in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let slots = &self.chunk.slots()[self.range.clone()];
@@ -238,28 +242,28 @@ impl Run {
         }
     }
 
-    /// The length of the longest record of the chunk, of which the run may be a part.
+    /// The length of the longest record of the whole chunk, which may have more records than this run.
     #[must_use]
     pub fn longest(&self) -> usize {
         self.chunk.longest as usize
     }
 
-    /// Some of the records. `range` counts within the run, and must not be empty.
+    /// A part of the run. `range` is relative to the run and must not be empty.
     #[must_use]
     pub fn part(&self, range: Range<usize>) -> Self {
         Self::new(Arc::clone(&self.chunk), self.range.start + range.start..self.range.start + range.end)
     }
 
-    /// One record's bytes, to be held beyond the run. A large record shares the chunk's memory, and the chunk stays
-    /// charged for as long as the bytes are held. `index` counts within the run.
+    /// The bytes of one record, to be kept longer than the run. A large record shares the chunk's memory, and the
+    /// chunk stays charged for as long as those bytes are held. `index` is relative to the run.
     #[must_use]
     pub fn share(&self, index: usize) -> Bytes {
         share(&self.chunk, self.range.start + index)
     }
 
-    /// A form of the whole chunk that readers derive, such as its bytes with a frame around each record. The second
-    /// reader that wants a form leaves it here for all that follow; it is charged to the account. `None` when the run
-    /// is not the whole chunk, or when the chunk keeps another form.
+    /// Data that readers derive from the whole chunk, such as its bytes with a frame around each record. The
+    /// second reader that asks for a form stores it in the chunk for all later readers; it is charged to the
+    /// memory account. `None` if the run is not the whole chunk, or if the chunk stores another form.
     pub fn derived(
         &self,
         form: Form,
@@ -276,7 +280,7 @@ impl Run {
         let bytes = derive();
         if was_wanted.swap(true, Ordering::Relaxed) {
             let charge = Reservation::unrefused(account, bytes.len());
-            // Another reader may have been faster; its bytes are the same.
+            // If another reader was faster, its bytes are the same.
             let _ = kept.set((form, bytes.clone(), charge));
         }
         Some(bytes)
@@ -291,7 +295,7 @@ pub(crate) fn share(chunk: &Arc<Chunk>, index: usize) -> Bytes {
     Bytes::from_owner(Piece { chunk: Arc::clone(chunk), span })
 }
 
-/// A part of a chunk that holds the chunk.
+/// A part of a chunk that keeps the chunk alive.
 struct Piece {
     chunk: Arc<Chunk>,
     span: Range<usize>,
@@ -323,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_do_not_follow_one_another_are_no_run() {
+    fn records_with_gaps_between_them_are_not_a_run() {
         let account = MemoryAccount::new(0);
         let first = record(17, 5, true, b"a");
         for second in [

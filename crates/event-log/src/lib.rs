@@ -1,7 +1,8 @@
-//! Numbered records in memory, readers with cursors, and one account for what they take.
+//! Numbered records in memory, readers with cursors, and one account for the memory that they take.
 //!
-//! A [`Log`] holds the newest records of one source. It is bounded by bytes and by count, and evicts from the front.
-//! Records are opaque bytes with a [`Tag`]: this crate knows no JSON and no HTTP, and never looks into a record.
+//! A [`Log`] holds the newest records of one source. It is bounded by bytes and by count, and evicts the
+//! oldest records first. Records are opaque bytes with a [`Tag`]: this crate knows no JSON and no HTTP, and
+//! never looks into a record.
 //!
 //! Every record has two numbers:
 //!
@@ -9,10 +10,11 @@
 //! - its **order number**, drawn from an [`OrderCounter`] that many logs share. It puts the records of all of them into
 //!   one order.
 //!
-//! Records that arrive together are one [`Chunk`]: one piece of memory, one time, consecutive order numbers. So a flood
-//! costs by the read and not by the record. A [`Reader`] walks one or more logs with a cursor of its own and receives
-//! [`Run`]s, which share the chunk's memory, or a [`Gap`] where records it has not seen were evicted. No reader waits
-//! for another, and none slows down the writer.
+//! Records that arrive together form one [`Chunk`]: one piece of memory, one time stamp, consecutive order
+//! numbers. So the cost of a flood depends on the number of reads, not on the number of records. A [`Reader`]
+//! walks one or more logs with a cursor of its own. It receives [`Run`]s, which share the chunk's memory, or
+//! a [`Gap`] if records that it has not seen were evicted. No reader waits for another, and none slows down
+//! the writer.
 //!
 //! ```
 //! use std::sync::Arc;

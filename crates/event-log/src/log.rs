@@ -1,4 +1,4 @@
-//! The newest records of one source, bounded.
+//! A bounded log of the newest records of one source.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::chunk::{Chunk, ChunkNumbers, Record, Run};
 use crate::order::OrderCounter;
 use crate::ring::{Evicted, Ring};
 
-/// Single records up to this size are copied behind one another. Memory of their own would be memory that was freed so
-/// long ago that no cache has it.
+/// Single records up to this size are copied into a shared page. A fresh allocation for each would reuse
+/// memory that was freed so long ago that it is in no cache any more.
 const COPIED: usize = 4 << 10;
-/// How much memory is taken for them at a time: about as much as the log holds already, within these bounds.
+/// The size of a page: about as much as the log already holds, within these bounds.
 const PAGE_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=64 << 10;
 
-/// How much of the past a log holds.
+/// How many records a log keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
-    /// Most bytes, with what each record costs beside its own.
+    /// The most bytes, including the overhead of each record.
     pub max_bytes: usize,
-    /// Most records.
+    /// The most records.
     pub max_records: usize,
 }
 
@@ -34,7 +34,7 @@ pub struct Log {
     order: Arc<OrderCounter>,
     account: Arc<MemoryAccount>,
     retention: Retention,
-    /// Where the next small single record is copied to.
+    /// The page that small single records are copied to.
     page: BytesMut,
 }
 
@@ -51,7 +51,7 @@ impl Log {
         Self { ring, first_sequence, next_sequence: first_sequence, order, account, retention, page }
     }
 
-    /// A batch for the next append, in memory of an evicted chunk where that fits.
+    /// A batch for the next append, in the memory of an evicted chunk if that fits.
     #[must_use]
     pub fn batch(&mut self, bytes: usize, records: usize) -> Batch {
         match self.ring.take_spare(bytes) {
@@ -60,8 +60,8 @@ impl Log {
         }
     }
 
-    /// Appends records that arrived together, then evicts what is too much. Each evicted record is shown to `on_evict`
-    /// first. Returns the appended records; nothing when there are none.
+    /// Appends records that arrived together, then evicts the oldest ones above the limits. Each evicted
+    /// record is passed to `on_evict` first. Returns the appended records; `None` if the batch is empty.
     pub fn append(&mut self, batch: Batch, at_ms: u64, on_evict: impl FnMut(Record<'_>)) -> Option<Run> {
         let Batch { bytes, slots, .. } = batch;
         let last = *slots.last()?;
@@ -72,7 +72,8 @@ impl Log {
         Some(self.push(chunk, on_evict))
     }
 
-    /// Appends one record: the first `length` of some bytes. A large one is held as it is, a small one is copied.
+    /// Appends one record, which is the first `length` bytes of `bytes`. A large record is kept without
+    /// copying, a small one is copied.
     pub fn append_one(
         &mut self,
         info: RecordInfo,
@@ -112,7 +113,8 @@ impl Log {
         self.page.split().freeze()
     }
 
-    /// Evicts records that cost at least `bytes` together, oldest first, as far as there are any. Returns their cost.
+    /// Evicts the oldest records until they have freed `bytes`, or none can be evicted. Returns how much was
+    /// freed.
     pub fn evict(&mut self, bytes: usize, mut on_evict: impl FnMut(Record<'_>)) -> usize {
         let mut evicted = 0;
         while evicted < bytes
@@ -130,55 +132,56 @@ impl Log {
         (self.ring.len() > 1).then(|| self.ring.oldest().map(|record| record.order)).flatten()
     }
 
-    /// The sequence number of the first record that this log ever had or will have.
+    /// The sequence number of the first numbered record of this log, whether it already exists or not.
     #[must_use]
     pub const fn first_sequence(&self) -> u64 {
         self.first_sequence
     }
 
-    /// The sequence number that the next numbered record gets.
+    /// The sequence number that the next numbered record will get.
     #[must_use]
     pub const fn next_sequence(&self) -> u64 {
         self.next_sequence
     }
 
-    /// The sequence number of the next numbered record that a reader at the oldest record receives, now or later.
+    /// The sequence number of the next numbered record that a reader at the oldest record will receive, now
+    /// or later.
     #[must_use]
     pub fn oldest_sequence(&self) -> u64 {
         self.ring.first_sequence().unwrap_or(self.next_sequence)
     }
 
-    /// The order number of the newest record; 0 when there never was one.
+    /// The order number of the newest record; 0 if there never was one.
     #[must_use]
     pub fn newest_order(&self) -> u64 {
         self.ring.newest().map_or(0, |record| record.order)
     }
 
-    /// What the records cost together.
+    /// The total memory cost of the records.
     #[must_use]
     pub const fn cost(&self) -> usize {
         self.ring.cost()
     }
 
-    /// How many records are held.
+    /// The number of records.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// True when no record is held.
+    /// True if the log holds no record.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.ring.len() == 0
     }
 
-    /// True when the log never had a record.
+    /// True if the log never had a record.
     #[must_use]
     pub const fn is_new(&self) -> bool {
         self.ring.len() == 0 && self.ring.evicted().order == 0
     }
 
-    /// The account that the records are charged to.
+    /// The memory account that the records are charged to.
     #[must_use]
     pub const fn account(&self) -> &Arc<MemoryAccount> {
         &self.account

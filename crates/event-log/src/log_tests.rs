@@ -44,7 +44,7 @@ fn sequence_numbers_grow_by_one_and_only_for_numbered_records() {
 }
 
 #[test]
-fn the_past_is_bounded_by_count_and_by_bytes_but_the_newest_always_stays() {
+fn a_log_is_bounded_by_count_and_by_bytes_but_always_keeps_the_newest_record() {
     let (mut log, account) = log(1000, 3);
     for _ in 0..10 {
         append(&mut log, b"x");
@@ -58,7 +58,7 @@ fn the_past_is_bounded_by_count_and_by_bytes_but_the_newest_always_stays() {
 }
 
 #[test]
-fn single_records_are_held_as_they_are_on_pages_and_beside_them() {
+fn single_records_read_back_unchanged_with_and_without_a_page() {
     let (mut log, _) = log(1 << 20, 1000);
     let sizes = [1, 700, 0, 900, COPIED, COPIED + 1, 64 << 10, 3, 30_000];
     let records: Vec<_> =
@@ -88,7 +88,7 @@ fn a_reader_resumes_right_behind_its_record() {
 }
 
 #[test]
-fn a_reader_learns_of_each_loss_once_and_of_none_that_it_was_not_owed() {
+fn a_reader_receives_one_gap_per_loss_and_none_for_records_before_its_start() {
     let (mut log, _) = log(1 << 20, 2);
     let mut early = Reader::at_oldest(&[&log]);
     for record in [&b"0"[..], b"1", b"2"] {
@@ -99,7 +99,8 @@ fn a_reader_learns_of_each_loss_once_and_of_none_that_it_was_not_owed() {
     note(&mut log, b"3");
     note(&mut log, b"4");
     assert_eq!(drain(&mut early, &[&log]), ["3", "4"]);
-    // Sequence 1002 is evicted, but the reader has it. The note behind it is not.
+    // Record 1002 is evicted, but the reader has seen it. The unnumbered record behind it is evicted too, and
+    // was not seen.
     let (_, gap) = Reader::after_sequence(&log, 1001).unwrap_err();
     assert_eq!((gap.after_sequence, gap.next_sequence), (1001, 1003));
     assert!(Reader::after_sequence(&log, 1002).is_ok());
@@ -142,7 +143,8 @@ fn a_loss_in_one_log_is_reported_also_behind_an_older_loss_in_another() {
     let mut reader = Reader::at_oldest(&[&large, &small]);
     let Read::Run(first) = reader.read(&[&large, &small], u64::MAX) else { panic!() };
     assert_eq!(first.first().bytes, b"a");
-    // The small log has evicted up to order 6 before the reader came; now the large one evicts order 2, which is owed.
+    // The small log had evicted up to order 6 before the reader started. Now the large log evicts order 2,
+    // which the reader should have received.
     append(&mut large, b"c");
     append(&mut large, b"d");
     let Read::Gap(gap) = reader.read(&[&large, &small], u64::MAX) else {

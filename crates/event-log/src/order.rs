@@ -1,9 +1,9 @@
-//! The counter that puts the records of many logs into one order.
+//! The counter that puts the records of many logs into one common order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Order numbers, drawn in blocks. A log draws while its owner's lock is held: a reader that loads the newest number and
-/// then takes that lock finds every record up to it.
+/// Hands out order numbers in blocks. A log draws numbers while its owner's lock is held, so a reader that
+/// loads the newest number and then takes that lock finds every record up to that number.
 #[derive(Debug)]
 pub struct OrderCounter(AtomicU64);
 
@@ -14,12 +14,12 @@ impl OrderCounter {
         Self(AtomicU64::new(first))
     }
 
-    /// Draws `count` consecutive numbers. Returns the first.
+    /// Draws `count` consecutive numbers. Returns the first of them.
     pub fn draw(&self, count: u64) -> u64 {
         self.0.fetch_add(count, Ordering::SeqCst)
     }
 
-    /// The newest number drawn so far.
+    /// The newest number that was drawn.
     #[must_use]
     pub fn newest(&self) -> u64 {
         self.0.load(Ordering::SeqCst) - 1

@@ -1,51 +1,52 @@
-//! The one way in which records are read: a cursor that walks one or more logs.
+//! The only way to read records: a cursor that walks one or more logs.
 //!
-//! A chunk has consecutive order numbers, so chunks of different logs never interleave. A reader of several logs
-//! therefore receives whole runs in order and merges nothing.
+//! The records of a chunk have consecutive order numbers, so chunks of different logs never interleave. A
+//! reader of several logs therefore receives whole runs in order and does not have to merge records.
 
 use crate::chunk::Run;
 use crate::log::Log;
 
-/// Where a reader is, in all logs that it reads.
+/// The position of a reader in all logs that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader {
-    /// The order number of the newest record that the reader has.
+    /// The order number of the newest record that the reader has seen.
     seen: u64,
-    /// The sequence number of the newest numbered record that the reader has.
+    /// The sequence number of the newest numbered record that the reader has seen.
     seen_sequence: u64,
-    /// For each log: evictions up to this order number have been reported, or were not owed to this reader.
+    /// For each log: evictions up to this order number need no report, because they were reported or happened
+    /// before the reader's start.
     reported: [u64; MAX_LOGS],
 }
 
-/// How many logs one reader reads at most.
+/// The most logs that one reader can read.
 const MAX_LOGS: usize = 2;
 
-/// What a reader receives.
+/// What one call of [`Reader::read`] returns.
 #[derive(Debug)]
 pub enum Read {
     /// The next records.
     Run(Run),
     /// Records that the reader has not seen were evicted.
     Gap(Gap),
-    /// Nothing until the logs change.
+    /// There is nothing to read until the logs change.
     Nothing,
 }
 
-/// Records between two others that were evicted before a reader had them.
+/// A range of records that were evicted before a reader saw them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// The sequence number of the last numbered record that the reader has.
+    /// The sequence number of the last numbered record that the reader has seen.
     pub after_sequence: u64,
-    /// The sequence number of the next numbered record that there is or will be.
+    /// The sequence number of the next numbered record that exists or will exist.
     pub next_sequence: u64,
-    /// The order number of the last record that the reader has.
+    /// The order number of the last record that the reader has seen.
     pub after_order: u64,
-    /// The order number of the next record that there is; 0 when there is none.
+    /// The order number of the next existing record; 0 if there is none.
     pub next_order: u64,
 }
 
 impl Reader {
-    /// Starts at the oldest records that are held. What was evicted before is no loss to this reader.
+    /// Starts at the oldest records that are held. Records evicted before are not reported as lost.
     #[must_use]
     pub fn at_oldest(logs: &[&Log]) -> Self {
         let seen_sequence = logs.first().map_or(0, |log| log.oldest_sequence() - 1);
@@ -60,14 +61,15 @@ impl Reader {
         Self { seen, seen_sequence, reported: [seen; MAX_LOGS] }
     }
 
-    /// Starts behind an order number. Everything that is evicted behind it is a loss to this reader.
+    /// Starts behind an order number. Records evicted behind that number are reported as lost.
     #[must_use]
     pub const fn owed_from(order: u64) -> Self {
         Self { seen: order, seen_sequence: 0, reported: [0; MAX_LOGS] }
     }
 
-    /// Starts behind a record of one log, named by its sequence number. `Err` with the gap when records behind it were
-    /// evicted, or when the number is none of this log; the reader beside it goes on with what is held.
+    /// Starts behind the record of one log that has this sequence number. Returns `Err` with a gap if records
+    /// behind it were evicted, or if the log has no such number; the reader in the error continues with the
+    /// records that are held.
     pub fn after_sequence(log: &Log, sequence: u64) -> Result<Self, (Self, Gap)> {
         let is_known = (log.first_sequence()..log.next_sequence()).contains(&sequence);
         if is_known && !log.evicted().is_after(sequence) {
@@ -81,8 +83,8 @@ impl Reader {
         Err((reader, gap))
     }
 
-    /// Starts behind a record named by its order number, where `newest` is the newest number drawn so far. `Err` with
-    /// the gap when records behind it were evicted, or when the number was never drawn.
+    /// Starts behind the record that has this order number; `newest` is the newest number drawn so far.
+    /// Returns `Err` with a gap if records behind it were evicted, or if the number was never drawn.
     pub fn after_order(logs: &[&Log], order: u64, newest: u64) -> Result<Self, (Self, Gap)> {
         let seen_sequence = logs.first().map_or(0, |log| log.next_sequence() - 1);
         let mut reader = Self { seen: order, seen_sequence, reported: evicted_of_each(logs) };
@@ -97,7 +99,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The next records with order numbers up to `limit`, or what was lost. Always pass the same logs.
+    /// Returns the next records with order numbers up to `limit`, or a gap. Every call must pass the same
+    /// logs.
     pub fn read(&mut self, logs: &[&Log], limit: u64) -> Read {
         let evicted = evicted_of_each(logs);
         let is_loss = |(evicted, reported): (&u64, &u64)| *evicted > (*reported).max(self.seen);
@@ -121,19 +124,19 @@ impl Reader {
         }
     }
 
-    /// True when records behind the reader's place are held.
+    /// True if the logs hold records behind the reader's position.
     #[must_use]
     pub fn has_more(&self, logs: &[&Log]) -> bool {
         logs.iter().any(|log| log.newest_order() > self.seen)
     }
 
-    /// The order number of the newest record that the reader has.
+    /// The order number of the newest record that the reader has seen.
     #[must_use]
     pub const fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Moves the reader to an order number: on, past records that it does not want, or back, to receive some again.
+    /// Moves the reader to an order number: forwards to skip records, or backwards to receive some again.
     pub const fn move_to(&mut self, order: u64) {
         self.seen = order;
     }
@@ -149,7 +152,7 @@ impl Reader {
     }
 }
 
-/// The newest evicted record of each log.
+/// The order number of the newest evicted record of each log.
 fn evicted_of_each(logs: &[&Log]) -> [u64; MAX_LOGS] {
     debug_assert!(logs.len() <= MAX_LOGS);
     let mut evicted = [0; MAX_LOGS];
@@ -159,7 +162,7 @@ fn evicted_of_each(logs: &[&Log]) -> [u64; MAX_LOGS] {
     evicted
 }
 
-/// The newest record of any log that was evicted.
+/// The order number of the newest evicted record of all logs.
 fn evicted(logs: &[&Log]) -> u64 {
     logs.iter().map(|log| log.evicted().order).max().unwrap_or(0)
 }

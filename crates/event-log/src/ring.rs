@@ -1,4 +1,4 @@
-//! A bounded run of records that evicts from the front.
+//! A bounded queue of chunks that evicts its oldest records.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,38 +8,38 @@ use bytes::BytesMut;
 use crate::account::MemoryAccount;
 use crate::chunk::{Chunk, Record, Run};
 
-/// Chunks of these sizes leave their memory to the chunks that follow. In a flood one chunk arrives for each that is
-/// evicted, and fresh memory from the system costs more than everything that is done with it.
+/// Chunks whose size is in this range pass their memory on to later chunks. In a flood, each new chunk evicts
+/// an old one, and getting fresh memory from the system costs more than all other work on a chunk.
 const SPARE_BYTES: std::ops::RangeInclusive<usize> = 4 << 10..=256 << 10;
 
 /// The newest record that was evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Evicted {
-    /// Its order number; 0 when nothing was evicted.
+    /// The record's order number; 0 if nothing was evicted.
     pub(crate) order: u64,
-    /// Its sequence number, or that of the last numbered record before it.
+    /// The record's sequence number; if it had none, that of the last numbered record before it.
     pub(crate) sequence: u64,
-    /// True when the sequence number was its own.
+    /// True if the sequence number was the record's own.
     pub(crate) is_numbered: bool,
 }
 
 impl Evicted {
-    /// True when a reader that has seen everything up to `sequence` has not seen what was evicted.
+    /// True if a reader that has seen everything up to `sequence` has not seen the evicted record.
     pub(crate) const fn is_after(self, sequence: u64) -> bool {
         self.order != 0 && (self.sequence > sequence || (self.sequence == sequence && !self.is_numbered))
     }
 }
 
-/// Chunks in order.
+/// Chunks in the order of their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     chunks: VecDeque<Arc<Chunk>>,
-    /// How many records of the first chunk are evicted.
+    /// How many records of the first chunk are already evicted.
     evicted_of_first: usize,
     len: usize,
     cost: usize,
     evicted: Evicted,
-    /// Memory of an evicted chunk that no reader holds any more.
+    /// The memory of an evicted chunk that no reader uses any more.
     spare: Option<BytesMut>,
 }
 
@@ -50,7 +50,7 @@ impl Ring {
         self.chunks.push_back(chunk);
     }
 
-    /// Evicts the oldest record, but never the newest. Returns what the record cost.
+    /// Evicts the oldest record, but never the newest. Returns the memory cost of the evicted record.
     pub(crate) fn evict_oldest(&mut self, on_evict: &mut impl FnMut(Record<'_>)) -> Option<usize> {
         if self.len <= 1 {
             return None;
@@ -72,7 +72,8 @@ impl Ring {
         Some(cost)
     }
 
-    /// Copies the one record that is left of a larger chunk, so that it does not keep the memory of all.
+    /// If only one record of a larger chunk is left, copies it, so that it does not keep the memory of the
+    /// whole chunk.
     pub(crate) fn compact(&mut self, account: &Arc<MemoryAccount>) {
         if self.len != 1 || self.evicted_of_first == 0 {
             return;
@@ -84,7 +85,7 @@ impl Ring {
     }
 
     fn keep_memory(&mut self, chunk: Option<Arc<Chunk>>) {
-        // A small chunk is not worth the look at whether something else holds it.
+        // A small chunk is not worth checking whether something else still uses it.
         let chunk = chunk.filter(|chunk| chunk.bytes.len() >= *SPARE_BYTES.start());
         let memory = chunk.and_then(Arc::into_inner).and_then(|chunk| chunk.into_bytes().try_into_mut().ok());
         if let Some(mut memory) = memory
@@ -95,8 +96,8 @@ impl Ring {
         }
     }
 
-    /// Memory for the next chunk, if there is some that fits. What is much larger than needed would be held, unused, for
-    /// as long as the chunk.
+    /// Returns spare memory for the next chunk, if there is some of a suitable size. Much larger memory would
+    /// be held, mostly unused, for as long as the chunk.
     pub(crate) fn take_spare(&mut self, bytes: usize) -> Option<BytesMut> {
         self.spare.take_if(|spare| (bytes..=bytes * 2).contains(&spare.capacity()))
     }
@@ -105,7 +106,7 @@ impl Ring {
         self.len
     }
 
-    /// What the records cost together.
+    /// The total memory cost of the records.
     pub(crate) const fn cost(&self) -> usize {
         self.cost
     }
@@ -122,7 +123,7 @@ impl Ring {
         self.chunks.back().map(|chunk| chunk.record(chunk.slots().len() - 1))
     }
 
-    /// The records of the first chunk that has some behind an order number.
+    /// The records of the first chunk that has any behind an order number.
     pub(crate) fn run_after(&self, order: u64) -> Option<Run> {
         let index = self.chunks.partition_point(|chunk| chunk.last_order() <= order);
         let chunk = self.chunks.get(index)?;
@@ -132,8 +133,8 @@ impl Ring {
         Some(Run::new(Arc::clone(chunk), start..chunk.slots().len()))
     }
 
-    /// The order number of the newest record that a reader has seen who has seen everything up to `sequence`. Only held
-    /// and evicted records count.
+    /// The order number up to which a reader has seen all records, if it has seen everything up to
+    /// `sequence`. Only held and evicted records count.
     pub(crate) fn order_of_sequence(&self, sequence: u64) -> u64 {
         let index = self.chunks.partition_point(|chunk| chunk.sequence_before() < sequence);
         let Some(chunk) = index.checked_sub(1).and_then(|index| self.chunks.get(index)) else {

@@ -4,8 +4,8 @@ use super::*;
 use crate::batch::{Batch, RecordInfo};
 use crate::chunk::{ChunkNumbers, Tag};
 
-/// A ring of chunks, each a list of whether its records are numbered. Order numbers have a hole between chunks, as other
-/// logs make.
+/// Builds a ring from chunks, each a list of whether its records are numbered. Order numbers have holes
+/// between chunks, because other logs draw from the same counter.
 fn ring(chunks: &[Vec<bool>]) -> Ring {
     let account = MemoryAccount::new(1 << 20);
     let (mut ring, mut first_order, mut sequence) = (Ring::default(), 10, 100);
@@ -28,7 +28,7 @@ fn chunks() -> impl Strategy<Value = Vec<Vec<bool>>> {
     proptest::collection::vec(proptest::collection::vec(prop::bool::weighted(0.75), 1..6), 1..8)
 }
 
-/// Order, sequence and whether the record is numbered, of all records behind an order number.
+/// Order number, sequence number and whether the record is numbered, for all records behind an order number.
 fn all_after(ring: &Ring, mut order: u64) -> Vec<(u64, u64, bool)> {
     let mut all = Vec::new();
     while let Some(run) = ring.run_after(order) {
@@ -40,7 +40,7 @@ fn all_after(ring: &Ring, mut order: u64) -> Vec<(u64, u64, bool)> {
 
 proptest! {
     #[test]
-    fn every_way_to_find_a_place_agrees_with_looking_at_each_record(chunks in chunks(), evictions in 0_usize..20) {
+    fn finding_a_position_agrees_with_a_linear_search(chunks in chunks(), evictions in 0_usize..20) {
         let mut ring = ring(&chunks);
         let all = all_after(&ring, 0);
         let mut gone = Vec::new();
@@ -68,7 +68,7 @@ proptest! {
 }
 
 #[test]
-fn memory_of_evicted_chunks_is_used_again_once_no_reader_holds_it() {
+fn memory_of_evicted_chunks_is_reused_once_no_reader_uses_it() {
     const RECORDS: usize = 2000;
     let mut ring = ring(&vec![vec![true; RECORDS]; 4]);
     let evict_chunk = |ring: &mut Ring| {
