@@ -1,8 +1,10 @@
-//! The engine in a program of its own: starts an agent, sends it a request, and reads its log.
+//! The engine (the library that runs agents) embedded in another program: starts an agent, sends it a
+//! request, and reads its log.
 //!
 //! `cargo run -p acp-instances --example embed`
 //!
-//! The agent is a shell loop that answers every line with the same response. Any ACP agent takes its place.
+//! The agent is a shell loop that answers every line with the same response. Any ACP agent can be used in its
+//! place.
 
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use process_supervisor::LaunchSpec;
 const AGENT: &str =
     r#"while read -r line; do echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'; done"#;
 
-/// Starts the same command whatever the agent is called.
+/// A launcher that starts the same command for every agent name.
 struct OneCommand;
 
 impl Launcher for OneCommand {
@@ -36,7 +38,8 @@ impl Launcher for OneCommand {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The supervisor of every agent is this same program. This must come before threads and a runtime.
+    // The supervisor of each agent is this same executable, started again. Check for that before any thread
+    // or runtime exists.
     process_supervisor::become_supervisor_if_asked();
     tokio::runtime::Runtime::new()?.block_on(run())
 }
@@ -46,20 +49,20 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         Arc::new(LocalInstances::new(Limits::default(), Arc::new(OneCommand)));
     let id = ServerId::parse("demo")?;
 
-    // Memory is reserved before a message is read.
+    // Reserve memory before the message is parsed.
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
     let mut memory = Reservation::empty(instances.memory());
     instances.reserve(&mut memory, text.len() + 1)?;
     let message = Message::parse(text.into(), memory)?;
 
-    // Naming an agent starts the instance.
+    // The first request to an unknown instance starts it; it has to name the agent.
     let request = SendRequest { agent: Some("shell".into()), ..SendRequest::new(id.clone(), message) };
     let receipt = instances.send(request).await?;
     if let Answer::Response(bytes) = receipt.outcome.await? {
         println!("answer: {}", String::from_utf8_lossy(&bytes));
     }
 
-    // The log has what the agent said, also for readers that come later.
+    // The log keeps what the agent sent, so readers that subscribe later receive it too.
     let subscribe = Subscribe { from: From::Messages(MessageCursor::Oldest), only_answers_to: None };
     if let Some(mut subscription) = instances.subscribe(&id, subscribe).await?
         && let Some(updates) = subscription.next().await

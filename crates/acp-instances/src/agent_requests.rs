@@ -1,4 +1,4 @@
-//! The agent's requests that wait for a client's answer. The first answer wins.
+//! Requests from the agent that wait for a client's answer. The first answer wins.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Instant;
@@ -10,43 +10,43 @@ use crate::id_map::IdMap;
 use crate::request_id::RequestId;
 use crate::summary::AgentRequest;
 
-/// How much memory the ids of answered requests may take: enough for some ten thousand short ids. They are kept to tell
-/// a second answer to a request from an answer that the agent never asked for.
+/// How much memory the ids of answered requests may take: enough for about ten thousand short ids. They are
+/// kept to tell a second answer to a request from an answer to a request that the agent never sent.
 const REMEMBERED_BYTES: usize = 1 << 20;
-/// How many open requests of an agent are tracked. Beyond that, the oldest is forgotten; a client's answer to it is
-/// still forwarded.
+/// How many open requests of one agent are tracked. Beyond that, the oldest one is forgotten; a client's
+/// answer to it is still forwarded.
 const MAX_OPEN: usize = 4096;
-/// How many open requests a list shows, oldest first.
+/// The most open requests that the summary of an instance lists, oldest first.
 const LISTED: usize = 256;
 /// How much memory an open request takes besides its id: its entries in both tables.
 const OPEN_OVERHEAD: usize = size_of::<(u64, OpenRequest)>() + 64;
 /// How much memory a remembered id takes besides its text: its entries in both tables.
 const REMEMBERED_OVERHEAD: usize = 2 * size_of::<(RequestId, u64)>() + 64;
 
-/// Which request of the agent a client's response belongs to.
+/// Which agent request a client's response belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ResponseMatch {
-    /// It answers an open request.
+    /// The response answers an open request.
     Open {
         /// The sequence number of the event that carried the request.
         event: u64,
     },
     /// An earlier response has already answered the request.
     AlreadyAnswered,
-    /// The agent sent no request with this id. The response is forwarded all the same.
+    /// The agent sent no request with this id. The response is forwarded anyway.
     Unknown,
 }
 
 #[derive(Debug)]
 struct OpenRequest {
     id: RequestId,
-    /// When the agent sent it.
+    /// When the agent sent the request.
     since: Instant,
-    /// The request itself, once the log no longer holds it.
+    /// A copy of the request, once the log no longer holds it.
     retained: Option<Bytes>,
 }
 
-/// The agent's unanswered requests, each under the sequence number of the event that carried it.
+/// The agent's unanswered requests, keyed by the sequence number of the event that carried each one.
 #[derive(Debug, Default)]
 pub(crate) struct AgentRequests {
     open: BTreeMap<u64, OpenRequest>,
@@ -56,7 +56,7 @@ pub(crate) struct AgentRequests {
 }
 
 impl AgentRequests {
-    /// The agent sent a request.
+    /// Records a request that the agent sent.
     pub(crate) fn open(&mut self, id: RequestId, event: u64, since: Instant) {
         self.answered.forget(&id);
         match self.by_id.get_mut(&id) {
@@ -70,7 +70,7 @@ impl AgentRequests {
         }
     }
 
-    /// Which request a response with this id belongs to.
+    /// Finds the request that a response with this id belongs to.
     pub(crate) fn classify(&self, id: &RequestId) -> ResponseMatch {
         match self.find(id) {
             Some(event) => ResponseMatch::Open { event },
@@ -79,15 +79,15 @@ impl AgentRequests {
         }
     }
 
-    /// Closes the request that this event carried, because a client answered it. Returns its id, and when the agent
-    /// sent it.
+    /// Closes the request that event `event` carried, because a client answered it. Returns the request's id
+    /// and when the agent sent it.
     pub(crate) fn answer(&mut self, event: u64) -> Option<(RequestId, Instant)> {
         let (id, since) = self.close(event)?;
         self.answered.remember(id.clone());
         Some((id, since))
     }
 
-    /// Stops tracking a request. Returns its id, and when the agent sent it.
+    /// Stops tracking a request. Returns its id and when the agent sent it.
     fn close(&mut self, event: u64) -> Option<(RequestId, Instant)> {
         let OpenRequest { id, since, retained } = self.open.remove(&event)?;
         self.retained_bytes -= retained.map_or(0, |bytes| bytes.len());
@@ -100,7 +100,7 @@ impl AgentRequests {
         Some((id, since))
     }
 
-    /// The log evicts this record. If it is an open request, a copy is retained here.
+    /// Called when the log evicts a record. If the record is an open request, keeps a copy of it here.
     pub(crate) fn on_evict(&mut self, record: Record<'_>) {
         if record.is_numbered && !self.open.is_empty() {
             self.retain(record.sequence, record.bytes);
@@ -114,8 +114,8 @@ impl AgentRequests {
         self.retained_bytes += request.len();
     }
 
-    /// Drops the oldest retained request, to bound the memory of an agent that never stops sending requests. Returns
-    /// the request's length.
+    /// Drops the oldest retained request, to bound the memory that an agent can take by sending requests
+    /// forever. Returns the length of that request.
     pub(crate) fn drop_oldest_retained(&mut self) -> Option<usize> {
         let event = *self.open.iter().find(|(_, open)| open.retained.is_some())?.0;
         let freed = self.open.get(&event)?.retained.as_ref()?.len();
@@ -123,14 +123,14 @@ impl AgentRequests {
         Some(freed)
     }
 
-    /// The retained requests after a sequence number, each with its own sequence number.
+    /// The retained requests behind a sequence number, each with its own sequence number.
     pub(crate) fn retained_after(&self, sequence: u64) -> impl Iterator<Item = (u64, &Bytes)> {
         self.open
             .range(sequence.saturating_add(1)..)
             .filter_map(|(event, open)| open.retained.as_ref().map(|request| (*event, request)))
     }
 
-    /// The open requests that a list of instances shows, oldest first.
+    /// The open requests that an instance's summary lists, oldest first.
     pub(crate) fn list(&self) -> Vec<AgentRequest> {
         self.open
             .iter()
@@ -147,7 +147,7 @@ impl AgentRequests {
         self.retained_bytes
     }
 
-    /// All memory that is held here: retained requests, ids and entries.
+    /// All memory that this table holds: retained requests, ids and entries.
     pub(crate) fn held_bytes(&self) -> usize {
         self.retained_bytes
             + self.open.len() * OPEN_OVERHEAD
@@ -155,7 +155,7 @@ impl AgentRequests {
             + self.answered.held_bytes()
     }
 
-    /// Forgets everything: the agent's process has ended, so no request is waiting.
+    /// Forgets everything. Called when the agent's process has ended, so no request can wait any longer.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -166,12 +166,13 @@ impl AgentRequests {
     }
 }
 
-/// The ids of the requests that were answered last.
+/// The ids of the most recently answered requests.
 #[derive(Debug, Default)]
 struct AnsweredIds {
     /// Each id with the number of its newest entry in `order`.
     ids: HashMap<RequestId, u64>,
-    /// Oldest first. An id that was forgotten or remembered again leaves its old entry behind.
+    /// Oldest first. When an id is forgotten or remembered again, its old entry stays in this queue and is
+    /// ignored.
     order: VecDeque<(RequestId, u64)>,
     next: u64,
     bytes: usize,

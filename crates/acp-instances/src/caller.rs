@@ -1,4 +1,4 @@
-//! Who makes a call.
+//! The identity of whoever called the engine: an authenticated name and a connection.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// Who makes a call, as far as the door knows.
+/// The client that makes a call, as far as the door (a transport such as HTTP) knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
-    /// The authenticated name. It is carried to the launcher and to the instance, and never written to a log.
+    /// The authenticated name. It is passed to the launcher and to the instance, and never written to a log.
     pub subject: Option<Subject>,
-    /// The connection, where answers are for it alone.
+    /// The connection, if responses must reach only this connection.
     pub asker: Option<Asker>,
 }
 
@@ -19,17 +19,18 @@ pub struct Caller {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Subject(pub Arc<str>);
 
-/// One connection of a door that keeps answers apart: an answer to its request carries its name, and a subscription for
-/// it leaves out the answers to others.
+/// One connection whose responses are kept apart from those of other connections. Events that answer a
+/// request of this connection carry this number, and a subscription made for it leaves out responses to
+/// others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Asker(NonZeroU32);
 
 impl Asker {
-    /// A name that no other connection of this process has.
+    /// A number that no other connection of this process has.
     #[must_use]
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        // After four billion connections names come again; those that had them are long gone.
+        // The counter wraps after four billion connections; those that had the first numbers are long closed.
         NonZeroU32::new(NEXT.fetch_add(1, Ordering::Relaxed)).map_or(Self(NonZeroU32::MIN), Self)
     }
 

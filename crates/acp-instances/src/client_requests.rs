@@ -1,4 +1,4 @@
-//! Requests of clients that wait for an answer of the agent.
+//! Client requests that wait for the agent's answer.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,30 +12,31 @@ use crate::idempotency::IdempotencyKey;
 use crate::message::{Delivery, Settled};
 use crate::request_id::RequestId;
 
-/// Where the ids begin that the engine assigns. Far above what clients count to, and exact as a double.
+/// The first id that the engine assigns: far above what clients count to, and exactly representable as a
+/// double.
 const FIRST_ASSIGNED: u64 = 1 << 40;
 
-/// A caller that waits.
+/// A caller that waits for an answer.
 #[derive(Debug)]
 struct Waiter {
     sender: oneshot::Sender<Settled>,
     since: Instant,
 }
 
-/// One request that the agent has not answered.
+/// One request that the agent has not answered yet.
 #[derive(Debug)]
 pub(crate) struct ClientRequest {
-    /// When it was admitted.
+    /// When the request was admitted.
     pub(crate) since: Instant,
     pub(crate) key: Option<IdempotencyKey>,
-    /// The connection that the answer is for, where it has a name.
+    /// The connection that the answer is for, if responses to it are kept apart.
     pub(crate) asker: Option<Asker>,
-    /// The message, while its answer may make it the first exchange of the process.
+    /// The message itself, kept as long as this request may become the first exchange of the process.
     pub(crate) line: Option<Bytes>,
     delivery: Delivery,
-    /// Nearly always there is at most one.
+    /// The caller that waits for the answer. Nearly always there is at most one.
     waiter: Option<Waiter>,
-    /// Callers that sent the same message again.
+    /// Further callers, which sent the same message again.
     more: Vec<Waiter>,
 }
 
@@ -49,11 +50,11 @@ impl ClientRequest {
         Self { since, key, asker, line: None, delivery, waiter: None, more: Vec::new() }
     }
 
-    /// Adds a caller that waits since `since`.
+    /// Adds a caller that has waited since `since`.
     pub(crate) fn wait(&mut self, since: Instant) -> oneshot::Receiver<Settled> {
         let (sender, receiver) = oneshot::channel();
         let waiter = Waiter { sender, since };
-        // Callers that have gone make room for those that come.
+        // Remove callers that have left, so that repeats cannot grow the list without end.
         self.more.retain(|one| !one.sender.is_closed());
         match &self.waiter {
             Some(one) if !one.sender.is_closed() => self.more.push(waiter),
@@ -62,7 +63,8 @@ impl ClientRequest {
         receiver
     }
 
-    /// True when a failure must be reported in the log: no caller waits, or one has left or was referred to the log.
+    /// True if a failure must be reported in the log: no caller waits, a caller has left, or a caller was
+    /// referred to the log.
     pub(crate) fn is_unattended(&self) -> bool {
         let has_left = |one: &Waiter| one.sender.is_closed();
         self.delivery == Delivery::Log || self.waiters().next().is_none() || self.waiters().any(has_left)
@@ -74,7 +76,7 @@ impl ClientRequest {
 
     pub(crate) fn settle(self, settled: Settled) {
         for one in self.more {
-            // A caller that left in the meantime has lost nothing: the outcome is in the log too.
+            // A caller that left in the meantime has lost nothing: the log has the outcome too.
             let _ = one.sender.send(settled.clone());
         }
         if let Some(one) = self.waiter {
@@ -83,8 +85,9 @@ impl ClientRequest {
     }
 }
 
-/// All waiting client requests of an instance. An id stays taken until its answer comes or the process ends, also when
-/// its caller has gone: a second request under the same id could be given the first one's answer.
+/// All client requests of an instance that wait for an answer. An id stays taken until the answer arrives or
+/// the process ends, even if the caller has left: a second request under the same id could otherwise receive
+/// the first one's answer.
 #[derive(Debug, Default)]
 pub(crate) struct ClientRequests {
     open: IdMap<ClientRequest>,
@@ -96,7 +99,7 @@ impl ClientRequests {
         self.open.contains(id)
     }
 
-    /// An integer that no waiting request has.
+    /// An integer id that no waiting request uses.
     pub(crate) fn free_id(&mut self) -> RequestId {
         loop {
             let id = RequestId::number(FIRST_ASSIGNED + self.assigned);
@@ -119,14 +122,16 @@ impl ClientRequests {
         self.open.values_mut()
     }
 
-    /// Takes the request that a response with this id answers: the same id, else the same double.
+    /// Removes and returns the request that a response with this id answers: the request with the same id, or
+    /// else with the same number as a double.
     pub(crate) fn answer(&mut self, id: &RequestId) -> Option<(RequestId, ClientRequest)> {
         let id = self.open.matching(id)?;
         let request = self.open.remove(&id)?;
         Some((id, request))
     }
 
-    /// Takes out the callers that have waited for `limit`, and returns since when the others do. The requests stay.
+    /// Removes the callers that have waited for `limit`. Returns since when the longest of the others has
+    /// waited. The requests themselves stay.
     pub(crate) fn take_timed_out(
         &mut self,
         limit: Duration,
@@ -142,7 +147,7 @@ impl ClientRequests {
         (timed_out.into_iter().map(|one| one.sender).collect(), oldest)
     }
 
-    /// Refers the caller of a request to the log.
+    /// Makes the log the place where the outcome of a request is reported, and no longer its caller.
     pub(crate) fn deliver_to_log(&mut self, id: &RequestId) {
         if let Some(request) = self.open.get_mut(id) {
             request.delivery = Delivery::Log;
@@ -161,7 +166,7 @@ impl ClientRequests {
         self.open.len()
     }
 
-    /// The memory of ids and entries. Messages and answers are charged where they are held.
+    /// The memory of ids and entries. Messages and answers are charged elsewhere.
     pub(crate) const fn held_bytes(&self) -> usize {
         self.open.held_bytes()
     }
@@ -193,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_finds_its_request_by_text_then_by_double() {
+    fn an_answer_is_matched_by_id_text_and_then_by_double() {
         let mut requests = with(&["12", "\"12\"", "12345678901234567890123"]);
         assert_eq!(requests.answer(&id("\"12\"")).unwrap().0, id("\"12\""));
         assert_eq!(requests.answer(&id("12.0")).unwrap().0, id("12"));

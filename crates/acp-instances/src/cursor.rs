@@ -1,27 +1,30 @@
-//! Where a reader left off. Cursors are types with a text form, which doors pass on to clients.
+//! Cursors: the places where readers left off. They have a text form that doors (transports such as HTTP)
+//! pass to clients.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A place in the messages of one instance. Its text is a number, and nothing or `0` for the beginning.
+/// A place in the messages of one instance. Its text form is a number; the empty text and `0` mean the
+/// beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MessageCursor {
-    /// At the oldest message still held.
+    /// Before the oldest event that is still held.
     #[default]
     Oldest,
-    /// Behind the newest.
+    /// Behind the newest event.
     Newest,
     /// Right behind the event with this sequence number.
     After(u64),
 }
 
-/// A place among the events of all instances. Its text is `j` and a number, and nothing, `0` or `j0` for the beginning.
+/// A place among the events of all instances. Its text form is `j` followed by a number; the empty text, `0`
+/// and `j0` mean the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum JournalCursor {
-    /// At the oldest event still held.
+    /// Before the oldest event that is still held.
     #[default]
     Oldest,
-    /// Behind the newest.
+    /// Behind the newest event.
     Newest,
     /// Right behind the event at this position.
     After(u64),
@@ -84,7 +87,7 @@ impl fmt::Display for JournalCursor {
     }
 }
 
-/// Digits only: `+5` is a number to Rust, but not one that a server ever sent.
+/// Accepts digits only: Rust also parses `+5`, but the server never sends such a cursor.
 fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
@@ -107,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_cursor_has_its_letter() {
+    fn a_journal_cursor_starts_with_the_letter_j() {
         assert_eq!("j17".parse(), Ok(JournalCursor::After(17)));
         for zero in ["0", "j0", "j00"] {
             assert_eq!(zero.parse(), Ok(JournalCursor::Oldest));

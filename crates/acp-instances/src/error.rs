@@ -1,8 +1,9 @@
-//! Everything that can go wrong with an instance.
+//! The errors of the engine (this crate).
 //!
-//! An error says what happened, in terms of instances and messages. What a client should do about it depends on the
-//! door through which it came, so each door turns these errors into its own form, in exactly one place. Errors are part
-//! of the log (a failed request, a process that never started), so they can be written down and read back.
+//! An error says what happened, in terms of instances and messages. What a client should do about it depends
+//! on the door (the transport, such as HTTP) that the client uses, so each door turns these errors into its
+//! own form, in exactly one place. Errors are part of the log (a failed request, a process that never
+//! started), so they can be serialised and read back.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -29,7 +30,7 @@ pub enum Error {
         /// The id.
         server_id: ServerId,
     },
-    /// The instance is bound to another agent.
+    /// The instance runs another agent than the one that was named.
     #[error("{server_id} is bound to the agent `{bound}`, not to `{named}`")]
     AgentMismatch {
         /// The instance.
@@ -39,13 +40,13 @@ pub enum Error {
         /// The agent that was named.
         named: String,
     },
-    /// As many instances exist as the limits allow.
+    /// The server already has as many instances as its limits allow.
     #[error("{existing} instances exist already")]
     TooManyInstances {
         /// How many there are.
         existing: usize,
     },
-    /// As many requests wait for the agent as the limits allow.
+    /// As many requests wait for this agent as the limits allow.
     #[error("{open} requests wait for this agent already")]
     TooManyClientRequests {
         /// How many wait.
@@ -57,7 +58,7 @@ pub enum Error {
         /// The id.
         id: RequestId,
     },
-    /// Another client answered this request of the agent first.
+    /// Another client was the first to answer this agent request.
     #[error("request {} of the agent was answered before", .id.as_json())]
     AlreadyAnswered {
         /// The id of the agent's request.
@@ -66,10 +67,11 @@ pub enum Error {
     /// The idempotency key was used for another message.
     #[error("the idempotency key was used for another message")]
     KeyReused,
-    /// The message was answered under this key before, but the answer is no longer held.
+    /// The agent answered the message sent earlier under this idempotency key, but that answer is no longer
+    /// held.
     #[error("the agent answered this message, but the answer is no longer held")]
     OutcomeGone,
-    /// The instance is being closed and takes nothing more.
+    /// The instance is being closed and accepts no messages.
     #[error("the instance is being closed")]
     InstanceClosing,
     /// The instance was closed while the request waited.
@@ -104,25 +106,25 @@ pub enum Error {
         /// How long the caller waited.
         limit: Duration,
     },
-    /// Messages take all the memory that they may.
+    /// The memory budget for messages is used up.
     #[error("messages take all of the memory that they may")]
     OutOfMemory,
     /// The server is shutting down.
     #[error("the server is shutting down")]
     ShuttingDown,
-    /// The instance cannot be reached right now, or its log cannot be written.
+    /// The instance cannot be reached at the moment, or its log cannot be written.
     #[error("the instance cannot be reached right now")]
     Unavailable {
         /// When to try again.
         retry_after: Duration,
     },
-    /// This implementation does not offer the call.
+    /// This implementation of the engine does not offer the call.
     #[error("{what} is not supported here")]
     Unsupported {
         /// The call.
         what: Cow<'static, str>,
     },
-    /// A mistake of the server.
+    /// A bug in the server.
     #[error("{what}")]
     Internal {
         /// What went wrong.
@@ -131,7 +133,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A mistake of the server.
+    /// Creates an error for a bug in the server.
     #[must_use]
     pub const fn internal(what: &'static str) -> Self {
         Self::Internal { what: Cow::Borrowed(what) }
@@ -142,22 +144,22 @@ impl Error {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StartFailure {
-    /// At which step it failed.
+    /// The step at which starting failed.
     pub step: StartStep,
     /// What happened and what to do about it.
     pub detail: String,
-    /// Facts by name, such as the last lines of an installer's output.
+    /// Additional facts as name and value, such as the last lines of an installer's output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<(Cow<'static, str>, String)>,
 }
 
-/// See [`StartFailure::step`].
+/// The steps of starting an agent at which it can fail; see [`StartFailure::step`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartStep {
-    /// No agent of that name is known.
+    /// No agent with that name is known.
     UnknownAgent,
-    /// The agent is not installed, and starting it may not install it.
+    /// The agent is not installed, and this server may not install it on demand.
     NotInstalled,
     /// The agent has no such version.
     VersionUnavailable,
@@ -172,7 +174,7 @@ pub enum StartStep {
 }
 
 impl StartFailure {
-    /// A failure without further facts.
+    /// Creates a failure without further facts.
     #[must_use]
     pub fn new(step: StartStep, detail: impl Into<String>) -> Self {
         Self { step, detail: detail.into(), facts: Vec::new() }

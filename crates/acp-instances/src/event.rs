@@ -1,4 +1,4 @@
-//! What a log holds of an instance.
+//! The events that an instance's logs hold.
 
 use std::ops::Range;
 
@@ -11,20 +11,22 @@ use crate::error::Error;
 use crate::exit::ExitRecord;
 use crate::request_id::RequestId;
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// A message of the agent. Its bytes are the agent's own.
+    /// A message from the agent, in the agent's own bytes.
     Message(MessageKind),
-    /// A message of a client. Its bytes are the client's own.
+    /// A message from a client, in the client's own bytes.
     Sent(MessageKind),
-    /// A line of the agent that is not a message: [`Event::bytes`] is JSON with `line`, `error` and `bytes`.
+    /// A line that the agent wrote and that is not a message: [`Event::bytes`] is JSON with `line`, `error`
+    /// and `bytes`.
     Unparsed,
-    /// A client answered a request of the agent: JSON with the request's `id` and its `event`.
+    /// A client answered an agent request: [`Event::bytes`] is JSON with the request's `id` and its `event`
+    /// number.
     Answered,
-    /// A request that no caller waits for will get no answer: see [`Event::failure`].
+    /// A client request that no caller waits for any more will get no answer: see [`Event::failure`].
     Failed,
-    /// The end of the process: see [`Event::exit`].
+    /// The agent's process ended: see [`Event::exit`].
     Exit,
 }
 
@@ -51,62 +53,63 @@ impl EventKind {
         }
     }
 
-    /// True when the event takes a sequence number of its own.
+    /// True if events of this kind get a sequence number of their own.
     #[must_use]
     pub const fn is_numbered(self) -> bool {
         matches!(self, Self::Message(_) | Self::Exit)
     }
 
-    /// How a record of this kind goes into a log.
+    /// The tag and numbering of a record of this kind.
     #[must_use]
     pub const fn info(self) -> RecordInfo {
         RecordInfo { tag: self.tag(), is_numbered: self.is_numbered(), mark: 0 }
     }
 }
 
-/// One event as readers see it.
+/// One event as readers receive it.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a>(Record<'a>);
 
 impl<'a> Event<'a> {
-    /// A record of an instance's log, as an event.
+    /// Interprets a record of an instance's log as an event.
     #[must_use]
     pub const fn new(record: Record<'a>) -> Self {
         Self(record)
     }
 
-    /// What it is.
+    /// The kind of the event.
     #[must_use]
     pub const fn kind(&self) -> EventKind {
         EventKind::of(self.0.tag)
     }
 
-    /// Its sequence number, where it has one of its own.
+    /// The event's sequence number, if its kind is numbered.
     #[must_use]
     pub fn sequence(&self) -> Option<u64> {
         self.0.is_numbered.then_some(self.0.sequence)
     }
 
-    /// Its place among the events of all instances.
+    /// The event's place among the events of all instances.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.0.order
     }
 
-    /// When it happened, in milliseconds since 1970.
+    /// When the event was logged, in milliseconds since the Unix epoch.
     #[must_use]
     pub const fn at_ms(&self) -> u64 {
         self.0.at_ms
     }
 
-    /// What it carries: a message's own bytes on one line, or the JSON that [`EventKind`] describes.
+    /// The payload: a message's own bytes on one line, or the JSON that [`EventKind`] describes.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
         self.0.bytes
     }
 
-    /// A message's JSON-RPC id, and where its bytes stand in [`Event::bytes`]. A door can replace them without
-    /// rebuilding the message. Nothing for notifications and for events that are not messages.
+    /// The JSON-RPC id of a message and its byte range in [`Event::bytes`], with which a door (a transport)
+    /// can replace the id without rebuilding the message. `None` for notifications and for events that are
+    /// not messages.
     #[must_use]
     pub fn id(&self) -> Option<(RequestId, Range<usize>)> {
         match self.kind() {
@@ -116,43 +119,43 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Which caller a response answers or a message came from, where that caller has a name.
+    /// The connection that a response is for or that a message came from, if responses to it are kept apart.
     #[must_use]
     pub const fn asker(&self) -> Option<Asker> {
         Asker::of_mark(self.0.mark)
     }
 
-    /// What an [`EventKind::Exit`] says.
+    /// The payload of an [`EventKind::Exit`]; `None` for other kinds.
     #[must_use]
     pub fn exit(&self) -> Option<ExitRecord> {
         (self.kind() == EventKind::Exit).then(|| serde_json::from_slice(self.0.bytes).ok())?
     }
 
-    /// What an [`EventKind::Failed`] says.
+    /// The payload of an [`EventKind::Failed`]; `None` for other kinds.
     #[must_use]
     pub fn failure(&self) -> Option<FailedRequest> {
         (self.kind() == EventKind::Failed).then(|| serde_json::from_slice(self.0.bytes).ok())?
     }
 }
 
-/// The events of a run.
+/// The events of a run of records.
 pub fn events(run: &Run) -> impl ExactSizeIterator<Item = Event<'_>> {
     run.records().map(Event)
 }
 
-/// A request of a client that will get no answer.
+/// A client request that will get no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedRequest {
-    /// The request's id, to its last digit.
+    /// The request's id, with all digits of a number.
     #[serde(deserialize_with = "RequestId::deserialize_exactly")]
     pub id: RequestId,
-    /// Why.
+    /// Why the request gets no answer.
     pub error: Error,
 }
 
 impl FailedRequest {
     pub(crate) fn to_json(&self) -> String {
-        // Text, numbers and lists of them: nothing here can fail to serialise.
+        // The struct consists of text, numbers and lists, so serialising cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, StartFailure};
 
-/// Why there is no process any more.
+/// Why an instance no longer has a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "cause", content = "how", rename_all = "snake_case")]
 pub enum ExitCause {
@@ -19,19 +19,19 @@ pub enum ExitCause {
     NotStarted(StartFailure),
 }
 
-/// The end of a process. This is what an `exit` event carries.
+/// How a process ended. This is the payload of an `exit` event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExitRecord {
-    /// Why it ended.
+    /// Why the process ended.
     #[serde(flatten)]
     pub cause: ExitCause,
-    /// The end of what it wrote to its standard error.
+    /// The end of what the process wrote to its standard error.
     pub stderr_tail: String,
 }
 
 impl ExitRecord {
-    /// Why a request that the process left without an answer failed.
+    /// The error for requests that this process left without an answer.
     #[must_use]
     pub fn to_error(&self) -> Error {
         match &self.cause {
@@ -45,7 +45,7 @@ impl ExitRecord {
     }
 
     pub(crate) fn to_json(&self) -> String {
-        // Text, numbers and lists of them: nothing here can fail to serialise.
+        // The struct consists of text, numbers and lists, so serialising cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }

@@ -1,8 +1,8 @@
-//! The first request of a process that got a result.
+//! The first client request of a process that got a result, and that result.
 //!
-//! ACP's first request is `initialize`, and a process can be initialised once. A door that connects several clients to
-//! one process answers the later ones with the first one's result. The engine reads no methods: it retains the first
-//! exchange, whatever that was.
+//! ACP's first request is `initialize`, and a process can be initialised only once. A door (a transport) that
+//! connects several clients to one process answers the later clients with the first one's result. The engine
+//! does not look at methods: it retains the first exchange, whatever its method was.
 
 use bytes::Bytes;
 
@@ -12,10 +12,11 @@ use crate::summary::FirstExchange;
 /// Longer messages are not retained.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What is retained of the present process.
+/// The first exchange of the current process.
 #[derive(Debug, Default)]
 pub(crate) enum FirstExchangeState {
-    /// No request has got a result. Waiting requests keep their message, so many bytes together.
+    /// No request has got a result yet. The waiting requests keep their messages, up to a total number of
+    /// bytes.
     #[default]
     Open,
     Answered {
@@ -26,14 +27,14 @@ pub(crate) enum FirstExchangeState {
 }
 
 impl FirstExchangeState {
-    /// A request goes to the agent. Its message is kept while it may become the first exchange.
+    /// Called when a request goes to the agent: keeps its message while it may become the first exchange.
     pub(crate) fn on_request(&self, request: &mut ClientRequest, line: &Bytes) {
         if matches!(self, Self::Open) && line.len() <= MAX_BYTES {
             request.line = Some(line.clone());
         }
     }
 
-    /// The agent answered a request.
+    /// Called when the agent has answered a request.
     pub(crate) fn on_response(&mut self, request: &ClientRequest, response: &Bytes, is_error: bool) {
         if !matches!(self, Self::Open) || is_error {
             return;
@@ -62,7 +63,7 @@ impl FirstExchangeState {
         }
     }
 
-    /// What it takes of the memory account.
+    /// How many bytes of the memory account the exchange takes.
     pub(crate) const fn bytes(&self) -> usize {
         match self {
             Self::Answered { request, response } => request.len() + response.len(),

@@ -1,4 +1,4 @@
-//! What `fuzz/` compares the public parser with. Built only for fuzzing.
+//! Alternative parsers that the fuzz targets in `fuzz/` compare with the public one. Built only for fuzzing.
 
 use crate::envelope::{Envelope, EnvelopeError, NotificationTemplate};
 
@@ -15,7 +15,7 @@ pub fn parse_slowly(text: &str) -> Result<Envelope, EnvelopeError> {
 pub struct Template(NotificationTemplate);
 
 impl Template {
-    /// Reads one line: by comparison with the template if that is enough, else in full.
+    /// Reads one line: by comparison with the template if that is sufficient, else by parsing it in full.
     ///
     /// # Errors
     /// As [`Envelope::parse`].

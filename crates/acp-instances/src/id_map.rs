@@ -1,18 +1,19 @@
-//! A map by request id that finds a number also by its double, and knows how much memory it takes.
+//! A map keyed by request id. It also finds a number that lost digits as a double, and knows how much memory
+//! it takes.
 
 use std::collections::HashMap;
 
 use crate::request_id::RequestId;
 
-/// What a map takes for an entry beside the entry itself: its place in the table, and the allocator's share.
+/// The memory of an entry besides the entry itself: its slot in the table and the allocator's overhead.
 const ENTRY_OVERHEAD: usize = 64;
 
-/// Values by request id.
+/// Values keyed by request id.
 #[derive(Debug)]
 pub(crate) struct IdMap<V> {
     entries: HashMap<RequestId, V>,
-    /// The ids that an agent with doubles may send back in another spelling, by the bits of their double. Nearly always
-    /// empty.
+    /// Ids that come back in another spelling from an agent that stores numbers as doubles, keyed by the bits
+    /// of the double. Nearly always empty.
     rounded: HashMap<u64, Vec<RequestId>>,
     bytes: usize,
 }
@@ -48,7 +49,8 @@ impl<V> IdMap<V> {
         Some(value)
     }
 
-    /// The id in this map that a response with `id` means: the same id, else a number with the same double.
+    /// The id in this map that a response with `id` means: the same id, or else a number that is the same
+    /// double.
     pub(crate) fn matching(&self, id: &RequestId) -> Option<RequestId> {
         if self.entries.contains_key(id) {
             return Some(id.clone());
@@ -93,7 +95,7 @@ impl<V> IdMap<V> {
         self.entries.is_empty()
     }
 
-    /// The memory of all entries, without what their values point to.
+    /// The memory of all entries, without what the values point to.
     pub(crate) const fn held_bytes(&self) -> usize {
         self.bytes
     }
@@ -103,8 +105,8 @@ impl<V> IdMap<V> {
     }
 }
 
-/// The double of a number that has more digits than a double keeps, or a fraction. Integers of up to 15 digits survive
-/// the way through a double as they are.
+/// The double closest to a number that has a fraction, or more digits than a double keeps. `None` for
+/// integers of up to 15 digits, which a double represents exactly.
 fn roundable(id: &RequestId) -> Option<f64> {
     let double = id.as_double()?;
     let text = id.as_json();
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_found_by_its_double_and_only_then() {
+    fn a_rounded_number_is_found_by_its_double() {
         let mut map = IdMap::default();
         for json in ["12", "\"12\"", "12345678901234567890123", "0.1", "-7"] {
             map.insert(id(json), json);
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_in_and_out_again_leaves_nothing() {
+    fn removing_every_entry_frees_all_memory() {
         let mut map = IdMap::default();
         let long = format!("\"{}\"", "x".repeat(1000));
         for json in ["1", "12345678901234567890123", &long] {

@@ -1,4 +1,5 @@
-//! Remembering what was accepted, so that a client may repeat any message whose answer it lost.
+//! Remembers accepted messages by their idempotency key, so that a client may repeat any message whose answer
+//! it lost.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::message::{Answer, Settled};
 use crate::request_id::RequestId;
 
-/// A client's name for one message, with a fingerprint of the message.
+/// The key that a client chose for one message, with a fingerprint of the message.
 #[derive(Debug, Clone)]
 pub struct IdempotencyKey {
     text: Arc<str>,
@@ -18,10 +19,10 @@ pub struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// The longest text of a key.
+    /// The longest key, in bytes.
     pub const MAX_LENGTH: usize = 255;
 
-    /// A key for a message. `None` when the text is empty or longer than [`Self::MAX_LENGTH`].
+    /// A key for a message. `None` if the text is empty or longer than [`Self::MAX_LENGTH`].
     #[must_use]
     pub fn new(text: &str, message: &[u8]) -> Option<Self> {
         static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
@@ -31,16 +32,16 @@ impl IdempotencyKey {
     }
 }
 
-/// What became of a message that was accepted under a key.
+/// The outcome so far of a message that was accepted under a key.
 #[derive(Debug, Clone)]
 pub(crate) enum Remembered {
-    /// It needed no answer.
+    /// The message was accepted and needed no answer.
     Accepted,
-    /// It waits for the agent under this id.
+    /// The message is a request, with this id, that waits for the agent's answer.
     Open(RequestId),
-    /// It waits for room in the queue, or for the agent to start.
+    /// The message waits for room in the queue, or for the agent to start.
     Enqueueing,
-    /// It is settled.
+    /// The final outcome of the message is known.
     Settled(Settled),
     /// The agent answered, but the answer is no longer held.
     Gone,
@@ -52,17 +53,17 @@ struct Record {
     remembered: Remembered,
 }
 
-/// The last keys of one instance.
+/// The most recent keys of one instance.
 #[derive(Debug)]
 pub(crate) struct RememberedKeys {
     records: HashMap<Arc<str>, Record>,
     order: VecDeque<Arc<str>>,
     max_keys: usize,
-    /// How much of the agent's answers may be held for repeats.
+    /// How many bytes of the agent's answers may be held for repeated messages.
     max_bytes: usize,
-    /// How much of them is held.
+    /// How many bytes of answers are held.
     held_bytes: usize,
-    /// What keys and entries take.
+    /// How many bytes keys and entries take.
     key_bytes: usize,
 }
 
@@ -78,11 +79,11 @@ impl RememberedKeys {
         }
     }
 
-    /// What is known of a key.
+    /// Looks up the outcome so far of the message with this key.
     ///
     /// # Errors
-    /// [`Error::KeyReused`] when the key stood for another message. To answer with that message's outcome would lose
-    /// this message silently.
+    /// [`Error::KeyReused`] if the key was used for another message. Answering with that message's outcome
+    /// would silently lose this one.
     pub(crate) fn recall(&self, key: &IdempotencyKey) -> Result<Option<&Remembered>, Error> {
         match self.records.get(&key.text) {
             None => Ok(None),
@@ -91,7 +92,7 @@ impl RememberedKeys {
         }
     }
 
-    /// Notes what became of the message of a key.
+    /// Records the outcome so far of the message with this key.
     pub(crate) fn remember(&mut self, key: &IdempotencyKey, remembered: Remembered) {
         let remembered = self.own(remembered);
         self.held_bytes += held(&remembered);
@@ -106,7 +107,7 @@ impl RememberedKeys {
         self.trim();
     }
 
-    /// A message that was not accepted after all may be sent again under its key.
+    /// Forgets a key whose message was not accepted after all, so that it may be sent again.
     pub(crate) fn forget(&mut self, key: &IdempotencyKey) {
         if let Some(old) = self.records.remove(&key.text) {
             self.held_bytes -= held(&old.remembered);
@@ -115,12 +116,13 @@ impl RememberedKeys {
         }
     }
 
-    /// The memory of answers, keys and entries.
+    /// The memory that answers, keys and entries take.
     pub(crate) const fn held_bytes(&self) -> usize {
         self.held_bytes + self.key_bytes
     }
 
-    /// An answer is copied, so that it does not keep the log's memory alive. One that is too large is not held.
+    /// Copies an answer, so that it does not keep the log's memory alive. An answer that is too large is not
+    /// held.
     fn own(&self, remembered: Remembered) -> Remembered {
         match remembered {
             Remembered::Settled(Ok(Answer::Response(bytes))) if bytes.len() > self.max_bytes => {
@@ -156,7 +158,7 @@ impl RememberedKeys {
     }
 }
 
-/// What a key takes beside its text: its entries in both tables.
+/// The memory of a key besides its text: its entries in both tables.
 const KEY_OVERHEAD: usize = size_of::<(Arc<str>, Record)>() + size_of::<Arc<str>>() + 80;
 
 fn held(remembered: &Remembered) -> usize {

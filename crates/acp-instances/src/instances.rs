@@ -1,4 +1,4 @@
-//! The engine as doors see it.
+//! The trait through which doors (transports such as HTTP) use the engine.
 
 use std::fmt;
 
@@ -14,97 +14,99 @@ use crate::server_id::ServerId;
 use crate::subscription::{InstanceChange, Subscribe, SubscribeAll, Subscription};
 use crate::summary::{AgentRequest, FirstExchange, Listing, Page, Summary};
 
-/// Agent processes by name, with their messages and their log. A door holds an `Arc<dyn Instances>` and needs nothing
-/// else: [`crate::LocalInstances`] runs the processes here, another implementation may reach them elsewhere.
+/// Manages agent processes, their messages and their logs, keyed by server id. A door holds an `Arc<dyn
+/// Instances>` and needs nothing else: [`crate::LocalInstances`] runs the processes on this machine, another
+/// implementation may run them elsewhere.
 ///
 /// Every call may fail with [`Error::Unavailable`].
 pub trait Instances: fmt::Debug + Send + Sync + 'static {
-    /// The account for bodies that are being read and for answers that wait to be written.
+    /// The memory account for request bodies that are being read and for answers that wait to be written.
     fn memory(&self) -> &Arc<MemoryAccount>;
 
-    /// Reserves memory before more of a body is read, in the account of this side. Where that account is full, older
-    /// events may be evicted for it.
+    /// Reserves memory in this process's account before more of a body is read. If that account is full,
+    /// older events may be evicted to make room.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when there is nothing left to evict.
+    /// [`Error::OutOfMemory`] if nothing is left to evict.
     fn reserve(&self, held: &mut Reservation, bytes: usize) -> Result<(), Error>;
 
     /// Creates an instance and starts its agent, or returns the one that exists.
     fn create(&self, spec: CreateSpec) -> BoxFuture<'_, Result<Summary, Error>>;
 
-    /// One instance.
+    /// Returns one instance.
     fn get<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<Summary, Error>>;
 
-    /// Many instances, in order of id, one page at a time.
+    /// Lists many instances, ordered by id, one page at a time.
     fn list(&self, page: Page) -> BoxFuture<'_, Result<Listing, Error>>;
 
-    /// Sends a message to an agent. The receipt comes once the message is accepted; from then on it is forwarded,
-    /// whatever becomes of the caller. Messages keep their order when each receipt is awaited before the next message
-    /// is sent. A future that is never polled may send nothing.
+    /// Sends a message to an agent. The receipt arrives once the message is accepted; from then on the
+    /// message is forwarded even if the caller leaves. Messages keep their order if each receipt is awaited
+    /// before the next message is sent. If the returned future is never polled, the message may not be sent.
     fn send(&self, request: SendRequest) -> Sending<'_>;
 
-    /// Follows one instance. Nothing when its process has ended and the cursor is behind the last event.
+    /// Follows one instance. Returns `None` if its process has ended and the cursor is behind the last event.
     fn subscribe<'a>(
         &'a self,
         server_id: &'a ServerId,
         subscribe: Subscribe,
     ) -> BoxFuture<'a, Result<Option<Box<dyn Subscription>>, Error>>;
 
-    /// Follows many instances on one subscription, with one cursor for all of them.
+    /// Follows many instances with one subscription and one cursor.
     fn subscribe_all(&self, subscribe: SubscribeAll) -> BoxFuture<'_, Result<Box<dyn Subscription>, Error>>;
 
-    /// Follows which instances come and go.
+    /// Follows which instances are opened and closed.
     fn watch(&self, from: JournalCursor) -> BoxFuture<'_, Result<Box<dyn Watch>, Error>>;
 
-    /// The agent's unanswered requests, oldest first.
+    /// Returns the agent's unanswered requests, oldest first.
     fn agent_requests<'a>(
         &'a self,
         server_id: &'a ServerId,
     ) -> BoxFuture<'a, Result<Vec<AgentRequest>, Error>>;
 
-    /// The first request that the present process of an instance answered with a result.
+    /// Returns the first request that the current process of an instance answered with a result.
     fn first_exchange<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<FirstExchange, Error>>;
 
-    /// Ends an instance and its whole process tree. Returns when the tree is gone, at once when there is no such
-    /// instance. It goes on to its end if the caller does not wait.
+    /// Ends an instance and its whole process tree. Returns when the tree is gone, or at once if there is no
+    /// such instance. The closing continues to its end if the caller stops waiting.
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Takes nothing more in, and ends every instance or leaves it to another server.
+    /// Accepts no further messages, and ends every instance or leaves it to another server.
     fn shutdown(&self, how: Shutdown) -> BoxFuture<'_, Result<(), Error>>;
 }
 
 /// An instance to create.
 #[derive(Debug, Clone)]
 pub struct CreateSpec {
-    /// Its name.
+    /// The id of the instance.
     pub server_id: ServerId,
-    /// Its agent; nothing where the launcher has a default.
+    /// The agent to start; `None` for the launcher's default.
     pub agent: Option<String>,
-    /// Who creates it.
+    /// The client that creates the instance.
     pub caller: Caller,
 }
 
-/// What becomes of the agents when the server shuts down.
+/// What happens to the agents when the server shuts down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shutdown {
-    /// They end.
+    /// The agents are ended.
     End,
-    /// They live on under another server, where the implementation can do that.
+    /// The agents continue under another server, if the implementation supports that.
     HandOver,
 }
 
-/// Follows which instances come and go.
+/// Follows which instances are opened and closed.
 pub trait Watch: Send {
-    /// Waits for the next change; nothing when there will be no more. A wait that is dropped loses nothing.
+    /// Waits for the next change; `None` if there will be no more. Dropping the future before it is ready
+    /// loses no change.
     fn next(&mut self) -> BoxFuture<'_, Option<Result<Watched, Error>>>;
 }
 
-/// What a watch reports.
+/// What a [`Watch`] reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Watched {
-    /// An instance came or went.
+    /// An instance was opened or closed.
     Change(InstanceChange),
-    /// Changes up to this position are no longer known. List the instances again.
+    /// Changes up to this position are no longer known. The caller has to list the instances again.
     Gap {
         /// The position.
         up_to: u64,

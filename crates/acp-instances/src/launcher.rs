@@ -1,4 +1,4 @@
-//! Where agents come from, as far as the engine cares.
+//! The interface through which the engine learns how to start an agent.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,19 +8,19 @@ use process_supervisor::LaunchSpec;
 use crate::caller::Caller;
 use crate::error::StartFailure;
 
-/// A future behind a pointer, for traits that are used as objects.
+/// A boxed future, for traits that are used as trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An agent that is ready to be started.
 pub struct Prepared {
-    /// How to start it.
+    /// The command, environment and directory to start it with.
     pub spec: LaunchSpec,
-    /// Held for as long as the process lives, so that its files are not removed meanwhile.
+    /// Held for as long as the process lives, so that the agent's files are not removed while it runs.
     pub lease: Box<dyn std::any::Any + Send>,
 }
 
 impl Prepared {
-    /// An agent whose files are never removed.
+    /// Wraps a specification for an agent whose files are never removed.
     #[must_use]
     pub fn without_lease(spec: LaunchSpec) -> Self {
         Self { spec, lease: Box::new(()) }
@@ -33,25 +33,27 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// Knows which agents there are and how to start them. A missing agent is installed in here.
+/// Knows which agents exist and how to start them. It also installs a missing agent.
 pub trait Launcher: Send + Sync + 'static {
-    /// The agent that is meant when a client names none. The product has none; the standalone adapter has just one.
+    /// The agent to use if a client names none. The product has no default; the standalone adapter has only
+    /// one agent.
     fn default_agent(&self) -> Option<&str> {
         None
     }
 
-    /// The one name of an agent that may have several.
+    /// Maps the name that a client used to the agent's main name; an agent may have aliases.
     fn resolve<'a>(
         &'a self,
         agent: &'a str,
         caller: &'a Caller,
     ) -> BoxFuture<'a, Result<String, StartFailure>>;
 
-    /// True when two names mean the same agent. Answers at once, from what is known.
+    /// True if two names mean the same agent. Answers without waiting, from what is already known.
     fn is_same(&self, bound: &str, named: &str) -> bool {
         bound == named
     }
 
-    /// Makes the agent ready and says how to start it. Every waiting client receives the failure.
+    /// Makes the agent ready (installs it if necessary) and returns how to start it. Every waiting client
+    /// receives a failure.
     fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, StartFailure>>;
 }

@@ -1,17 +1,19 @@
-//! Agent processes, their messages and their log, without HTTP: the engine that every door opens to.
+//! The engine of the server: agent processes, their messages and their logs, without HTTP.
 //!
-//! An **instance** is one ACP agent process under a name that a client chose. A message goes one way:
+//! An **instance** is one ACP agent process under a name that a client chose. A message travels in one
+//! direction:
 //!
 //! ```text
 //! client's bytes -> envelope -> instance -> queue -> stdin     (message, instance::enqueue, instance::stdin)
 //! stdout -> envelope -> log -> subscriptions                   (instance::stdout, event_log, local::subscribe)
 //! ```
 //!
-//! The bytes of a message are never rebuilt; only the JSON-RPC envelope is read. This crate knows nothing of agents,
-//! files or configuration: a [`Launcher`] says what to start. It knows nothing of HTTP either: a door holds an
-//! `Arc<dyn Instances>`, turns its own requests into calls, and each [`Error`] into its own kind of answer.
+//! The bytes of a message are never rebuilt; only the JSON-RPC envelope is read. This crate knows nothing of
+//! particular agents, files or configuration: a [`Launcher`] says what to start. It knows nothing of HTTP
+//! either: a **door** (a transport such as HTTP) holds an `Arc<dyn Instances>`, turns its own requests into
+//! calls, and turns each [`Error`] into its own kind of answer.
 //!
-//! The same as a program that runs is in `examples/embed.rs`:
+//! `examples/embed.rs` is a complete program that does the same as this example:
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -44,7 +46,7 @@
 //! let instances: Arc<dyn Instances> = Arc::new(LocalInstances::new(Limits::default(), Arc::new(Goose)));
 //! let id = ServerId::parse("demo")?;
 //!
-//! // Memory is reserved before a message is read.
+//! // Reserve memory before the message is parsed.
 //! let text = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
 //! let mut memory = Reservation::empty(instances.memory());
 //! instances.reserve(&mut memory, text.len())?;
@@ -55,7 +57,7 @@
 //!     println!("{}", String::from_utf8_lossy(&bytes));
 //! }
 //!
-//! // Everything that the agent said is in its log.
+//! // The log has everything that the agent sent.
 //! let from = From::Messages(MessageCursor::Oldest);
 //! let subscription = instances.subscribe(&id, Subscribe { from, only_answers_to: None }).await?;
 //! # drop(subscription);

@@ -1,19 +1,19 @@
-//! Every bound and every wait of the engine, in one place.
+//! All limits and time-outs of the engine, in one place.
 
 use std::time::Duration;
 
-/// The limits in force. `Default` is what the product ships with.
+/// The limits of an engine. `Default` has the product's defaults.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// The longest message in either direction.
+    /// The longest message in either direction, in bytes.
     pub max_message_bytes: usize,
-    /// How much may wait for one agent to read it.
+    /// How many bytes may be queued for one agent that does not read its input.
     pub stdin_queue_bytes: usize,
-    /// How many bytes of one instance's past are held.
+    /// How many bytes of past events one instance keeps.
     pub replay_bytes: usize,
-    /// How many events of one instance's past are held.
+    /// How many past events one instance keeps.
     pub replay_events: usize,
-    /// How much memory bodies, queues and replay of all instances may take together.
+    /// How much memory request bodies, queues and past events of all instances may take together.
     pub memory_budget: usize,
     /// How long a request waits for its answer; `None` means without limit.
     pub request_timeout: Option<Duration>,
@@ -25,11 +25,11 @@ pub struct Limits {
     pub instance_idle_timeout: Option<Duration>,
     /// How long a message waits for room in a full queue before it is refused.
     pub queue_patience: Duration,
-    /// How long an agent may take to exit once its input is closed.
+    /// How long an agent may take to exit after its input is closed.
     pub close_grace: Duration,
-    /// How long it may take after SIGTERM.
+    /// How long an agent may take to exit after SIGTERM.
     pub terminate_grace: Duration,
-    /// How long output is waited for after the process has ended.
+    /// How long to go on reading output after the process has ended.
     pub drain: Duration,
     /// How long a process may live on after it closed its output.
     pub eof_grace: Duration,

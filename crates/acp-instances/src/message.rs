@@ -1,4 +1,4 @@
-//! Messages of clients on their way to an agent, and what comes of them.
+//! Client messages on their way to an agent, and their outcomes.
 
 use std::future::Future;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub struct Message {
     /// The message with its line feed.
     pub(crate) line: Bytes,
     pub(crate) envelope: Envelope,
-    /// Where the bytes of its id stand.
+    /// The byte range of the id.
     pub(crate) id_span: Option<Range<usize>>,
     pub(crate) memory: Reservation,
 }
@@ -40,13 +40,13 @@ impl Message {
         Ok(Self { line: bytes.freeze(), envelope: parsed.envelope, id_span: parsed.id_span, memory })
     }
 
-    /// What kind of message it is, and its id.
+    /// The kind of the message and its id.
     #[must_use]
     pub const fn envelope(&self) -> &Envelope {
         &self.envelope
     }
 
-    /// True when somebody must answer it.
+    /// True if the agent must answer the message.
     #[must_use]
     pub const fn is_request(&self) -> bool {
         matches!(self.envelope, Envelope::Request(_))
@@ -58,7 +58,7 @@ impl Message {
         &self.line[..self.line.len() - 1]
     }
 
-    /// The same message under another id. Only the bytes of the id are replaced.
+    /// Gives the message another id. Only the bytes of the id are replaced.
     pub(crate) fn replace_id(&mut self, id: &RequestId) {
         let Some(span) = &self.id_span else { return };
         let text = id.as_json().as_bytes();
@@ -72,28 +72,29 @@ impl Message {
     }
 }
 
-/// A message with where it goes and how its answer is wanted.
+/// A message, where it goes, and how its answer is delivered.
 #[derive(Debug)]
 pub struct SendRequest {
-    /// The instance.
+    /// The instance that receives the message.
     pub server_id: ServerId,
-    /// The agent to start if there is no such instance, or if its process has ended and the message is a request. The
-    /// agent of an instance that exists must be this one.
+    /// The agent to start if there is no such instance, or if its process has ended and the message is a
+    /// request. If the instance exists, it must be bound to this agent.
     pub agent: Option<Box<str>>,
     /// The message.
     pub message: Message,
     /// Where the caller wants the answer.
     pub delivery: Delivery,
-    /// Makes repeats harmless: the second message with the same key is not forwarded and gets the first one's outcome.
+    /// Makes repeated messages harmless: a second message with the same key is not forwarded and gets the
+    /// first one's outcome.
     pub key: Option<IdempotencyKey>,
     /// Which id the agent sees.
     pub ids: IdPolicy,
-    /// Who sends it.
+    /// The client that sends the message.
     pub caller: Caller,
 }
 
 impl SendRequest {
-    /// A message to an instance that exists, whose sender waits for the answer.
+    /// A request to an existing instance, whose sender waits for the answer.
     #[must_use]
     pub fn new(server_id: ServerId, message: Message) -> Self {
         Self {
@@ -113,44 +114,45 @@ impl SendRequest {
 pub enum Delivery {
     /// In the receipt.
     Wait,
-    /// In the log alone. A failure is reported there too.
+    /// Only in the log. A failure is reported there too.
     Log,
 }
 
 /// Which id the agent sees on a client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdPolicy {
-    /// The client's own.
+    /// The client's own id.
     Keep,
-    /// A free integer that the engine assigns under the instance's lock: [`Receipt::assigned_id`].
+    /// A free integer that the engine assigns under the instance's lock; see [`Receipt::assigned_id`].
     Assign,
 }
 
-/// What a sender receives for a message that was accepted. Dropping it cancels nothing.
+/// What a sender receives for an accepted message. Dropping the receipt cancels nothing.
 #[derive(Debug)]
 pub struct Receipt {
-    /// The message's place among the events of all instances. Nothing for a repeat, which has no event of its own.
+    /// The message's place among the events of all instances. `None` for a repeated message, which has no
+    /// event of its own.
     pub position: Option<u64>,
-    /// The id that the agent sees, where the engine assigned it.
+    /// The id that the agent sees, if the engine assigned it.
     pub assigned_id: Option<RequestId>,
-    /// What comes of the message.
+    /// The future outcome of the message.
     pub outcome: Outcome,
 }
 
-/// What came of an accepted message.
+/// The outcome of an accepted message that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The agent's response, in its own bytes.
     Response(Bytes),
-    /// Nothing is to be waited for: the message needs no answer, or the answer is in the log.
+    /// There is nothing to wait for: the message needs no answer, or the answer is in the log.
     Accepted,
 }
 
-/// How an accepted message ends.
+/// The final outcome of an accepted message.
 pub type Settled = Result<Answer, Error>;
 
-/// A future that ends when the message is settled. Where it is dropped before that, a failure of the request is reported
-/// in the log.
+/// A future that is ready when the outcome of the message is known. If it is dropped before that, a failure
+/// of the request is reported in the log.
 #[derive(Debug)]
 pub struct Outcome(Pending);
 
@@ -161,13 +163,13 @@ enum Pending {
 }
 
 impl Outcome {
-    /// A message that is settled already.
+    /// An outcome that is already known.
     #[must_use]
     pub const fn settled(settled: Settled) -> Self {
         Self(Pending::Settled(Some(settled)))
     }
 
-    /// A message that is settled through a channel. A sender that is dropped counts as a mistake of the server.
+    /// An outcome that arrives through a channel. Dropping the sender counts as a bug in the server.
     #[must_use]
     pub const fn waiting(receiver: oneshot::Receiver<Settled>) -> Self {
         Self(Pending::Waiting(receiver))
@@ -188,12 +190,12 @@ impl Future for Outcome {
     }
 }
 
-/// The result of [`crate::Instances::send`]: at once where that is possible, since most messages go to an instance that
-/// has room for them.
+/// The result of [`crate::Instances::send`]: available at once if possible, since most messages go to an
+/// instance that has room for them.
 pub enum Sending<'a> {
-    /// It is known already.
+    /// The result is already known.
     Done(Option<Result<Receipt, Error>>),
-    /// It takes a while: an agent starts, or its queue is full.
+    /// The result takes a while: an agent starts, or its queue is full.
     Waiting(BoxFuture<'a, Result<Receipt, Error>>),
 }
 
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_one_line_whatever_stood_between_its_tokens() {
+    fn a_message_becomes_one_line() {
         let message = message("{\"jsonrpc\":\"2.0\",\r\n\"method\":\"x\"}");
         assert_eq!(message.bytes(), b"{\"jsonrpc\":\"2.0\",  \"method\":\"x\"}");
     }

@@ -1,7 +1,8 @@
 //! JSON-RPC request ids, compared by value.
 //!
-//! Agents decode an id and encode it again, so `"\u0041"` comes back as `"A"`, `1.0` as `1`, and 23 digits as a
-//! double. Yet `12`, `"12"` and `12345678901234567890123` are three ids, and the last one keeps all its digits.
+//! Agents decode an id and encode it again, so `"\u0041"` comes back as `"A"`, `1.0` as `1`, and a number
+//! with 23 digits as a rounded double. Yet `12`, `"12"` and `12345678901234567890123` are three different
+//! ids, and the last one keeps all its digits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,10 +14,10 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A request id in a canonical JSON spelling: equal ids are equal text, and the text is itself valid JSON.
+/// A request id in a canonical JSON spelling: equal ids have equal text, and the text is valid JSON.
 ///
-/// One request's id stands in several places while the request waits, so it is cheap to clone: a short id needs no
-/// allocation, a long one is shared.
+/// The id of one request is stored in several places while the request waits, so cloning is cheap: a short id
+/// needs no allocation, a long one is shared.
 #[derive(Clone)]
 pub struct RequestId(Text);
 
@@ -26,14 +27,15 @@ enum Text {
     Long(Arc<str>),
 }
 
-/// Long enough for numbers and most strings. A UUID is longer.
+/// The longest id that is stored inline: long enough for numbers and most strings. A UUID is longer.
 const SHORT: usize = 22;
 
 impl RequestId {
-    /// The longest id, as JSON. Ids are held for as long as their requests are open, by the thousand.
+    /// The longest id, in bytes of JSON. Ids are held for as long as their requests are open, possibly
+    /// thousands of them.
     pub const MAX_LENGTH: usize = 4096;
 
-    /// Reads an id from its JSON text. `None` when it is neither a string, a number nor null, or longer than
+    /// Reads an id from its JSON text. `None` if it is neither a string, a number nor null, or is longer than
     /// [`Self::MAX_LENGTH`].
     #[must_use]
     pub fn parse(json: &str) -> Option<Self> {
@@ -54,7 +56,7 @@ impl RequestId {
         Self::canonical("null")
     }
 
-    /// An integer.
+    /// An integer id.
     #[must_use]
     pub fn number(number: u64) -> Self {
         Self::canonical(&number.to_string())
@@ -71,7 +73,8 @@ impl RequestId {
         }
     }
 
-    /// True for the id of parse errors. A request with it cannot be told from one, so it gets no answer.
+    /// True for the id with which agents report parse errors. An answer to a request with this id could not
+    /// be told from such a report, so the request gets none.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.as_bytes() == b"null"
@@ -81,22 +84,22 @@ impl RequestId {
     #[must_use]
     pub fn as_json(&self) -> &str {
         match &self.0 {
-            // It was text when it was put there.
+            // The bytes were taken from a `str`, so they are valid UTF-8.
             Text::Short { .. } => str::from_utf8(self.as_bytes()).unwrap_or_default(),
             Text::Long(text) => text,
         }
     }
 
-    /// Reads an id to its last digit, where the input is JSON text that serde has not buffered.
+    /// Reads an id without rounding numbers. The input must be JSON text that serde has not buffered.
     ///
     /// # Errors
-    /// Those of the deserializer, and one for what is neither a string, a number nor null.
+    /// Those of the deserializer, and an error if the value is neither a string, a number nor null.
     pub fn deserialize_exactly<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         Self::parse(raw.get()).ok_or_else(|| D::Error::custom("an id is a string, a number or null"))
     }
 
-    /// The memory that this id takes beside its own size.
+    /// The memory that this id takes besides its own size.
     pub(crate) fn held_bytes(&self) -> usize {
         match &self.0 {
             Text::Short { .. } => 0,
@@ -111,7 +114,7 @@ impl RequestId {
         }
     }
 
-    /// The double that an agent with only doubles would send back; `None` for strings and null.
+    /// The number that an agent which stores numbers as doubles would send back; `None` for strings and null.
     #[must_use]
     pub fn as_double(&self) -> Option<f64> {
         let text = self.as_json();
@@ -133,7 +136,7 @@ impl Hash for RequestId {
     }
 }
 
-/// The id itself, as JSON.
+/// Serialises the id itself, as JSON.
 impl Serialize for RequestId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // The canonical text is valid JSON.
@@ -144,8 +147,8 @@ impl Serialize for RequestId {
 
 impl<'de> Deserialize<'de> for RequestId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // By way of a value, since serde may have buffered the input. Digits beyond a double are lost here: see
-        // `deserialize_exactly`.
+        // Reads a `Value` first, since serde may have buffered the input. Digits beyond a double's precision
+        // are lost here: see `deserialize_exactly`.
         let value = serde_json::Value::deserialize(deserializer)?;
         Self::parse(&value.to_string()).ok_or_else(|| D::Error::custom("an id is a string, a number or null"))
     }
@@ -157,7 +160,7 @@ impl fmt::Debug for RequestId {
     }
 }
 
-/// The string with no escape that it can do without. Strings without a backslash are canonical as they stand.
+/// The string without unnecessary escapes. A string without a backslash is already canonical.
 fn canonical_string(json: &str) -> Option<Cow<'_, str>> {
     if !json.contains('\\') {
         return Some(Cow::Borrowed(json));
@@ -166,7 +169,8 @@ fn canonical_string(json: &str) -> Option<Cow<'_, str>> {
     serde_json::to_string(&text).ok().map(Cow::Owned)
 }
 
-/// The number without its optional parts: `1.0`, `10e-1` and `1` are one number, digits are never rounded.
+/// The number without its optional parts: `1.0`, `10e-1` and `1` are the same number. Digits are never
+/// rounded.
 fn canonical_number(json: &str) -> Cow<'_, str> {
     if !json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
         return Cow::Borrowed(if json == "-0" { "0" } else { json });
@@ -174,7 +178,7 @@ fn canonical_number(json: &str) -> Cow<'_, str> {
     let (sign, magnitude) = json.strip_prefix('-').map_or(("", json), |rest| ("-", rest));
     let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    // An exponent beyond any number that exists stays as it is written.
+    // An exponent too large to be evaluated stays as it is written.
     let Ok(exponent) = exponent.trim_start_matches('+').parse::<i32>() else { return Cow::Borrowed(json) };
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_start_matches('0').trim_end_matches('0');
@@ -204,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_agents_encode_again_stay_the_same_id() {
+    fn an_id_that_an_agent_encodes_again_is_still_the_same_id() {
         assert_eq!(id(r#""\u0041""#), id(r#""A""#));
         assert_eq!(id("1.0"), id("1"));
         assert_eq!(id("10e-1"), id("1"));
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn short_and_long_ids_are_the_same_thing() {
+    fn short_and_long_ids_behave_the_same() {
         for length in [1, SHORT - 2, SHORT - 1, SHORT, 300] {
             let json = format!("\"{}\"", "é".repeat(length / 2));
             let (one, other) = (id(&json), id(&json));
@@ -246,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_has_a_greatest_length() {
+    fn an_id_has_a_maximum_length() {
         let longest = format!("\"{}\"", "x".repeat(RequestId::MAX_LENGTH - 2));
         assert!(RequestId::parse(&longest).is_some());
         assert!(RequestId::parse(&longest.replacen('x', "xx", 1)).is_none());

@@ -1,4 +1,4 @@
-//! The name that a client gives to an instance.
+//! The id that a client gives to an instance.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
+/// The id of an instance: 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
 ///
-/// Those characters need no escaping in a path, so what a client wrote is what it reads back.
+/// Those characters need no escaping in a URL path, so clients read back exactly the id that they wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ServerId(Arc<str>);
@@ -36,7 +36,7 @@ impl ServerId {
     }
 }
 
-/// A text that is not a server id.
+/// The error for text that is not a server id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a server id is 1 to 128 of A-Z a-z 0-9 . _ ~ - and starts with a letter or digit")]
 pub struct InvalidServerId;
@@ -55,7 +55,7 @@ impl From<ServerId> for String {
     }
 }
 
-/// Lets a map be searched by text.
+/// Allows looking up a map by text.
 impl Borrow<str> for ServerId {
     fn borrow(&self) -> &str {
         &self.0

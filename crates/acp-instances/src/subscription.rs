@@ -1,4 +1,4 @@
-//! Following what happens to instances.
+//! Subscriptions to what happens to instances.
 
 use std::collections::HashSet;
 
@@ -12,46 +12,46 @@ use crate::launcher::BoxFuture;
 use crate::server_id::ServerId;
 use crate::summary::Summary;
 
-/// A place to start from, with what is wanted.
+/// Which events a subscription follows, and where it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
-    /// What the agent says.
+    /// The agent's messages.
     Messages(MessageCursor),
-    /// Both directions, in one order.
+    /// Both directions (the journal), in one order.
     Journal(JournalCursor),
 }
 
-/// What to follow of one instance.
+/// A subscription to one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subscribe {
-    /// Which events, from where.
+    /// Which events to follow, and from where.
     pub from: From,
-    /// Leave out answers to other callers that have a name.
+    /// If set, leave out responses to other connections that are kept apart.
     pub only_answers_to: Option<Asker>,
 }
 
-/// What to follow of many instances.
+/// A subscription to many instances.
 #[derive(Debug, Clone)]
 pub struct SubscribeAll {
-    /// Which instances, now and later.
+    /// Which instances to follow, including ones that are opened later.
     pub selection: Selection,
-    /// True for both directions, false for what agents say.
+    /// True to follow both directions, false for only what agents send.
     pub with_sent: bool,
-    /// From where.
+    /// Where to start.
     pub from: JournalCursor,
 }
 
-/// Which instances are meant.
+/// Selects instances.
 #[derive(Debug, Clone)]
 pub enum Selection {
-    /// All that exist and will exist.
+    /// All instances, existing and future.
     All,
-    /// Those with these ids, now or later.
+    /// The instances with these ids, existing and future.
     These(HashSet<ServerId>),
 }
 
 impl Selection {
-    /// True when an instance is meant.
+    /// True if the instance is selected.
     #[must_use]
     pub fn has(&self, id: &ServerId) -> bool {
         match self {
@@ -61,7 +61,7 @@ impl Selection {
     }
 }
 
-/// One piece of news, in the order in which it happened.
+/// One update, in the order in which things happened.
 #[derive(Debug, Clone)]
 pub enum Update {
     /// Events of one instance. They share the log's memory.
@@ -71,56 +71,57 @@ pub enum Update {
         /// The events; see [`crate::events`].
         run: Run,
     },
-    /// An unanswered request of the agent that the log no longer holds. It is retained until it is answered.
+    /// An unanswered agent request that the log no longer holds. It is retained until a client answers it.
     Retained {
         /// The instance.
         server_id: ServerId,
-        /// The sequence number of the event that it was.
+        /// The sequence number of the event that carried the request.
         sequence: u64,
         /// The request in the agent's own bytes.
         request: Bytes,
     },
-    /// Events that this subscription was owed are gone.
+    /// Events that the subscription should have received were evicted.
     Gap {
-        /// The instance; nothing where instances themselves came and went unseen.
+        /// The instance; `None` if openings and closings of instances were missed.
         server_id: Option<ServerId>,
-        /// Between which numbers.
+        /// The numbers between which events are missing.
         gap: Gap,
     },
-    /// The instances as they are when a subscription to many starts.
+    /// The instances that exist when a subscription to many instances starts.
     Instances(Vec<Summary>),
-    /// An instance came or went.
+    /// An instance was opened or closed.
     Change(InstanceChange),
 }
 
-/// An instance came or went.
+/// The opening or closing of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceChange {
-    /// Its place among the events of all instances.
+    /// The change's place among the events of all instances.
     pub position: u64,
-    /// The instance.
+    /// The id of the instance.
     pub server_id: ServerId,
-    /// Its agent.
+    /// The agent that the instance is bound to.
     pub agent: String,
-    /// Which of the two.
+    /// Whether the instance was opened or closed.
     pub kind: ChangeKind,
 }
 
-/// See [`InstanceChange::kind`].
+/// The kinds of changes; see [`InstanceChange::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It came.
+    /// The instance was opened.
     Opened,
-    /// It went.
+    /// The instance was closed.
     Closed,
 }
 
-/// Follows one or many instances, from a cursor of its own. A subscription that is not read slows nothing down; it is
-/// told of a gap.
+/// Follows one or many instances with a cursor of its own. A subscription that is not read slows nothing
+/// down; it later receives a gap for what it missed.
 pub trait Subscription: Send {
-    /// Waits for news, at least one piece; nothing when there will be no more. A wait that is dropped loses nothing.
+    /// Waits for updates and returns at least one; `None` if there will be no more. Dropping the future
+    /// before it is ready loses nothing.
     fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Update>, Error>>>;
 
-    /// Events at positions up to this one happened before the subscription began.
+    /// The position at which the subscription began: events up to it happened before.
     fn began_at(&self) -> u64;
 }

@@ -1,78 +1,78 @@
-//! Instances as lists show them.
+//! The data that lists of instances contain.
 
 use crate::caller::Subject;
 use crate::exit::ExitRecord;
 use crate::request_id::RequestId;
 use crate::server_id::ServerId;
 
-/// How far an instance is.
+/// The status of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstanceStatus {
-    /// Its agent is being installed or started.
+    /// The agent is being installed or started.
     Starting,
-    /// Its agent runs.
+    /// The agent runs.
     Running,
-    /// Its agent is being ended.
+    /// The agent is being ended.
     Closing,
-    /// Its agent has ended; its log can still be read.
+    /// The agent has ended; its log can still be read.
     Exited,
 }
 
-/// One instance.
+/// One instance in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The id that a client chose.
     pub server_id: ServerId,
     /// The agent that it is bound to.
     pub agent: String,
-    /// How far it is.
+    /// The status of the instance.
     pub status: InstanceStatus,
-    /// The agent's process id while it runs, where the process is on this machine.
+    /// The process id of the agent while it runs, if the process is on this machine.
     pub pid: Option<u32>,
-    /// When the instance was created, in milliseconds since 1970.
+    /// When the instance was created, in milliseconds since the Unix epoch.
     pub created_at_ms: u64,
-    /// When a message last passed, in milliseconds since 1970.
+    /// When a message was last sent or received, in milliseconds since the Unix epoch.
     pub last_activity_ms: u64,
-    /// The sequence number of the newest event; 0 when there is none.
+    /// The sequence number of the newest event; 0 if there is none.
     pub last_sequence: u64,
-    /// How many requests of clients wait for the agent.
+    /// How many client requests wait for the agent's answer.
     pub client_requests: usize,
-    /// The agent's own unanswered requests, oldest first.
+    /// The agent's unanswered requests, oldest first.
     pub agent_requests: Vec<AgentRequest>,
-    /// How many subscriptions read its messages, where that is known.
+    /// How many subscriptions read the messages, if known.
     pub readers: Option<usize>,
-    /// How its process ended.
+    /// How the process ended, if it has.
     pub exit: Option<ExitRecord>,
-    /// Who created it.
+    /// The authenticated name of the client that created the instance.
     pub created_by: Option<Subject>,
 }
 
-/// An unanswered request of the agent.
+/// An unanswered agent request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRequest {
-    /// Its JSON-RPC id.
+    /// The request's JSON-RPC id.
     pub id: RequestId,
-    /// The sequence number of the event that it is.
+    /// The sequence number of the event that carried the request.
     pub sequence: u64,
 }
 
 /// Which instances to list.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// Only these, where some are named.
+    /// List only these instances, if set.
     pub only: Option<Vec<ServerId>>,
     /// Start behind this id.
     pub after: Option<ServerId>,
-    /// At most so many; 0 is as many as the implementation gives at once.
+    /// The most instances to return; 0 means the maximum of the implementation.
     pub limit: usize,
 }
 
-/// Some instances, in order of id.
+/// Some instances, ordered by id.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     /// The instances.
     pub instances: Vec<Summary>,
-    /// Where the next page starts, when there is one.
+    /// The id after which the next page starts; `None` if this page is the last.
     pub next: Option<ServerId>,
 }
 
@@ -81,16 +81,16 @@ pub struct Listing {
 pub enum FirstExchange {
     /// No request has got a result.
     None {
-        /// True while a request waits that may still get one.
+        /// True if a waiting request may still get one.
         is_open: bool,
     },
-    /// Both messages in their own bytes.
+    /// Both messages, in their original bytes.
     Answered {
         /// The request.
         request: bytes::Bytes,
         /// The response.
         response: bytes::Bytes,
     },
-    /// Either message was too large to be retained.
+    /// At least one of the two messages was too large to be retained.
     NotRetained,
 }

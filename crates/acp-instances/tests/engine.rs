@@ -1,10 +1,10 @@
-//! What holds for the engine as a whole: it has no HTTP in it, and its example runs.
+//! Tests of the engine as a whole: it does not depend on HTTP crates, and its example runs.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 #[test]
-fn no_crate_of_http_is_among_the_dependencies() {
+fn the_engine_depends_on_no_http_crate() {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--package", "acp-instances", "--edges", "normal", "--prefix", "none"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -20,7 +20,7 @@ fn no_crate_of_http_is_among_the_dependencies() {
 
 #[test]
 fn the_example_sends_a_request_and_reads_the_log() {
-    // Examples are built beside the tests, one folder up from them.
+    // Cargo builds examples into a folder beside that of the tests.
     let test = std::env::current_exe().unwrap();
     let example: PathBuf = test.ancestors().nth(2).unwrap().join("examples/embed");
     let output = Command::new(&example).output().unwrap_or_else(|error| panic!("{example:?}: {error}"));

@@ -1,7 +1,7 @@
-//! The JSON-RPC envelope: what kind of message it is and which id it carries. Nothing else is read.
+//! The JSON-RPC envelope: the kind of a message and its id. No other part of a message is interpreted.
 //!
-//! The bytes of a message are never rebuilt from a parsed form. This module refuses to look at a method's name, at
-//! params, and at a result.
+//! The bytes of a message are never rebuilt from a parsed form. This module deliberately does not look at the
+//! method's name, the params or the result.
 
 mod scan;
 mod template;
@@ -19,15 +19,15 @@ use crate::request_id::RequestId;
 /// What a message is, as far as a proxy needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Envelope {
-    /// Has a method and an id: the other side must answer it.
+    /// The message has a method and an id: the other side must answer it.
     Request(RequestId),
-    /// Has a method and no id.
+    /// The message has a method and no id.
     Notification,
-    /// Has a result or an error.
+    /// The message has a result or an error.
     Response {
-        /// Null when it answers something that could not be read.
+        /// The id of the request that this answers. Null if that request could not be read.
         id: RequestId,
-        /// True when it has an error.
+        /// True if the response carries an error.
         is_error: bool,
     },
 }
@@ -61,26 +61,26 @@ impl MessageKind {
     }
 }
 
-/// An envelope with where its parts stand in the message.
+/// An envelope, together with where its parts are in the message.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) envelope: Envelope,
     /// The bytes of the id's value.
     pub(crate) id_span: Option<Range<usize>>,
-    /// The bytes of the value of `params`; empty where the fast scanner did not read the message.
+    /// The byte range of the value of `params`; empty if the fast scanner could not read the message.
     params: Range<usize>,
 }
 
-/// Why some bytes are not a message.
+/// Why some bytes are not a JSON-RPC message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// Not UTF-8.
+    /// The bytes are not UTF-8.
     #[error("not UTF-8: {0}")]
     Encoding(std::str::Utf8Error),
-    /// Not JSON.
+    /// The bytes are not JSON.
     #[error("not JSON: {0}")]
     Json(String),
-    /// JSON, but no JSON-RPC message.
+    /// The bytes are JSON, but not a JSON-RPC message.
     #[error("{0}")]
     Shape(&'static str),
 }
@@ -94,7 +94,7 @@ impl Envelope {
         Self::parse_located(bytes).map(|parsed| parsed.envelope)
     }
 
-    /// The same, with where the parts stand.
+    /// Like [`Self::parse`], but also returns where the parts are in the message.
     pub(crate) fn parse_located(bytes: &[u8]) -> Result<Parsed, EnvelopeError> {
         let text = std::str::from_utf8(bytes).map_err(EnvelopeError::Encoding)?;
         let (fields, params) = match scan::fields(text) {
@@ -105,7 +105,7 @@ impl Envelope {
         Ok(Parsed { envelope: fields.into_envelope()?, id_span, params })
     }
 
-    /// The id of a message and where its bytes stand.
+    /// The id of a message and the byte range of that id.
     pub(crate) fn id_in(bytes: &[u8]) -> Option<(RequestId, Range<usize>)> {
         let Parsed { envelope, id_span, .. } = Self::parse_located(bytes).ok()?;
         match envelope {
@@ -114,7 +114,7 @@ impl Envelope {
         }
     }
 
-    /// The kind alone.
+    /// The kind of the message, without its id.
     #[must_use]
     pub const fn kind(&self) -> MessageKind {
         match self {
@@ -138,7 +138,7 @@ impl Envelope {
     }
 }
 
-/// Tells a batch or a bare value, which are JSON, from text that is not.
+/// Distinguishes JSON that is no message object (a batch or a bare value) from text that is not JSON.
 fn classify(text: &str, error: &serde_json::Error) -> EnvelopeError {
     match serde_json::from_str::<IgnoredAny>(text) {
         Ok(_) if text.trim_start().starts_with('[') => {
@@ -152,7 +152,7 @@ fn classify(text: &str, error: &serde_json::Error) -> EnvelopeError {
     }
 }
 
-/// The top-level fields that an envelope is read by.
+/// The top-level fields that determine the envelope.
 #[derive(Default)]
 struct Fields {
     version_is_2: bool,
@@ -178,7 +178,7 @@ impl Fields {
     }
 }
 
-/// Reads the fields of a message. Values are borrowed from `text`, so their place in it is known.
+/// Reads the fields of a message. Values are borrowed from `text`, so their position in it is known.
 struct FieldsVisitor<'de> {
     text: &'de str,
 }
@@ -217,7 +217,7 @@ impl<'de> Visitor<'de> for FieldsVisitor<'de> {
     }
 }
 
-/// A key, borrowed unless it has escapes.
+/// An object key, borrowed unless it contains escapes.
 struct Key<'de>(Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
@@ -239,8 +239,8 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
     }
 }
 
-/// Makes a message one line. Inside JSON strings a raw line break cannot occur, so every one found is between
-/// tokens, where a space means the same.
+/// Puts a message on one line, in place. A raw line break cannot occur inside a JSON string, so every line
+/// break is between tokens, where a space means the same.
 pub(crate) fn flatten(message: &mut [u8]) {
     let mut from = 0;
     while let Some(at) = memchr::memchr2(b'\n', b'\r', &message[from..]) {

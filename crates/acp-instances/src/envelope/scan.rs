@@ -1,9 +1,9 @@
-//! A fast scanner for the usual message.
+//! A fast scanner for ordinary messages.
 //!
-//! A streaming agent sends millions of small messages, and reading their envelopes is most of what they cost. The
-//! scanner goes over the bytes once, eight at a time inside strings. It gives up on bad JSON, escaped keys and deep
-//! nesting: those are left to the slow reader, which knows how to explain them. Where it does not give up, it agrees
-//! with the slow reader.
+//! A streaming agent sends millions of small messages, and reading their envelopes is most of their cost. The
+//! scanner walks over the bytes once, eight at a time inside strings. It gives up on invalid JSON, escaped
+//! keys and deep nesting, and leaves those to the slow reader, which can explain what is wrong. Whenever the
+//! scanner does not give up, its result equals the slow reader's.
 
 use std::ops::Range;
 
@@ -13,7 +13,8 @@ use crate::request_id::RequestId;
 /// How deeply values may be nested.
 const MAX_DEPTH: u32 = 64;
 
-/// The fields of an envelope and where the value of `params` stands. `None` when the slow reader has to look.
+/// The fields of an envelope and the byte range of the value of `params`. `None` if the slow reader has to
+/// read the message.
 pub(super) fn fields(text: &str) -> Option<(Fields, Range<usize>)> {
     let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0 };
     let (mut fields, mut params) = (Fields::default(), 0..0);
@@ -52,7 +53,7 @@ pub(super) fn fields(text: &str) -> Option<(Fields, Range<usize>)> {
     scanner.skip_space().is_none().then_some((fields, params))
 }
 
-/// A place in a text.
+/// A position in a text.
 struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -60,7 +61,7 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// The next byte that is not white space; `None` at the end.
+    /// Skips white space and returns the next byte; `None` at the end.
     #[inline]
     fn skip_space(&mut self) -> Option<u8> {
         loop {
@@ -76,7 +77,7 @@ impl<'a> Scanner<'a> {
         (self.skip_space()? == wanted).then(|| self.at += 1)
     }
 
-    /// The rest of a string without escapes; `None` when it has some.
+    /// Consumes the rest of a string and returns it. `None` if the string contains escapes.
     #[inline]
     fn plain_string(&mut self) -> Option<&'a str> {
         let start = self.at;
@@ -88,7 +89,7 @@ impl<'a> Scanner<'a> {
         self.text.get(start..self.at - 1)
     }
 
-    /// The rest of any string.
+    /// Consumes the rest of a string, with or without escapes.
     #[inline]
     fn skip_string(&mut self) -> Option<()> {
         loop {
@@ -112,7 +113,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// One value, with everything nested in it.
+    /// Consumes one value, with everything nested in it.
     fn skip_value(&mut self) -> Option<()> {
         // One bit per level of nesting: set when the level is an object.
         let (mut objects, mut depth) = (0_u64, 0);
@@ -123,7 +124,7 @@ impl<'a> Scanner<'a> {
                 b'"' => self.skip_string()?,
                 b'{' | b'[' => {
                     let is_object = byte == b'{';
-                    // In ASCII, both closing brackets are two behind their opening ones.
+                    // In ASCII, `]` and `}` are each two code points behind their opening brackets.
                     if self.skip_space()? == byte + 2 {
                         self.at += 1;
                     } else {
@@ -173,7 +174,7 @@ impl<'a> Scanner<'a> {
         self.bytes[self.at..].starts_with(rest).then(|| self.at += rest.len())
     }
 
-    /// The rest of a number, whose first byte was `first`.
+    /// Consumes the rest of a number whose first byte was `first`.
     fn skip_number(&mut self, first: u8) -> Option<()> {
         let mut first = first;
         if first == b'-' {
@@ -200,7 +201,7 @@ impl<'a> Scanner<'a> {
         (!self.bytes.get(self.at).is_some_and(u8::is_ascii_digit)).then_some(())
     }
 
-    /// At least one digit.
+    /// Consumes digits, at least one.
     fn skip_digits(&mut self) -> Option<()> {
         let start = self.at;
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
@@ -231,8 +232,9 @@ pub(super) fn special_from(bytes: &[u8], from: usize) -> Option<usize> {
     bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\' | ..0x20)).map(|offset| at + offset)
 }
 
-/// The high bit of every quote, backslash and control character among eight bytes. Bytes above the lowest of these may be
-/// marked wrongly, so only the lowest one counts; if there is none, the result is 0.
+/// Marks special bytes (quotes, backslashes and control characters) among the eight bytes of `word` by
+/// setting their high bit. Bytes above the lowest special one may be marked wrongly, so only the lowest mark
+/// counts. The result is 0 if there is none.
 #[inline]
 const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -244,12 +246,12 @@ const fn special_bytes(word: u64) -> u64 {
         & HIGHS
 }
 
-/// After so many words without a special byte, a string is taken for a long one.
+/// After this many words without a special byte, a string is treated as a long one.
 const LONG_STRING: u32 = 16;
 
-/// The length of a prefix without quotes, backslashes and control characters, in steps of 64 bytes. In words rather than
-/// bytes: with some settings the compiler makes no wide instructions of a loop over bytes, and large messages take three
-/// times as long.
+/// The length of the prefix without quotes, backslashes and control characters, rounded down to 64 bytes. It
+/// loops over words instead of bytes, because with some settings the compiler does not vectorise a loop over
+/// bytes, and large messages would take three times as long.
 fn plain_prefix(bytes: &[u8]) -> usize {
     let has_special = |block: &[u8; 64]| {
         let (words, _) = block.as_chunks::<8>();

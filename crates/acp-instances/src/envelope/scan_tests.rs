@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::envelope::{Envelope, EnvelopeError};
 
-/// What the fast way says, where it says anything, is what the slow way says.
+/// Asserts that the fast scanner, if it does not give up, returns what the slow reader returns.
 fn agree(text: &str) {
     if let Some((fields, _params)) = fields(text) {
         let fast = fields.into_envelope();
@@ -27,7 +27,7 @@ fn the_usual_messages_are_read_fast() {
 }
 
 #[test]
-fn what_is_not_json_is_left_to_the_slow_way() {
+fn the_scanner_leaves_invalid_json_to_the_slow_reader() {
     for text in [
         "",
         "{",
@@ -58,7 +58,7 @@ fn what_is_not_json_is_left_to_the_slow_way() {
 }
 
 #[test]
-fn a_special_byte_is_found_wherever_it_stands() {
+fn a_special_byte_is_found_at_every_position() {
     for special in [b'"', b'\\', b'\n', 0x1f, 0] {
         for length in 0..40_usize {
             for rest in 0..20_usize {
@@ -103,12 +103,12 @@ fn json() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn both_ways_agree_on_json(text in json()) {
+    fn scanner_and_slow_reader_agree_on_json(text in json()) {
         agree(&text);
     }
 
     #[test]
-    fn both_ways_agree_on_json_with_a_byte_changed(text in json(), at in any::<prop::sample::Index>(), byte in 0_u8..128) {
+    fn scanner_and_slow_reader_agree_on_json_with_one_changed_byte(text in json(), at in any::<prop::sample::Index>(), byte in 0_u8..128) {
         let mut bytes = text.into_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;

@@ -1,30 +1,32 @@
-//! Recognises notifications that differ from the previous one in a single place.
+//! Recognises notifications that differ from an earlier one in a single place.
 //!
-//! A streaming agent sends the same notification again and again with another word in it. Comparing is much faster than
-//! reading: when everything before and behind the word is the same, and the word is a piece of a string or of a number
-//! inside `params`, the line is a notification as the previous one was.
+//! A streaming agent sends the same notification again and again with a different word in it. Comparing bytes
+//! is much faster than parsing: if everything before and behind the word is unchanged, and the word is part
+//! of a string or a number inside `params`, then the line is a notification as the earlier one was.
 
 use std::ops::Range;
 
 use super::scan::special_from;
 use super::{Envelope, EnvelopeError, Parsed};
 
-/// Longer messages do not become templates: they are rare, and every instance would hold one.
+/// Longer messages do not become templates: they are rare, and every instance would keep a copy of one.
 const MAX_REMEMBERED: usize = 1024;
 
-/// The last notification that was read in full.
+/// The last notification that was parsed in full.
 #[derive(Debug, Default)]
 pub(crate) struct NotificationTemplate {
-    /// Without a backslash, so that every quote begins or ends a string, and without a line break.
+    /// The notification's bytes. They contain no backslash, so every quote begins or ends a string, and no
+    /// line break.
     remembered: Vec<u8>,
-    /// Where the value of `params` stands.
+    /// The byte range of the value of `params`.
     params: Range<usize>,
-    /// The string that differed last, without its opening quote. Most often the next line differs there too.
+    /// The byte range of the string that differed last, without its opening quote. The next line most often
+    /// differs there too.
     changing: Range<usize>,
 }
 
 impl NotificationTemplate {
-    /// Reads one message in full. A notification becomes the template.
+    /// Parses one message in full. If it is a short notification, it becomes the template.
     pub(crate) fn parse(&mut self, line: &[u8]) -> Result<Envelope, EnvelopeError> {
         let Parsed { envelope, params, .. } = Envelope::parse_located(line)?;
         if envelope == Envelope::Notification
@@ -38,7 +40,8 @@ impl NotificationTemplate {
         Ok(envelope)
     }
 
-    /// True when a line is a notification because the template is. Such a line has no line break in it either.
+    /// True if the line must be a notification, because it differs from the template in only one word. Such a
+    /// line contains no line break either.
     pub(crate) fn covers(&mut self, line: &[u8]) -> bool {
         let known = self.remembered.as_slice();
         let at = common_prefix(known, line);
@@ -61,7 +64,8 @@ impl NotificationTemplate {
     }
 }
 
-/// The string around an index, from its first byte through its closing quote; empty outside of strings.
+/// The byte range of the string around an index, from its first byte through its closing quote; empty if the
+/// index is not in a string.
 fn string_around(known: &[u8], at: usize) -> Range<usize> {
     let is_inside = memchr::memchr_iter(b'"', &known[..at]).count() % 2 == 1;
     let start = memchr::memrchr(b'"', &known[..at]).map(|quote| quote + 1);
@@ -72,32 +76,36 @@ fn string_around(known: &[u8], at: usize) -> Range<usize> {
     }
 }
 
-/// Both lines are in the same string at `at`. Returns where the string ends in `line`, if its bytes are valid.
+/// Handles two lines that are inside the same string at `at`. Returns where that string ends in `line`, if
+/// the bytes up to there are valid.
 fn end_of_string(known: &[u8], line: &[u8], at: usize) -> Option<usize> {
     let end = special_from(line, at)?;
     if line[end] != b'"' {
         return None;
     }
-    // The difference may lie in the middle of a character, which begins before it.
+    // The first different byte may be in the middle of a UTF-8 character, so go back to where that character
+    // begins.
     let start = (0..=at).rev().find(|&start| known[start] & 0xC0 != 0x80)?;
     std::str::from_utf8(&line[start..end]).ok()?;
     Some(end)
 }
 
-/// Both lines are in the same number at `at`, behind at least one digit. Returns where the digits end in each.
+/// Handles two lines that are inside the same number at `at`, behind at least one digit. Returns where the
+/// digits end in each line.
 fn ends_of_digits(known: &[u8], line: &[u8], at: usize) -> Option<(usize, usize)> {
     if !line[at - 1].is_ascii_digit() {
         return None;
     }
     let end = |bytes: &[u8]| {
         let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // At least one digit in each, so the digit before `at` is not a leading zero in one of them.
+        // Both lines must have at least one more digit. Otherwise the digit before `at` could be a leading
+        // zero in one line only.
         (digits > 0).then_some(at + digits)
     };
     Some((end(known)?, end(line)?))
 }
 
-/// The length of the common prefix.
+/// The length of the common prefix of two byte strings.
 fn common_prefix(one: &[u8], other: &[u8]) -> usize {
     let mut at = 0;
     for (one, other) in one.as_chunks::<32>().0.iter().zip(other.as_chunks::<32>().0) {

@@ -10,7 +10,7 @@ fn knowing(line: &str) -> NotificationTemplate {
     template
 }
 
-/// As the lines of an agent are read.
+/// Reads a line as an instance reads the lines of its agent.
 fn read(template: &mut NotificationTemplate, line: &[u8]) -> Result<Envelope, EnvelopeError> {
     if template.covers(line) { Ok(Envelope::Notification) } else { template.parse(line) }
 }
@@ -41,7 +41,7 @@ fn another_word_in_a_string_or_a_number_is_the_same_message() {
 }
 
 #[test]
-fn what_could_make_another_message_is_read() {
+fn a_difference_that_could_change_the_kind_is_parsed() {
     for (from, to) in [
         ("2.0", "2.1"),
         ("method", "methods"),
@@ -69,7 +69,8 @@ fn what_could_make_another_message_is_read() {
 
 #[test]
 fn a_character_cut_in_two_is_not_a_string() {
-    // Half of the two bytes, and one that begins like the three of the other but ends elsewhere.
+    // Cuts a two-byte character in half, and uses a character that starts like a three-byte one but ends
+    // differently.
     let text = CHUNK.as_bytes();
     let at = memchr::memmem::find(text, "ö".as_bytes()).unwrap();
     let mut halved = text.to_vec();
@@ -100,7 +101,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn what_is_covered_is_what_reading_says(
+    fn a_covered_line_parses_as_a_notification(
         start in 0..CHUNK.len(),
         length in 0..12_usize,
         with in proptest::collection::vec(
@@ -112,13 +113,13 @@ proptest! {
         let fresh = Envelope::parse(&line);
         let mut template = knowing(CHUNK);
         prop_assert_eq!(read(&mut template, &line), fresh.clone());
-        // And with what it has learned from that.
+        // The template also stays correct after what it has just learned.
         prop_assert_eq!(read(&mut template, CHUNK.as_bytes()), Ok(Envelope::Notification));
         prop_assert_eq!(read(&mut template, &line), fresh);
     }
 
     #[test]
-    fn lines_one_after_the_other_are_what_reading_says(
+    fn consecutive_lines_read_the_same_as_parsed_alone(
         words in proptest::collection::vec(("[a-zé\"\\\\\r]{0,4}", "[a-z]{0,3}", "-?[0-9]{1,4}"), 1..20),
     ) {
         let mut template = NotificationTemplate::default();

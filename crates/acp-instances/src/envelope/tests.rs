@@ -32,7 +32,7 @@ fn the_kind_follows_from_method_id_and_outcome() {
 }
 
 #[test]
-fn what_is_no_message_says_why() {
+fn invalid_messages_are_refused_with_a_reason() {
     let shape = |text: &str| match parse(text) {
         Err(EnvelopeError::Shape(reason)) => reason,
         other => panic!("{text}: {other:?}"),
@@ -50,7 +50,7 @@ fn what_is_no_message_says_why() {
 }
 
 #[test]
-fn deep_nesting_is_no_reason_to_fail() {
+fn deeply_nested_messages_are_accepted() {
     let deep =
         format!(r#"{{"jsonrpc":"2.0","method":"x","params":{}{}}}"#, "[".repeat(50_000), "]".repeat(50_000));
     assert_eq!(parse(&deep).unwrap(), Envelope::Notification);
@@ -65,7 +65,7 @@ fn flattening_touches_only_line_breaks() {
 
 proptest::proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         let _ = Envelope::parse(&bytes);
     }
 }

@@ -1,4 +1,4 @@
-//! How a client's message gets into the queue.
+//! Puts clients' messages into the queue of lines for the agent.
 
 use std::future::Future;
 use std::sync::{Arc, MutexGuard};
@@ -9,7 +9,7 @@ use super::{Admission, Incoming, Instance, State};
 use crate::error::Error;
 
 impl Instance {
-    /// Waits until it is known what became of a message, where [`Self::try_enqueue`] could not tell.
+    /// Waits for the admission of a message that [`Self::try_enqueue`] could not decide at once.
     pub(crate) async fn settle(self: &Arc<Self>, admission: Admission) -> Result<Admission, Error> {
         match admission {
             Admission::NoRoom(waiting) => self.enqueue_when_there_is_room(*waiting).await,
@@ -18,11 +18,11 @@ impl Instance {
         }
     }
 
-    /// Enqueues a repeat of a message that still waits for room.
+    /// Enqueues a repeated message whose original still waits for room.
     async fn enqueue_after_the_original(self: &Arc<Self>, repeat: Incoming) -> Result<Admission, Error> {
         let mut repeat = repeat;
         loop {
-            // Listening starts before looking, so an original that is settled in between is not missed.
+            // Register before checking, so that an original settled in between is not missed.
             let enqueued = self.enqueued.notified();
             match self.try_enqueue(repeat)? {
                 Admission::NoRoom(waiting) => return self.enqueue_when_there_is_room(*waiting).await,
@@ -35,7 +35,8 @@ impl Instance {
         }
     }
 
-    /// Enqueues a message if that can be done at once; else [`Self::settle`] goes on.
+    /// Enqueues a message if that is possible without waiting. Otherwise [`Self::settle`] has to be called
+    /// with the result.
     pub(crate) fn try_enqueue(self: &Arc<Self>, incoming: Incoming) -> Result<Admission, Error> {
         let permits = self.permits_for(&incoming);
         let mut state = self.lock();
@@ -49,8 +50,9 @@ impl Instance {
         Ok(admission)
     }
 
-    /// Waits for room in a task of its own, so that the message gets in even if its sender leaves, and a repeat under
-    /// the same key finds it. The task begins at once, whether or not the result is awaited.
+    /// Waits for room in a separate task, so that the message is enqueued even if its sender leaves, and so
+    /// that a repeat under the same key finds it. The task starts immediately, whether or not its result is
+    /// awaited.
     pub(crate) fn enqueue_when_there_is_room(
         self: &Arc<Self>,
         incoming: Incoming,
@@ -60,7 +62,7 @@ impl Instance {
         tokio::spawn(async move {
             let result = instance.wait_for_room(incoming).await;
             instance.enqueued.notify_waiters();
-            // A sender that has left gave up its receipt, not its message.
+            // If the sender has left, its receipt is lost, but its message is not.
             let _ = sender.send(result);
         });
         async move {
@@ -96,7 +98,8 @@ impl Instance {
         }
     }
 
-    /// Why a message fails that was here before the instance was closed, unlike one that comes during the closing.
+    /// The error for a message that arrived before the instance was closed, as opposed to one that arrives
+    /// during the closing.
     fn closed_meanwhile(&self) -> Error {
         if self.shared.is_shutting_down() { Error::ShuttingDown } else { Error::InstanceClosed }
     }
@@ -110,11 +113,12 @@ impl Instance {
         }
     }
 
-    /// Wakes every task that has something to do now. `newest` is the newest event of the output before.
+    /// Wakes every task that has something to do after an admission. `newest` is the newest event of the
+    /// output before it.
     fn wake_after(self: &Arc<Self>, admission: &Admission, newest: u64, mut state: MutexGuard<'_, State>) {
         let (is_queued, has_waiter) = match admission {
             Admission::Admitted { awaits_answer, .. } => (true, *awaits_answer),
-            // The timer of the original may be gone by now.
+            // The timer that was started for the original may have ended by now.
             Admission::Repeated(waiter) => (false, waiter.is_some()),
             Admission::Settled(_) | Admission::Enqueueing(_) | Admission::NoRoom(_) => return,
         };
@@ -124,7 +128,8 @@ impl Instance {
         drop(state);
         if is_queued {
             self.queued.notify_one();
-            // Most messages are news to the journal alone.
+            // A client's message is an event only in the journal. Wake the readers of the output only if it
+            // has a new event too.
             if has_output {
                 self.announce();
             } else {
@@ -136,7 +141,8 @@ impl Instance {
         }
     }
 
-    /// A message larger than the whole queue takes all of it.
+    /// How much of the queue a message takes, in bytes. A message larger than the whole queue takes all of
+    /// it.
     fn permits_for(&self, incoming: &Incoming) -> u32 {
         let whole = self.shared.limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
         u32::try_from(incoming.message.line.len().min(whole).min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX)

@@ -1,4 +1,4 @@
-//! The task that owns a process: it starts the process, waits for its end, and ends it on request.
+//! The task that owns an agent's process: it starts the process, waits for it to end, and ends it on request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,25 +13,25 @@ use crate::error::{Error, StartFailure, StartStep};
 use crate::exit::{ExitCause, ExitRecord};
 use crate::launcher::Prepared;
 
-/// How long processes that an agent left behind have between SIGTERM and SIGKILL.
+/// The time between SIGTERM and SIGKILL for processes that an agent left behind.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
-/// Why an instance is closed from outside.
+/// Why an instance is being closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CloseReason {
-    /// A client asked for it, or it was idle.
+    /// A client asked for it, or the instance was idle.
     Requested,
     /// The server shuts down.
     ShutDown,
 }
 
-/// Starts a process for an instance in state `starting`, in a task of its own.
+/// Starts a process for an instance in phase `Starting`, in a new task.
 pub(crate) fn start(instance: &Arc<Instance>) {
     tokio::spawn(run(Arc::clone(instance)));
 }
 
 async fn run(instance: Arc<Instance>) {
-    // An earlier process under this id may still be ending.
+    // An earlier process under this id may not have ended completely yet.
     instance.wait_finished().await;
     let Prepared { spec, lease } = match instance.shared.launcher.prepare(&instance.agent).await {
         Ok(prepared) => prepared,
@@ -41,7 +41,7 @@ async fn run(instance: Arc<Instance>) {
         return;
     }
     let launched = process_supervisor::launch(&spec).await;
-    // It has a copy of the whole environment, which is not needed while the agent runs.
+    // The specification has a copy of the whole environment, which is not needed while the agent runs.
     drop(spec);
     match launched {
         Ok(launched) => {
@@ -59,12 +59,13 @@ async fn run(instance: Arc<Instance>) {
     instance.finished.send_replace(true);
 }
 
-/// Attends to a process until its whole tree has ended. Returns the processor time of the tree, where it is known.
+/// Runs a process until its whole tree has ended. Returns the processor time of the tree, if known.
 async fn live(instance: &Arc<Instance>, launched: Launched) -> Option<Duration> {
     let Launched { pid, stdin, stdout, stderr, supervisor: _, control, mut events } = launched;
-    // Before a byte of it is read: no answer may come from an agent whose status is still `starting`.
+    // Set the status before reading any output: no answer may come from an agent whose status is still
+    // `starting`.
     if !instance.started(pid) {
-        // Closed while it was being launched. No client has learned of this process.
+        // The instance was closed while the process was launched. No client knows of this process.
         control.kill();
         wait_until_gone(&mut events, instance).await;
         return events.cpu();
@@ -91,11 +92,12 @@ async fn live(instance: &Arc<Instance>, launched: Launched) -> Option<Duration> 
         }
     };
     drain(&mut outputs, instance.shared.limits.drain).await;
-    // Awaited: a writer that lives on for a moment would write the next process's first line to this one's pipe.
+    // Abort the writer and wait for it: otherwise it could write the next process's first line to this
+    // process's pipe.
     writer.abort();
     let _ = writer.await;
     match after {
-        // Waiting callers learn of the end before the processes that the agent left behind are ended.
+        // Settle waiting callers before ending the processes that the agent left behind.
         AfterExit::StayListed => {
             instance.end(cause, &tail, after);
             end_leftovers(&control, &mut events, instance).await;
@@ -120,7 +122,7 @@ async fn wait_for_end(instance: &Instance, events: &mut Events, reader: &mut Joi
         () = instance.close.cancelled() => return Ending::CloseRequested,
         _ = reader => {}
     }
-    // End of output without an exit. Most often the exit follows a moment later.
+    // The output ended before the process did. Most often the exit follows a moment later.
     tokio::select! {
         event = events.next() => ended(event),
         () = instance.close.cancelled() => Ending::CloseRequested,
@@ -155,12 +157,12 @@ fn exit_of(event: TreeEvent) -> Exit {
     }
 }
 
-/// Exit is not end of output: the last answer may still be in the pipe.
+/// Reads the rest of the output after the exit: the last answer may still be in the pipe.
 async fn drain(outputs: &mut [JoinHandle<()>; 2], patience: Duration) {
     let deadline = tokio::time::Instant::now() + patience;
     for output in outputs {
         if !output.is_finished() && tokio::time::timeout_at(deadline, &mut *output).await.is_err() {
-            // Awaited, so that nothing of this process is read after its end.
+            // Wait for the abort, so that nothing of this process is read after its end.
             output.abort();
             let _ = output.await;
         }
@@ -193,7 +195,7 @@ fn log_survivors(event: TreeEvent, instance: &Instance) {
 }
 
 impl Instance {
-    /// False when the instance was closed while the agent was made ready.
+    /// Returns false if the instance was closed while the agent was being prepared.
     fn begin_launch(&self) -> bool {
         let state = self.lock();
         let is_wanted = matches!(state.phase, Phase::Starting);
@@ -217,7 +219,7 @@ impl Instance {
         true
     }
 
-    /// One step under one lock: an instance that is closed meanwhile is ended once.
+    /// A single step under the lock: an instance that is closed at the same time is ended only once.
     fn fail_start(&self, failure: StartFailure) {
         let detail = failure.detail.clone();
         let cause = ExitCause::NotStarted(failure.clone());
@@ -242,7 +244,7 @@ impl Instance {
         self.announce();
     }
 
-    /// Closes the instance and waits until nothing of it is left.
+    /// Closes the instance and waits until its whole process tree is gone.
     pub(crate) async fn close(self: &Arc<Self>, reason: CloseReason) {
         self.begin_close(reason);
         self.room.close();

@@ -26,7 +26,8 @@ fn failure() -> StartFailure {
     StartFailure::new(StartStep::InstallFailed, "no network")
 }
 
-/// Closes the instance whenever something is logged: a DELETE at the worst moment.
+/// A log subscriber that closes the instance whenever something is logged, which is a DELETE at the worst
+/// possible moment.
 struct CloseOnLog(Arc<Instance>);
 
 impl<S: Subscriber> Layer<S> for CloseOnLog {
@@ -45,7 +46,8 @@ fn exits(instance: &Instance) -> usize {
     count
 }
 
-/// Before this was one step under one lock, the instance got two `exit` events and stayed listed.
+/// Regression test: while a failed start took two steps, a close in between made two `exit` events and left
+/// the instance listed.
 #[test]
 fn a_close_in_the_middle_of_a_failed_start_ends_the_instance_once() {
     let shared = Shared::new(Limits::default(), Arc::new(NoAgents));

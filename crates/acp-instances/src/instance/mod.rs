@@ -1,7 +1,8 @@
-//! One agent process and everything that is known of it.
+//! One instance: an agent process, its state and the tasks that serve it.
 //!
-//! An [`Instance`] is a handle: its state sits behind one short lock, the process belongs to the task in
-//! [`lifecycle`], and each of the three pipes to a task of its own. Nothing else touches a process.
+//! An [`Instance`] is a handle. Its state is behind one lock that is held briefly, the process belongs to the
+//! task in [`lifecycle`], and each of the three pipes belongs to a task of its own. Nothing else touches a
+//! process.
 
 mod enqueue;
 mod lifecycle;
@@ -26,37 +27,40 @@ use crate::local::{AgentSeries, Shared};
 use crate::server_id::ServerId;
 use crate::summary::{InstanceStatus, Summary};
 
-/// What clients send may take this part of an instance's replay memory, on top of it.
+/// The log of client messages may take this fraction (one part in so many) of an instance's replay memory, in
+/// addition to it.
 const INPUT_SHARE: usize = 4;
 
-/// One `server_id` with its process, its log and its waiting requests.
+/// One `server_id` with its agent process, its logs and its waiting requests.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) id: ServerId,
     pub(crate) agent: Arc<str>,
-    /// Where its requests and processes are counted.
+    /// Where the metrics of this instance's agent are counted.
     series: Arc<AgentSeries>,
-    /// The sequence number of its first event. It tells this instance from others that had the same id.
+    /// The sequence number of the first event. It distinguishes this instance from earlier ones with the same
+    /// id.
     pub(crate) first_sequence: u64,
     pub(crate) created_at_ms: u64,
     pub(crate) created_by: Option<Subject>,
     pub(crate) shared: Arc<Shared>,
     state: Mutex<State>,
-    /// Wakes readers when the log or the phase has changed.
+    /// Wakes readers when the output log or the phase has changed.
     changed: watch::Sender<()>,
-    /// Wakes readers of both directions.
+    /// Wakes readers of both directions (the journal).
     journal_changed: watch::Sender<()>,
     /// Wakes the task that writes to the agent.
     queued: Notify,
-    /// Wakes senders of a repeat whose original waits for room in the queue.
+    /// Wakes senders of repeated messages whose original waits for room in the queue.
     enqueued: Notify,
-    /// The room in the queue, in bytes. Fair, so that messages go in in the order of their arrival.
+    /// The free room in the queue, in bytes. The semaphore is fair, so messages enter the queue in the order
+    /// of their arrival.
     room: Arc<Semaphore>,
-    /// Asks the lifecycle task to close.
+    /// Tells the lifecycle task to close the instance.
     close: CancellationToken,
-    /// True once the lifecycle task of the newest process has finished, its tree gone.
+    /// True once the lifecycle task of the newest process has finished and the process tree is gone.
     finished: watch::Sender<bool>,
-    /// Streams that are open.
+    /// The number of open streams.
     readers: AtomicUsize,
 }
 
@@ -97,30 +101,31 @@ impl Instance {
         })
     }
 
-    /// The state, locked. Never held over an await.
+    /// Locks the state. The lock is never held across an await.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic under the lock is a bug. Going on with the state as it is beats losing every client of the instance.
+        // A panic while the lock was held is a bug. Continuing with the state as it is beats losing every
+        // client of the instance.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes every reader.
+    /// Wakes all readers.
     pub(crate) fn announce(&self) {
         wake(&self.changed);
         self.announce_sent();
     }
 
-    /// Wakes the readers that see what clients send.
+    /// Wakes the readers that also follow what clients send.
     fn announce_sent(&self) {
         wake(&self.journal_changed);
         self.shared.announce();
     }
 
-    /// Follows what the agent says.
+    /// Follows changes of the agent's output and of the phase.
     pub(crate) fn watch(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Follows both directions.
+    /// Follows changes in both directions.
     pub(crate) fn watch_journal(&self) -> watch::Receiver<()> {
         self.journal_changed.subscribe()
     }
@@ -128,11 +133,11 @@ impl Instance {
     /// How many bytes wait for the agent to read them.
     pub(crate) fn queued_bytes(&self) -> usize {
         let room = self.shared.limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
-        // In a closed instance nothing waits.
+        // In a closed instance, no bytes wait.
         if self.room.is_closed() { 0 } else { room.saturating_sub(self.room.available_permits()) }
     }
 
-    /// Counts a reader for as long as the guard lives.
+    /// Counts a reader until the guard is dropped.
     pub(crate) fn attach(self: &Arc<Self>) -> ReaderGuard {
         self.readers.fetch_add(1, Ordering::Relaxed);
         ReaderGuard(Arc::clone(self))
@@ -141,7 +146,7 @@ impl Instance {
     /// Waits until the newest process and its whole tree are gone.
     pub(crate) async fn wait_finished(&self) {
         let mut finished = self.finished.subscribe();
-        // The sender lives in `self`, so the only way out is the value.
+        // `wait_for` only fails if the sender is dropped, and `self` owns the sender.
         let _ = finished.wait_for(|finished| *finished).await;
     }
 
@@ -170,7 +175,8 @@ impl Instance {
         }
     }
 
-    /// For how long it has been idle: no reader, no open request in either direction, no message.
+    /// How long the instance has been idle: no reader, no open request in either direction, no message.
+    /// `None` if it is not idle.
     pub(crate) fn idle_for_ms(&self, now_ms: u64) -> Option<u64> {
         let state = self.lock();
         let is_unused = self.readers.load(Ordering::Relaxed) == 0
@@ -181,22 +187,22 @@ impl Instance {
     }
 }
 
-/// Most often nothing waits, and then this costs nothing. A reader that comes meanwhile looks at the log after it came,
-/// so it misses nothing.
+/// Wakes waiting readers. Usually none waits, and then this costs nothing. A reader that subscribes at the
+/// same time reads the log after it subscribed, so it misses nothing.
 fn wake(watch: &watch::Sender<()>) {
     if watch.receiver_count() > 0 {
         watch.send_replace(());
     }
 }
 
-/// Counts a reader.
+/// Counts a reader until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ReaderGuard(Arc<Instance>);
 
 impl Drop for ReaderGuard {
     fn drop(&mut self) {
         self.0.readers.fetch_sub(1, Ordering::Relaxed);
-        // Idle time counts from here.
+        // The idle time starts when the reader leaves.
         self.0.lock().last_activity_ms = now_ms();
     }
 }

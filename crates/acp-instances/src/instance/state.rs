@@ -1,7 +1,7 @@
-//! Everything of an instance that is guarded by its one lock, and the rules that change it.
+//! The state of an instance that its one lock guards, and the rules that change it.
 //!
-//! No I/O and no waiting: each method is a short step under the lock. Outcomes for waiting callers are returned, to be
-//! delivered after the lock is released.
+//! No I/O and no waiting: each method is a short step under the lock. Methods return the outcomes for waiting
+//! callers, and the caller delivers them after releasing the lock.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,22 +29,22 @@ use crate::request_id::RequestId;
 /// How many bytes of messages are kept until the first exchange is known.
 const MAX_KEPT_LINES: usize = 4 << 20;
 
-/// Where an instance is in its life.
+/// The phases in the life of an instance.
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// Being installed or started; messages queue up.
+    /// The agent is being installed or started; messages are queued.
     Starting,
     /// The process runs.
     Running,
-    /// Being closed; no message is accepted.
+    /// The instance is being closed; no message is accepted.
     Closing,
     /// The process ended; the log can still be read.
     Exited(Ended),
-    /// Out of the registry; only its last readers still hold it.
+    /// Removed from the registry; only the remaining readers still hold the instance.
     Gone(Ended),
 }
 
-/// The end of a process and the event that reports it.
+/// How a process ended, and the event that reports it.
 #[derive(Debug, Clone)]
 pub(crate) struct Ended {
     pub(crate) record: ExitRecord,
@@ -52,13 +52,13 @@ pub(crate) struct Ended {
     pub(crate) sequence: u64,
 }
 
-/// A line on its way to the agent.
+/// A queued line for the agent.
 #[derive(Debug)]
 pub(crate) struct QueuedLine {
     pub(crate) bytes: Bytes,
-    /// The request that it is, to be failed if the line cannot be written.
+    /// The id of the request in this line, which fails if the line cannot be written.
     pub(crate) request: Option<RequestId>,
-    /// Its room in the bounded queue and its memory, given back when it is written.
+    /// The line's share of the bounded queue, and its memory. Both are released when the line is written.
     pub(crate) _room: OwnedSemaphorePermit,
     pub(crate) _memory: Reservation,
 }
@@ -73,21 +73,21 @@ pub(crate) struct Incoming {
     pub(crate) asker: Option<Asker>,
 }
 
-/// What became of a message.
+/// The result of offering a message to the queue.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// In the queue.
+    /// The message is in the queue.
     Admitted {
         position: u64,
         assigned_id: Option<RequestId>,
-        /// Where its outcome comes, if there is one to wait for.
+        /// Receives the outcome, if there is one to wait for.
         waiter: Option<oneshot::Receiver<Settled>>,
-        /// True when the waiter waits for an answer of the agent.
+        /// True if the outcome is the agent's answer (and not just whether the agent starts).
         awaits_answer: bool,
     },
     /// A repeat of a message that waits for its answer, or that needs none.
     Repeated(Option<oneshot::Receiver<Settled>>),
-    /// A repeat of a message that is settled.
+    /// A repeat of a message whose outcome is known.
     Settled(Settled),
     /// A repeat of a message that still waits for room in the queue.
     Enqueueing(Box<Incoming>),
@@ -95,15 +95,16 @@ pub(crate) enum Admission {
     NoRoom(Box<Incoming>),
 }
 
-/// Lines that came together from the agent.
+/// Lines that were read from the agent at once.
 #[derive(Debug)]
 pub(crate) struct OutputBatch {
     pub(crate) records: Batch,
-    /// Those that are requests or responses, by their index among the records. Most lines are neither.
+    /// The envelopes of the requests and responses, each with its index among the records. Most lines are
+    /// notifications.
     pub(crate) calls: Vec<(usize, Envelope)>,
 }
 
-/// Outcomes to deliver once the lock is released.
+/// Outcomes to be delivered to callers once the lock is released.
 #[must_use]
 #[derive(Debug, Default)]
 pub(crate) struct Settlements {
@@ -122,12 +123,12 @@ impl Settlements {
     }
 }
 
-/// What becomes of an instance whose process has ended.
+/// What happens to an instance whose process has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterExit {
     /// It stays listed and its log can be read.
     StayListed,
-    /// It leaves the registry.
+    /// The instance is removed from the registry.
     Leave,
 }
 
@@ -135,9 +136,9 @@ pub(crate) enum AfterExit {
 pub(crate) struct State {
     pub(crate) phase: Phase,
     pub(crate) pid: Option<u32>,
-    /// What the agent says, and what is reported about it.
+    /// The log of what the agent sends and of what is reported about the agent.
     pub(crate) output: Log,
-    /// What clients send. A log of its own, so that large prompts do not evict what the agent says.
+    /// The log of what clients send. It is separate, so that large prompts do not evict the agent's messages.
     pub(crate) input: Log,
     pub(crate) client_requests: ClientRequests,
     pub(crate) agent_requests: AgentRequests,
@@ -145,17 +146,17 @@ pub(crate) struct State {
     pub(crate) first_exchange: FirstExchangeState,
     pub(crate) queue: VecDeque<QueuedLine>,
     pub(crate) last_activity_ms: u64,
-    /// True while a timer runs for waiting callers.
+    /// True while the timer for waiting callers runs.
     pub(crate) has_timer: bool,
-    /// Callers that wait to learn whether the process starts.
+    /// Callers that wait for the process to start or fail to start.
     start_waiters: Vec<oneshot::Sender<Settled>>,
-    /// Set once the agent no longer takes input.
+    /// The error for new messages, set once the agent no longer reads its input.
     input_failure: Option<Error>,
     account: Arc<MemoryAccount>,
     series: Arc<AgentSeries>,
-    /// What is charged to the account for what is held beside the logs.
+    /// How many bytes are charged to the memory account for data outside of the logs.
     charged: usize,
-    /// The messages that waiting requests keep; see [`ClientRequest::line`].
+    /// The size of the messages that waiting requests keep; see [`ClientRequest::line`].
     kept_lines: usize,
     max_client_requests: usize,
     max_retained_bytes: usize,
@@ -192,7 +193,8 @@ impl State {
         }
     }
 
-    /// Admits a message to the queue, or says why not. `take_room` takes room in the queue if there is some.
+    /// Admits a message to the queue, or returns why it is refused. `take_room` takes room in the queue if
+    /// there is enough.
     pub(crate) fn admit(
         &mut self,
         incoming: Incoming,
@@ -211,7 +213,7 @@ impl State {
         Ok(self.commit(incoming, room))
     }
 
-    /// Whether a message may be admitted now, apart from room for it.
+    /// Checks everything but room in the queue.
     fn check(&self, incoming: &Incoming) -> Result<(), Error> {
         if let Phase::Exited(_) = self.phase {
             return Err(self.refusal());
@@ -250,7 +252,8 @@ impl State {
         let position = self.input.append_one(info, &line, line.len() - 1, now, |_| {}).first().order;
         let (mut request, mut waiter, mut awaits_answer) = (None, None, false);
         match envelope {
-            // Agents use null for parse errors, so no answer could be told from one.
+            // Agents answer unreadable messages with a null id, so an answer to this request could not be
+            // told from such an error.
             Envelope::Request(id) if !id.is_null() => {
                 self.remember(key.as_ref(), || Remembered::Open(id.clone()));
                 let since = Instant::now();
@@ -278,7 +281,7 @@ impl State {
         Admission::Admitted { position, assigned_id, waiter, awaits_answer }
     }
 
-    /// The sender of a message without an answer learns whether the agent starts.
+    /// Lets the sender of a message without an answer wait until the agent has started or failed to start.
     fn wait_for_start(&mut self, delivery: Delivery) -> Option<oneshot::Receiver<Settled>> {
         if !matches!(self.phase, Phase::Starting) || delivery == Delivery::Log {
             return None;
@@ -298,7 +301,7 @@ impl State {
         }
     }
 
-    /// What the sender of a repeat receives.
+    /// What the sender of a repeated message receives.
     fn repeat(&mut self, remembered: Remembered, incoming: Incoming) -> Result<Admission, Error> {
         Ok(match remembered {
             Remembered::Enqueueing => Admission::Enqueueing(Box::new(incoming)),
@@ -316,12 +319,12 @@ impl State {
         })
     }
 
-    /// Notes that a message with a key waits for room.
+    /// Records that the message with this key waits for room in the queue.
     pub(crate) fn mark_enqueueing(&mut self, key: Option<&IdempotencyKey>) {
         self.remember(key, || Remembered::Enqueueing);
     }
 
-    /// The message with this key did not get into the queue, so it may be sent again.
+    /// Forgets the key of a message that did not get into the queue, so that the message may be sent again.
     pub(crate) fn forget_key(&mut self, key: Option<&IdempotencyKey>) {
         if let Some(key) = key {
             self.keys.forget(key);
@@ -389,7 +392,8 @@ impl State {
         self.kept_lines = 0;
     }
 
-    /// Appends an event of the server's own. Returns its sequence number, or that of the last numbered event before it.
+    /// Appends an event that the server itself reports. Returns its sequence number, or that of the last
+    /// numbered event before it.
     fn note(&mut self, kind: EventKind, data: String, now: u64) -> u64 {
         let (agent_requests, data) = (&mut self.agent_requests, Bytes::from(data));
         let run = self
@@ -400,7 +404,7 @@ impl State {
         sequence
     }
 
-    /// Evicts some of the past, oldest first. Returns what it cost.
+    /// Evicts the oldest events, about `bytes` of them. Returns how much memory that freed.
     pub(crate) fn evict(&mut self, bytes: usize) -> usize {
         let mut evicted = 0;
         while evicted < bytes {
@@ -424,14 +428,15 @@ impl State {
         [&self.output, &self.input].into_iter().filter_map(Log::oldest_evictable).min()
     }
 
-    /// The position of the newest event of either direction; 0 when there never was one.
+    /// The position of the newest event of either direction; 0 if there is none.
     pub(crate) fn newest_position(&self) -> u64 {
         self.output.newest_order().max(self.input.newest_order())
     }
 
-    /// Unanswered requests of the agent outlive the log, within bounds.
+    /// Bounds the unanswered agent requests that are kept after the log evicted them.
     fn bound_retained(&mut self) {
-        // Only an agent that sends requests without end gets here; memory without bound would be worse.
+        // Only an agent that sends requests forever gets here. Losing the oldest requests is better than
+        // unbounded memory.
         while self.agent_requests.retained_bytes() > self.max_retained_bytes
             && self.agent_requests.drop_oldest_retained().is_some()
         {}
@@ -450,7 +455,7 @@ impl State {
         }
     }
 
-    /// The process is up.
+    /// Called when the process runs.
     pub(crate) fn started(&mut self, pid: u32) -> Settlements {
         self.phase = Phase::Running;
         self.pid = Some(pid);
@@ -460,14 +465,15 @@ impl State {
         Settlements { requests: Vec::new(), starts }
     }
 
-    /// A new process is about to start under the same id.
+    /// Called when a new process is about to start under the same id.
     pub(crate) fn restart(&mut self) {
         self.phase = Phase::Starting;
         self.first_exchange = FirstExchangeState::default();
         self.last_activity_ms = now_ms();
     }
 
-    /// The agent no longer takes input. What was not written fails, and so does every message to come.
+    /// Called when the agent no longer reads its input. The unwritten lines fail, and so does every later
+    /// message.
     pub(crate) fn input_failed(&mut self, unwritten: Vec<QueuedLine>, reason: &str) -> Settlements {
         let error = Error::InputClosed { reason: reason.to_owned() };
         self.input_failure = Some(error.clone());
@@ -481,7 +487,7 @@ impl State {
         settlements
     }
 
-    /// Fails every waiting request at once.
+    /// Fails every waiting request.
     pub(crate) fn fail_all(&mut self, error: &Error) -> Settlements {
         let mut settlements = Settlements::default();
         for (id, request) in self.client_requests.take_all() {
@@ -504,7 +510,7 @@ impl State {
         into.requests.push((request, settled));
     }
 
-    /// The process is gone: settles every open request, and reports the end.
+    /// Called when the process is gone: settles every open request and reports the end.
     pub(crate) fn end(&mut self, record: ExitRecord, after: AfterExit) -> Settlements {
         self.queue.clear();
         self.agent_requests.clear();
@@ -520,8 +526,9 @@ impl State {
         settlements
     }
 
-    /// The process did not start. Does nothing when the instance was closed meanwhile. An id with a past keeps it; a new
-    /// one leaves the registry as if it had never been.
+    /// Called when the process did not start. Does nothing if the instance was closed in the meantime. An
+    /// instance whose process has run before stays listed; a new one is removed from the registry as if it
+    /// had never existed.
     pub(crate) fn fail_start(&mut self, failure: StartFailure) -> Option<(Settlements, AfterExit)> {
         if !matches!(self.phase, Phase::Starting) {
             return None;
@@ -531,7 +538,7 @@ impl State {
         Some((self.end(record, after), after))
     }
 
-    /// Why no message is accepted.
+    /// The error for messages in a phase in which none is accepted.
     pub(crate) fn refusal(&self) -> Error {
         match &self.phase {
             Phase::Exited(ended) => ended.record.to_error(),

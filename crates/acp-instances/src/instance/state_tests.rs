@@ -15,7 +15,7 @@ struct Fixture {
     room: Arc<Semaphore>,
 }
 
-/// How a test sends a message.
+/// The options with which a test sends a message.
 #[derive(Clone, Copy)]
 struct Send<'a> {
     delivery: Delivery,
@@ -65,7 +65,7 @@ impl Fixture {
         self.state.append_output(OutputBatch { records, calls }).deliver();
     }
 
-    /// All events of the output, as `read` sees them.
+    /// Reads all events of the output log and maps them with `read`.
     fn events<T>(&self, read: impl Fn(Event<'_>) -> T) -> Vec<T> {
         let (logs, mut all) = ([&self.state.output], Vec::new());
         let mut reader = Reader::at_oldest(&logs);
@@ -153,7 +153,7 @@ fn the_first_answer_to_the_agent_wins_and_is_reported() {
 }
 
 #[test]
-fn a_full_queue_keeps_an_answer_open_for_the_next_try() {
+fn an_agent_request_stays_open_if_its_answer_finds_the_queue_full() {
     let mut fixture = Fixture::new(&Limits::default());
     fixture.receive(&[&request(7)]);
     fixture.room = Arc::new(Semaphore::new(0));
@@ -180,7 +180,7 @@ fn an_unanswered_request_outlives_the_log_within_the_account() {
 }
 
 #[test]
-fn the_end_fails_every_waiting_request_and_reports_those_without_a_caller() {
+fn the_end_of_the_process_fails_every_waiting_request_and_reports_those_without_a_caller() {
     let mut fixture = Fixture::new(&Limits::default());
     let mut waiting = waiter(fixture.send(&request(1)).unwrap());
     fixture.send_with(&request(2), Send { delivery: Delivery::Log, ..PLAIN }).unwrap();
@@ -222,7 +222,7 @@ fn a_refused_message_may_be_sent_again_under_its_key() {
 }
 
 #[test]
-fn lines_that_cannot_be_written_fail_their_requests_and_all_that_follow() {
+fn a_line_that_cannot_be_written_fails_its_request_and_all_later_messages() {
     let mut fixture = Fixture::new(&Limits::default());
     let mut waiting = waiter(fixture.send(&request(1)).unwrap());
     fixture.state.input_failed(Vec::new(), "broken pipe").deliver();

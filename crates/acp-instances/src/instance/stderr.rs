@@ -1,5 +1,5 @@
-//! The task that reads an agent's standard error. It goes to the server's log, and its tail into the exit record; never
-//! to a reader of messages.
+//! The task that reads an agent's standard error. The text goes to the server's log, and its end into the
+//! exit record. Readers of messages never receive it.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -10,12 +10,12 @@ use tokio::net::unix::pipe;
 
 use super::Instance;
 
-/// How much of the end is kept.
+/// How many bytes of the end are kept.
 const TAIL_BYTES: usize = 4096;
-/// How much of one line goes to the server's log.
+/// How many bytes of one line go to the server's log.
 const LOGGED_BYTES: usize = 1024;
 
-/// The end of what the agent wrote on its standard error.
+/// The last bytes that the agent wrote to its standard error.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Tail(Arc<Mutex<VecDeque<u8>>>);
 
@@ -28,7 +28,7 @@ impl Tail {
         tail.extend(bytes);
     }
 
-    /// The tail as text. A character that is cut at the beginning is left out.
+    /// The tail as text. A character cut in half at the beginning is left out.
     pub(super) fn text(&self) -> String {
         let mut tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: &[u8] = tail.make_contiguous();
@@ -45,7 +45,7 @@ pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver, tail: Ta
         if pipe.readable().await.is_err() {
             break;
         }
-        // On the stack, and not held across an await: an idle agent costs no memory here.
+        // A buffer on the stack that is not held across an await, so an idle agent costs no memory here.
         let mut scratch = [0; 8 << 10];
         match pipe.try_read(&mut scratch) {
             Ok(0) => break,
@@ -80,7 +80,8 @@ fn log_lines(instance: &Instance, line: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Escapes control characters, so that an agent cannot control the terminal in which the log is read.
+/// Escapes control characters, so that an agent cannot send commands to the terminal in which the log is
+/// read.
 fn escape_controls(text: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| character.is_control() && character != '\t';
     if !text.contains(is_escaped) {

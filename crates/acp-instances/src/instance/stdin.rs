@@ -1,4 +1,4 @@
-//! The task that writes to the agent. All lines that wait go out in one write.
+//! The task that writes to the agent's standard input. All lines that wait go out in one write.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -13,11 +13,11 @@ use super::Instance;
 use super::state::QueuedLine;
 use crate::local::PipeMetrics;
 
-/// How many lines one write takes at most.
+/// How many lines one write combines at most.
 const LINES_PER_WRITE: usize = 64;
 
-/// Writes until the agent no longer reads, or until `finish` and the queue is empty. Dropping the pipe closes
-/// the agent's input.
+/// Writes until the agent no longer reads, or until `finish` is cancelled and the queue is empty. Returning
+/// drops the pipe, which closes the agent's input.
 pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finish: CancellationToken) {
     let mut batch = VecDeque::new();
     let mut pipe_size = PipeSize::default();
@@ -30,14 +30,14 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
             if finish.is_cancelled() {
                 return;
             }
-            // An idle instance holds no memory for a queue.
+            // Free the buffer, so that an idle instance holds no memory for it.
             batch = VecDeque::new();
             tokio::select! {
                 () = instance.queued.notified() => {}
                 () = finish.cancelled() => {}
             }
-            // Where several clients send at once, the others get their turn first: a write for each message would wake
-            // the agent as often. A single client is not held up.
+            // If several clients are sending, let their tasks enqueue first: otherwise each message would be
+            // written, and wake the agent, on its own. With a single client there is nothing to wait for.
             if instance.lock().client_requests.len() > 1 {
                 tokio::task::yield_now().await;
             }
@@ -58,7 +58,7 @@ async fn write_all(
     batch: &mut VecDeque<QueuedLine>,
     metrics: &PipeMetrics,
 ) -> io::Result<()> {
-    // How much of the first line is written already.
+    // How much of the first line has been written.
     let mut offset = 0;
     while !batch.is_empty() {
         let written = {
@@ -80,7 +80,7 @@ async fn write_all(
             && offset >= line.bytes.len()
         {
             offset -= line.bytes.len();
-            // Dropping the line gives its room and its memory back.
+            // Dropping the line releases its room in the queue and its memory.
             batch.pop_front();
         }
         metrics.messages_written.add((waiting - batch.len()) as u64);
@@ -88,8 +88,8 @@ async fn write_all(
     Ok(())
 }
 
-/// Most often a broken pipe means that the process has ended, and its exit says more than the pipe. So the exit gets its
-/// chance first.
+/// Called when writing failed. Most often a broken pipe means that the process has ended, and its exit
+/// explains more than the pipe error. So this waits a moment for the exit first.
 async fn input_failed(instance: &Arc<Instance>, unwritten: VecDeque<QueuedLine>, error: &io::Error) {
     let ended = instance.wait_finished();
     let _ = tokio::time::timeout(instance.shared.limits.eof_grace, ended).await;

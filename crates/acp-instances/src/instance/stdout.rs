@@ -1,5 +1,6 @@
-//! The task that reads the agent's output. It splits what one read brings into lines in place, makes one batch of
-//! records of them, and appends that to the log under one short lock.
+//! The task that reads the agent's standard output. It splits the bytes of one read into lines in place,
+//! turns them into one batch of records, and appends the batch to the log, locking the state once and
+//! briefly.
 
 use std::cell::RefCell;
 use std::io;
@@ -17,23 +18,25 @@ use super::state::OutputBatch;
 use crate::envelope::{Envelope, MessageKind, NotificationTemplate, flatten};
 use crate::event::EventKind;
 
-/// How much one read takes at most. A pipe that was made larger for large messages is emptied in one read.
+/// The most bytes that one read takes: all that a pipe enlarged for large messages can hold.
 const READ_BYTES: usize = 1 << 20;
-/// Lines from this length on are not copied once more when they are complete.
+/// Lines of at least this length are not copied again once they are complete.
 const LARGE: usize = 64 << 10;
-/// How long a line waits for memory, while the agent waits for the pipe. Then it is given up, and reported.
+/// How long a line waits for memory, while the agent waits for the pipe. After that, the line is dropped and
+/// reported.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(5);
-/// How often a line that waits for memory is tried again.
+/// How often a line that waits for memory tries again.
 const MEMORY_PAUSE: Duration = Duration::from_millis(50);
-/// How many characters of a line that is not a message are shown to readers.
+/// How many characters of a line that is not a message are reported to readers.
 const SHOWN_CHARACTERS: usize = 200;
 
 thread_local! {
-    /// Where reads land. One per thread rather than one per instance, so that a thousand idle agents cost nothing.
+    /// The buffer for reads. There is one per thread rather than one per instance, so that a thousand idle
+    /// agents cost nothing.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads until the agent closes its output.
+/// Reads until the agent closes its standard output.
 pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
     let mut lines = Lines::new(instance.shared.limits.max_message_bytes);
     let mut pipe_size = PipeSize::default();
@@ -54,8 +57,8 @@ pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
                 pipe_size.fit(&pipe, lines.partial.len());
                 instance.shared.make_room(0);
                 charge(&mut memory, &mut lines, &instance).await;
-                // Readers of the stream get the processor before the next flood comes in. This waits for no reader: one
-                // whose connection is full has nothing to do and costs no time.
+                // Let the readers of the stream run before the next read. This does not wait for any reader:
+                // one whose connection is full has nothing to do and takes no time.
                 tokio::task::yield_now().await;
             }
         }
@@ -66,7 +69,8 @@ pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
     }
 }
 
-/// Charges the unfinished line to the memory account. A line for which there is no memory is given up after a while.
+/// Charges the unfinished line to the memory account. A line for which there is no memory is dropped after a
+/// while.
 async fn charge(memory: &mut Reservation, lines: &mut Lines, instance: &Instance) {
     let deadline = tokio::time::Instant::now() + MEMORY_PATIENCE;
     while !memory.resize(lines.held_bytes()) {
@@ -74,7 +78,8 @@ async fn charge(memory: &mut Reservation, lines: &mut Lines, instance: &Instance
         if memory.resize(lines.held_bytes()) {
             return;
         }
-        // One line at a time is given up: the memory of one may be enough for the others.
+        // Only one instance at a time drops its line: the memory of that one may be sufficient for the
+        // others.
         let is_over = tokio::time::Instant::now() >= deadline && instance.shared.may_give_up();
         if is_over || instance.close.is_cancelled() {
             lines.give_up("there is no memory for it within --memory-budget");
@@ -91,7 +96,7 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
         instance.shared.metrics.pipes.stdout_bytes.add(count as u64);
         let bytes = &scratch[..count];
         let size = lines.size_with(bytes);
-        // In a statement of its own: the lock must be free again when the batch is appended.
+        // A separate statement, so that the lock is released before the batch is appended.
         let output = Output::new(&mut instance.lock().output, size);
         if let Some(output) = lines.feed(bytes, output) {
             output.append_to(instance);
@@ -100,14 +105,14 @@ fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> i
     })
 }
 
-/// How much a batch will hold.
+/// The size that a batch will have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BatchSize {
     bytes: usize,
     lines: usize,
 }
 
-/// Lines that came together, as records.
+/// Records made of lines that were read together.
 #[derive(Debug)]
 struct Output {
     records: Batch,
@@ -117,12 +122,13 @@ struct Output {
 
 impl Output {
     fn new(log: &mut Log, size: BatchSize) -> Self {
-        // One piece of about the right size: what is not used is held for as long as the log holds the rest.
+        // One allocation of about the right size: unused space would be held for as long as the log holds the
+        // records.
         let records = if size.lines == 0 { Batch::default() } else { log.batch(size.bytes, size.lines) };
         Self { records, calls: Vec::new(), unparsed: 0 }
     }
 
-    /// A notification without a line break.
+    /// Adds a notification that contains no line break.
     fn notification(&mut self, line: &[u8]) {
         self.records.push(EventKind::Message(MessageKind::Notification).info(), line);
     }
@@ -131,7 +137,7 @@ impl Output {
         let kind = envelope.kind();
         if kind != MessageKind::Notification {
             if self.calls.is_empty() {
-                // Answers come together: where there is one, the other lines are often answers too.
+                // Answers often arrive together: if one line is an answer, the others often are too.
                 self.calls.reserve(self.records.capacity() - self.records.len());
             }
             self.calls.push((self.records.len(), envelope));
@@ -139,7 +145,7 @@ impl Output {
         flatten(self.records.push(EventKind::Message(kind).info(), line));
     }
 
-    /// A message in memory of its own, which is not copied if it is the first of the batch.
+    /// Adds a message in memory of its own, which is not copied if it is the first of the batch.
     fn large_message(&mut self, line: BytesMut, envelope: Envelope) {
         let info = EventKind::Message(envelope.kind()).info();
         if !self.records.is_empty() {
@@ -174,26 +180,27 @@ impl Output {
     }
 }
 
-/// A line that cannot be kept. Its beginning is in [`Lines::partial`].
+/// A line that is dropped. Its beginning is in [`Lines::partial`].
 #[derive(Debug)]
 struct Skipped {
-    /// How long it is so far.
+    /// The length of the line so far.
     length: usize,
-    /// Why it is not kept.
+    /// Why the line is dropped.
     reason: String,
 }
 
-/// Cuts a byte stream into lines at LF, and only there.
+/// Splits a byte stream into lines at LF, and only there.
 #[derive(Debug)]
 struct Lines {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line whose end has not been read yet.
     partial: BytesMut,
-    /// Set while the rest of a line that cannot be kept is skipped.
+    /// Set while the rest of a dropped line is skipped.
     skipping: Option<Skipped>,
     max_line: usize,
-    /// True when the line that ends is the only one of its read, so that its memory can become the batch's.
+    /// True if the line that ends is the only one of its read, so that the batch can take over its memory.
     is_alone: bool,
-    /// How long the last large line was: the next one is often as long, and its memory need not grow step by step.
+    /// The length of the last large line. The next one is often as long, and this much is reserved for it at
+    /// once.
     last_large: usize,
     template: NotificationTemplate,
 }
@@ -210,11 +217,11 @@ impl Lines {
         }
     }
 
-    /// What there will be to append once these bytes are fed, without what follows the last line feed.
+    /// How much [`Self::feed`] will append for these bytes, without what follows the last line feed.
     fn size_with(&self, bytes: &[u8]) -> BatchSize {
         match memchr::memrchr(b'\n', bytes) {
             None => BatchSize { bytes: 0, lines: 0 },
-            // A large line most often brings its own memory.
+            // A large line usually brings its own memory.
             Some(_) if self.is_only_line(bytes) => BatchSize { bytes: 0, lines: 1 },
             Some(last) => BatchSize {
                 bytes: self.partial.len() + last,
@@ -223,7 +230,7 @@ impl Lines {
         }
     }
 
-    /// True when a large line ends in these bytes and no other.
+    /// True if one large line ends in these bytes and no other line does.
     fn is_only_line(&self, bytes: &[u8]) -> bool {
         self.partial.len() >= LARGE && memchr::memchr_iter(b'\n', bytes).take(2).count() == 1
     }
@@ -238,7 +245,7 @@ impl Lines {
         Some(output).filter(|output| !output.records.is_empty())
     }
 
-    /// The output is over. A last line without a line feed counts too.
+    /// Called at the end of the output. A last line without a line feed counts too.
     fn finish(mut self, mut output: Output) -> Option<Output> {
         self.end_line(&[], &mut output);
         Some(output).filter(|output| !output.records.is_empty())
@@ -260,7 +267,7 @@ impl Lines {
             if line.len() >= LARGE {
                 self.last_large = line.len();
             }
-            // What is not used of the memory would be held for as long as the log holds the line.
+            // Unused capacity would be held for as long as the log holds the line.
             if self.is_alone && line.len() >= LARGE && line.capacity() <= line.len() + line.len() / 4 {
                 read_large_line(line, output);
             } else {
@@ -273,14 +280,14 @@ impl Lines {
         self.give_up(&format!("longer than the {} bytes of --max-message-bytes", self.max_line));
     }
 
-    /// Keeps no more of the current line than is shown of it.
+    /// Drops the current line, except for the beginning that is reported.
     fn give_up(&mut self, reason: &str) {
         self.skipping = Some(Skipped { length: self.partial.len(), reason: reason.to_owned() });
-        // A copy, since the memory of the whole beginning would be held otherwise.
+        // Copy the beginning: a slice would keep the memory of the whole line.
         self.partial = self.partial[..self.partial.len().min(SHOWN_CHARACTERS * 4)].into();
     }
 
-    /// The memory of the unfinished line. A short one is part of what an instance takes anyway.
+    /// The memory of the unfinished line. A short line counts as part of the fixed cost of an instance.
     fn held_bytes(&self) -> usize {
         if self.partial.capacity() >= LARGE { self.partial.capacity() } else { 0 }
     }
@@ -306,7 +313,7 @@ impl Lines {
     }
 }
 
-/// A line of which parts came with several reads, in memory of its own.
+/// Parses a line that arrived in several reads and is in memory of its own.
 fn read_large_line(mut line: BytesMut, output: &mut Output) {
     if line.ends_with(b"\r") {
         line.truncate(line.len() - 1);

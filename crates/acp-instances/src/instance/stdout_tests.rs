@@ -15,7 +15,7 @@ fn feed_one(lines: &mut Lines, piece: &[u8]) -> Option<Output> {
     lines.feed(piece, output)
 }
 
-/// Records as kind and payload.
+/// The records as kind and payload.
 fn records(output: Output) -> Vec<(EventKind, String)> {
     let mut log = log();
     log.append(output.records, 0, |_| {});
@@ -24,7 +24,7 @@ fn records(output: Output) -> Vec<(EventKind, String)> {
     run.records().map(Event::new).map(|event| (event.kind(), text(event.bytes()))).collect()
 }
 
-/// Feeds pieces one after the other; what came out, as kind and payload.
+/// Feeds pieces one after the other. Returns the resulting records as kind and payload.
 fn feed(max_line: usize, pieces: &[&[u8]]) -> Vec<(EventKind, String)> {
     let mut lines = Lines::new(max_line);
     let mut outputs: Vec<Output> = pieces.iter().filter_map(|piece| feed_one(&mut lines, piece)).collect();
@@ -36,7 +36,7 @@ fn feed(max_line: usize, pieces: &[&[u8]]) -> Vec<(EventKind, String)> {
 const NOTIFICATION: EventKind = EventKind::Message(MessageKind::Notification);
 
 #[test]
-fn lines_end_at_lf_wherever_the_reads_cut_them() {
+fn lines_end_at_lf_however_the_reads_cut_them() {
     let text = format!("{MESSAGE}\n{MESSAGE}\r\n\n  \n{MESSAGE}");
     let whole = feed(1000, &[text.as_bytes()]);
     let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
@@ -45,7 +45,7 @@ fn lines_end_at_lf_wherever_the_reads_cut_them() {
 }
 
 #[test]
-fn memory_is_taken_for_whole_lines_and_not_for_the_beginning_of_the_next() {
+fn memory_is_reserved_for_complete_lines_only() {
     let mut lines = Lines::new(1000);
     assert_eq!(lines.size_with(b"beginning"), BatchSize { bytes: 0, lines: 0 });
     assert!(feed_one(&mut lines, b"beginning").is_none());
@@ -59,7 +59,7 @@ fn a_separator_that_is_no_lf_does_not_end_a_line() {
 }
 
 #[test]
-fn noise_is_reported_and_does_not_stop_the_next_message() {
+fn a_line_that_is_not_a_message_is_reported_and_the_next_message_arrives() {
     let mut input = b"starting up\n{\"level\":\"info\"}\n\xff\xfe\n".to_vec();
     input.extend_from_slice(MESSAGE.as_bytes());
     input.push(b'\n');
@@ -71,7 +71,7 @@ fn noise_is_reported_and_does_not_stop_the_next_message() {
 }
 
 #[test]
-fn what_is_shown_of_a_long_line_is_cut_between_characters() {
+fn the_reported_beginning_of_a_long_line_ends_between_characters() {
     let line = "é".repeat(500);
     let events = feed(10_000, &[format!("{line}\n").as_bytes()]);
     let shown: serde_json::Value = serde_json::from_str(&events[0].1).unwrap();
@@ -96,7 +96,7 @@ fn a_line_over_the_limit_is_skipped_with_bounded_memory_and_reported() {
 }
 
 #[test]
-fn a_line_just_at_the_limit_is_a_message() {
+fn a_line_of_exactly_the_limit_is_a_message() {
     let message = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}", "x".repeat(100));
     let events = feed(message.len(), &[format!("{message}\n").as_bytes()]);
     assert_eq!(events, [(NOTIFICATION, message.clone())]);
@@ -106,7 +106,7 @@ fn a_line_just_at_the_limit_is_a_message() {
 
 proptest::proptest! {
     #[test]
-    fn every_message_comes_out_whole_however_it_is_cut(
+    fn every_message_stays_whole_however_the_reads_cut_it(
         sizes in proptest::collection::vec(0usize..300, 1..20),
         cuts in proptest::collection::vec(1usize..120, 1..60),
     ) {
@@ -127,7 +127,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_line_that_is_given_up_is_reported_with_its_whole_length_and_holds_no_memory() {
+fn a_dropped_line_is_reported_with_its_full_length_and_holds_no_memory() {
     let mut lines = Lines::new(1 << 20);
     assert!(feed_one(&mut lines, &[b'x'; LARGE]).is_none());
     assert!(lines.held_bytes() >= LARGE);

@@ -1,7 +1,8 @@
-//! Requests whose callers have waited too long.
+//! Ends the wait of callers whose request timed out.
 //!
-//! All requests of an instance may wait equally long, so one timer per instance is enough. It runs while a caller waits,
-//! and is set anew only when it has run out. A timer per request would cost more than most of the work for it.
+//! All requests of an instance have the same time limit, so one timer per instance is enough. It runs while a
+//! caller waits, and is set again only when it has run out. A timer per request would cost more than most of
+//! the other work for the request.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -10,10 +11,10 @@ use super::Instance;
 use crate::error::Error;
 
 impl Instance {
-    /// Sees to it that waiting callers learn when their time is over.
+    /// Starts the timer that tells waiting callers when their time is up.
     pub(super) fn watch_timeouts(self: &Arc<Self>) {
         let Some(limit) = self.shared.limits.request_timeout else { return };
-        // Weak, since the timer must not keep the instance alive.
+        // A weak reference, since the timer must not keep the instance alive.
         let (instance, closed) = (Arc::downgrade(self), self.close.clone());
         tokio::spawn(async move {
             while let Some(next) = settle_timed_out(&instance, limit) {
@@ -26,7 +27,7 @@ impl Instance {
     }
 }
 
-/// Settles the callers that have waited for `limit`. Returns when to look again; `None` when no caller waits.
+/// Settles the callers that have waited for `limit`. Returns when to check again; `None` if no caller waits.
 fn settle_timed_out(instance: &Weak<Instance>, limit: Duration) -> Option<Instant> {
     let instance = instance.upgrade()?;
     let (timed_out, oldest) = {
@@ -36,7 +37,7 @@ fn settle_timed_out(instance: &Weak<Instance>, limit: Duration) -> Option<Instan
         (timed_out, oldest)
     };
     for waiter in timed_out {
-        // The request itself stays: its answer may still come, and its id is taken until then.
+        // The request itself stays open: its answer may still arrive, and its id is taken until then.
         let _ = waiter.send(Err(Error::Timeout { limit }));
     }
     oldest.map(|since| since + limit)

@@ -1,7 +1,7 @@
-//! What is counted by agent: how long requests take in both directions, and what the agents' process trees use.
+//! Metrics per agent: how long requests take in both directions, and what the agents' process trees use.
 //!
-//! The names of agents come from clients, so only the first [`MAX_AGENTS`] have series of their own; all others share
-//! [`OTHER`]. An instance looks its series up once, when it is created.
+//! Agent names come from clients, so only the first [`MAX_AGENTS`] names have metric series of their own; all
+//! others share [`OTHER`]. An instance looks up its series once, when it is created.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,27 +11,27 @@ use std::time::{Duration, Instant};
 use metrics::{Counter, Exposition, Histogram};
 use process_supervisor::{ProcessTable, SupervisorId};
 
-/// How many agents have series of their own.
+/// How many agents have their own series.
 const MAX_AGENTS: usize = 64;
-/// Longer names are not shown.
+/// The longest agent name that becomes a label. Agents with longer names share [`OTHER`].
 const MAX_NAME_BYTES: usize = 64;
-/// The label of all other agents.
+/// The label that all other agents share.
 const OTHER: &str = "other";
-/// How often the process table is read at most, however often the server is scraped.
+/// The shortest interval between two readings of the process table, however often the server is scraped.
 const READING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The series of one agent.
+/// The metric series of one agent.
 #[derive(Debug, Default)]
 pub(crate) struct AgentSeries {
-    /// From the admission of a client request to the agent's answer.
+    /// Time from the admission of a client request to the agent's answer.
     pub(crate) client_requests: Histogram,
-    /// From an agent request to the first answer of a client.
+    /// Time from an agent request to the first answer of a client.
     pub(crate) agent_requests: Histogram,
     cpu_micros: Counter,
     resident_bytes: AtomicU64,
 }
 
-/// The series of all agents.
+/// The metric series of all agents.
 #[derive(Debug, Default)]
 pub(crate) struct ByAgent {
     named: Mutex<BTreeMap<Arc<str>, Arc<AgentSeries>>>,
@@ -40,7 +40,7 @@ pub(crate) struct ByAgent {
 }
 
 impl ByAgent {
-    /// The series for an agent, made if they do not exist yet.
+    /// Returns the series of an agent, and creates them if they do not exist yet.
     pub(crate) fn series(&self, agent: &Arc<str>) -> Arc<AgentSeries> {
         let mut named = lock(&self.named);
         if let Some(series) = named.get(agent) {
@@ -54,11 +54,11 @@ impl ByAgent {
         series
     }
 
-    /// Every series that may have a value, with its label.
+    /// All series that may have a value, each with its label.
     fn all(&self) -> Vec<(Arc<str>, Arc<AgentSeries>)> {
         let mut all: Vec<_> =
             lock(&self.named).iter().map(|(name, series)| (Arc::clone(name), Arc::clone(series))).collect();
-        // Something else holds it only if an instance had no series of its own.
+        // The shared series is in use if anything besides this table holds a reference to it.
         let is_used = Arc::strong_count(&self.other) > 1
             || !self.other.client_requests.is_empty()
             || self.other.cpu_micros.get() > 0;
@@ -68,7 +68,7 @@ impl ByAgent {
         all
     }
 
-    /// Writes everything that is counted by agent. Reads `/proc` if agents run.
+    /// Writes all metrics per agent. Reads `/proc` if agents run.
     pub(crate) fn expose(&self, text: &mut Exposition) {
         let all = self.all();
         let has_usage = self.trees.measure(&all);
@@ -104,7 +104,7 @@ impl ByAgent {
     }
 }
 
-/// The process trees of agents that run.
+/// The process trees of the running agents.
 #[derive(Debug, Default)]
 pub(crate) struct Trees {
     tracked: Mutex<HashMap<SupervisorId, Tracked>>,
@@ -115,20 +115,20 @@ pub(crate) struct Trees {
 #[derive(Debug, Default)]
 struct Reading {
     at: Option<Instant>,
-    /// False where there is no `/proc`, or it has too many processes.
+    /// False if there is no `/proc`, or if it has too many processes.
     succeeded: bool,
 }
 
 #[derive(Debug)]
 struct Tracked {
     series: Arc<AgentSeries>,
-    /// The processor time of this tree that is already in the series.
+    /// The processor time of this tree that is already counted in the series.
     counted: Duration,
 }
 
 impl Tracked {
-    /// Counts processor time up to `total`. A smaller total than before adds nothing: a process that its parent does
-    /// not wait for takes its time with it.
+    /// Counts processor time up to `total`. A total smaller than the previous one adds nothing: a process
+    /// that its parent does not wait for takes its processor time with it.
     fn count(&mut self, total: Duration) {
         let more = total.saturating_sub(self.counted);
         self.series.cpu_micros.add(u64::try_from(more.as_micros()).unwrap_or(u64::MAX));
@@ -137,7 +137,7 @@ impl Tracked {
 }
 
 impl Trees {
-    /// An agent has started under this supervisor.
+    /// Called when an agent has started under this supervisor.
     pub(crate) fn started(&self, supervisor: Option<SupervisorId>, series: &Arc<AgentSeries>) {
         if let Some(supervisor) = supervisor {
             let tracked = Tracked { series: Arc::clone(series), counted: Duration::ZERO };
@@ -145,7 +145,7 @@ impl Trees {
         }
     }
 
-    /// The tree has ended, after it used so much processor time.
+    /// Called when the tree has ended. `total` is the processor time that it used.
     pub(crate) fn ended(&self, supervisor: Option<SupervisorId>, total: Option<Duration>) {
         let tracked = supervisor.and_then(|supervisor| lock(&self.tracked).remove(&supervisor));
         if let (Some(mut tracked), Some(total)) = (tracked, total) {
@@ -153,9 +153,9 @@ impl Trees {
         }
     }
 
-    /// Updates what all trees use. False where that is unknown.
+    /// Updates what all trees use. Returns false if that is unknown.
     fn measure(&self, all: &[(Arc<str>, Arc<AgentSeries>)]) -> bool {
-        // Held while the table is read: several scrapes at once share one reading.
+        // The lock is held while the table is read, so that simultaneous scrapes share one reading.
         let mut reading = lock(&self.reading);
         if reading.at.is_some_and(|at| at.elapsed() < READING_INTERVAL) {
             return reading.succeeded;
@@ -186,7 +186,7 @@ impl Trees {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that holds these locks can leave the values behind them half changed.
+    // No code can panic with a half-changed value while it holds one of these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agent_has_one_series_and_agents_beyond_the_bound_share_one() {
+    fn each_agent_has_its_own_series_up_to_a_limit_and_the_rest_share_one() {
         let by_agent = ByAgent::default();
         let first = by_agent.series(&"first".into());
         assert!(Arc::ptr_eq(&first, &by_agent.series(&"first".into())));

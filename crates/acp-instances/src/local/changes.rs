@@ -1,4 +1,4 @@
-//! Which instances came and went lately.
+//! The most recent openings and closings of instances.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -8,22 +8,22 @@ use event_log::OrderCounter;
 use crate::instance::Instance;
 use crate::subscription::{ChangeKind, InstanceChange};
 
-/// How many changes are remembered for subscriptions that were away.
+/// How many changes are remembered for subscriptions that reconnect.
 const REMEMBERED: usize = 4096;
 
-/// A change, with what tells two instances of the same id apart.
+/// A change, with the numbers that distinguish instances with the same id.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub(super) change: InstanceChange,
     pub(super) first_sequence: u64,
-    /// For an instance that went: the position of its newest event, which went with it.
+    /// For a closed instance: the position of its newest event, which was removed with it.
     pub(super) last_position: u64,
 }
 
 #[derive(Debug, Default)]
 struct Remembered {
     recent: VecDeque<Change>,
-    /// The position of the newest change that is no longer remembered.
+    /// The position of the newest change that has been forgotten.
     dropped: u64,
 }
 
@@ -40,7 +40,7 @@ impl Changes {
         order: &OrderCounter,
     ) {
         let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Drawn under the lock, as with an instance's own events.
+        // Draw the number under the lock, as for an instance's own events.
         let position = order.draw(1);
         let (server_id, agent) = (instance.id.clone(), instance.agent.to_string());
         let change = InstanceChange { position, server_id, agent, kind };
@@ -53,7 +53,7 @@ impl Changes {
         }
     }
 
-    /// The changes behind a position, and true when some in between are no longer remembered.
+    /// The changes behind a position, and true if some of the changes behind it have been forgotten.
     pub(super) fn after(&self, position: u64) -> (Vec<Change>, bool) {
         let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_after = |change: &&Change| change.change.position > position;

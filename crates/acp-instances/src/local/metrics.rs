@@ -1,6 +1,6 @@
-//! What the engine counts.
+//! The metrics of the engine.
 //!
-//! Counted by the batch: what one read brings, what one write takes. Only requests are counted one by one; see
+//! Messages are counted per batch (one read or one write). Only requests are counted one by one; see
 //! [`super::by_agent`]. No label comes from a message.
 
 use metrics::{Counter, Exposition};
@@ -20,7 +20,7 @@ pub(crate) struct EngineMetrics {
     pub(crate) by_agent: ByAgent,
 }
 
-/// What passes between the server and the agents' processes.
+/// Counts what passes between the server and the agents' processes.
 #[derive(Debug, Default)]
 pub(crate) struct PipeMetrics {
     pub(crate) messages_read: Counter,
@@ -31,7 +31,7 @@ pub(crate) struct PipeMetrics {
     pub(crate) stderr_bytes: Counter,
 }
 
-/// What becomes of the agents' processes.
+/// Counts starts and ends of the agents' processes.
 #[derive(Debug, Default)]
 pub(crate) struct AgentMetrics {
     pub(crate) starts: Counter,
@@ -46,7 +46,7 @@ pub(crate) struct AgentMetrics {
 }
 
 impl AgentMetrics {
-    /// Counts an end of a process, or of the attempt to have one.
+    /// Counts the end of a process, or a failure to start one.
     pub(crate) fn ended(&self, cause: &ExitCause) {
         match cause {
             ExitCause::Exited(Exit::Code(0)) => &self.succeeded,
@@ -64,7 +64,7 @@ impl AgentMetrics {
     }
 }
 
-/// What is known only by looking at every instance.
+/// Totals that require a look at every instance.
 #[derive(Debug, Default)]
 struct Census {
     starting: u64,
@@ -99,7 +99,7 @@ impl Census {
     }
 }
 
-/// Writes down everything that the engine counts.
+/// Writes all metrics of the engine.
 pub(super) fn expose(registry: &Registry, text: &mut Exposition) {
     let census = Census::take(registry);
     let EngineMetrics { pipes, agents, by_agent } = &registry.shared.metrics;

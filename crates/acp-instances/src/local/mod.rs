@@ -1,4 +1,4 @@
-//! Instances whose processes run on this machine.
+//! The implementation of the engine that runs the processes on this machine.
 
 mod by_agent;
 mod changes;
@@ -32,7 +32,7 @@ use crate::server_id::ServerId;
 use crate::subscription::{Subscribe, SubscribeAll, Subscription};
 use crate::summary::{AgentRequest, FirstExchange, Listing, Page, Summary};
 
-/// How many instances one page has at most.
+/// The maximum number of instances in one page of a list.
 const PAGE: usize = 1000;
 
 /// Instances whose processes run on this machine. Cheap to clone.
@@ -40,7 +40,7 @@ const PAGE: usize = 1000;
 pub struct LocalInstances(Arc<Registry>);
 
 impl LocalInstances {
-    /// An engine without instances. Must be made inside a tokio runtime.
+    /// Creates an engine without instances. Must be called inside a tokio runtime.
     #[must_use]
     pub fn new(limits: Limits, launcher: Arc<dyn Launcher>) -> Self {
         let registry = Registry::new(&Shared::new(limits, launcher));
@@ -48,13 +48,13 @@ impl LocalInstances {
         Self(registry)
     }
 
-    /// Writes down what the engine counts. Locks every instance for a moment, as a list does, and reads `/proc`: call
-    /// it where blocking is allowed.
+    /// Writes the metrics of the engine. It briefly locks every instance, as listing does, and reads `/proc`,
+    /// so call it on a thread that may block.
     pub fn expose(&self, text: &mut Exposition) {
         metrics::expose(&self.0, text);
     }
 
-    /// The limits in force.
+    /// The limits of this engine.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.0.shared.limits
@@ -64,7 +64,7 @@ impl LocalInstances {
         self.0.find(server_id).ok_or_else(|| Error::UnknownInstance { server_id: server_id.clone() })
     }
 
-    /// Starts an agent or waits for room in its queue, then sends.
+    /// Sends a message that has to wait: for its agent to start, or for room in the queue.
     async fn send_slowly(&self, request: SendRequest) -> Result<Receipt, Error> {
         let instance = self.0.target(&target(&request)).await?;
         let admission = instance.try_enqueue(incoming(request))?;
@@ -163,7 +163,7 @@ impl Instances for LocalInstances {
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         let Some(instance) = self.0.find(server_id) else { return ready(Ok(())) };
         let registry = Arc::clone(&self.0);
-        // In a task of its own: it goes on to its end whether or not the caller waits.
+        // A separate task, which runs to its end whether or not the caller waits.
         let closing = tokio::spawn(async move { registry.close(&instance, CloseReason::Requested).await });
         Box::pin(async { closing.await.map_err(|_| Error::internal("closing the instance went wrong")) })
     }

@@ -1,4 +1,4 @@
-//! All instances of one engine.
+//! The registry of all instances of one engine.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,22 +15,24 @@ use crate::instance::{self, CloseReason, Instance, Phase};
 use crate::server_id::ServerId;
 use crate::subscription::ChangeKind;
 
-/// When memory runs out, this part of the limit is freed beyond what is needed, so that the search pays off.
+/// When memory runs out, the limit divided by this number is freed beyond what is needed, so that searching
+/// is not repeated for each message.
 const EVICTION_MARGIN_DIVISOR: usize = 32;
-/// What one read of an agent's output brings at most. Memory is given back by whole reads.
+/// The most memory that one read of an agent's output takes. Eviction frees memory in units of whole reads.
 const ONE_READ: usize = 4 << 20;
 
-/// Which instances there are.
+/// All instances of one engine, keyed by id.
 #[derive(Debug)]
 pub(crate) struct Registry {
     pub(crate) shared: Arc<Shared>,
-    /// Held for look-ups only, never while an instance does anything.
+    /// Locked for look-ups only, never while an instance does anything.
     instances: RwLock<HashMap<ServerId, Arc<Instance>>>,
     pub(super) changes: Changes,
-    /// No new instance starts below this number, so that the numbers of an id grow also when it is used again.
+    /// New instances get sequence numbers from here on, so that the numbers of an id also grow when the id is
+    /// used again.
     sequence_floor: AtomicU64,
     shutting_down: AtomicBool,
-    /// Only one search for memory at a time.
+    /// Locked by the one caller that evicts, so that only one search for memory runs at a time.
     evicting: Mutex<()>,
 }
 
@@ -52,7 +54,7 @@ impl Registry {
         self.instances.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    /// Every instance, in order of id.
+    /// Every instance, ordered by id.
     pub(crate) fn all(&self) -> Vec<Arc<Instance>> {
         let mut all: Vec<_> =
             self.instances.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
@@ -60,7 +62,7 @@ impl Registry {
         all
     }
 
-    /// The instance that a message goes to: the one there is, or a new one.
+    /// Returns the instance that a message goes to: the existing one, or a new one.
     pub(crate) async fn target(&self, to: &Target<'_>) -> Result<Arc<Instance>, Error> {
         if let Some(instance) = self.find_target(to)? {
             return Ok(instance);
@@ -72,7 +74,7 @@ impl Registry {
         self.find_or_open(to.server_id, &agent, to.caller)
     }
 
-    /// The instance that a message goes to, if there is one. A request starts an agent that has ended.
+    /// Returns the instance that a message goes to, if it exists. A request restarts an agent that has ended.
     pub(crate) fn find_target(&self, to: &Target<'_>) -> Result<Option<Arc<Instance>>, Error> {
         if self.is_shutting_down() {
             return Err(Error::ShuttingDown);
@@ -112,7 +114,7 @@ impl Registry {
         self.remove(instance);
     }
 
-    /// Takes an instance out of the registry, if it is still the one under its id.
+    /// Removes an instance from the registry, unless another instance has taken its id.
     pub(crate) fn remove(&self, instance: &Instance) {
         let (next, last_position) = {
             let state = instance.lock();
@@ -132,10 +134,10 @@ impl Registry {
         self.shutting_down.load(Ordering::SeqCst)
     }
 
-    /// Accepts nothing more, and ends all instances side by side.
+    /// Accepts nothing more, and ends all instances concurrently.
     pub(crate) async fn shut_down(&self) {
         {
-            // Under the lock, so that no instance can be opened after this.
+            // Set under the lock, so that no instance can be opened after this.
             let _instances = self.instances.write().unwrap_or_else(PoisonError::into_inner);
             self.shutting_down.store(true, Ordering::SeqCst);
         }
@@ -143,17 +145,18 @@ impl Registry {
             self.close(&instance, CloseReason::ShutDown).await;
         });
         futures_util::future::join_all(closing).await;
-        // Also for watches that no instance has woken.
+        // Also wake watches, in case there was no instance whose end would wake them.
         self.shared.announce();
     }
 
-    /// Evicts the oldest events of all instances until `bytes` more fit into the account, or nothing is left to evict.
+    /// Evicts the oldest events of all instances until `bytes` more fit into the memory account, or nothing
+    /// is left to evict.
     pub(crate) fn evict_oldest(&self, bytes: usize) {
         let Ok(_one_at_a_time) = self.evicting.try_lock() else { return };
         let account = &self.shared.account;
         let margin = account.limit() / EVICTION_MARGIN_DIVISOR;
-        // What a slow reader holds is not given back by evicting it. So one call evicts about as much as is needed, and
-        // does not clear the history of all instances in vain.
+        // Evicting events that a slow reader still holds frees no memory. So one call evicts only about as
+        // much as is needed, rather than the history of all instances in vain.
         let mut allowed = 2 * account.excess(bytes) + margin + ONE_READ;
         while account.excess(bytes) > 0 && allowed > 0 {
             let oldest = self
@@ -171,7 +174,7 @@ impl Registry {
         }
     }
 
-    /// Closes idle instances, for as long as the registry lives.
+    /// Closes idle instances until the registry is dropped.
     pub(crate) fn close_idle_ones(self: &Arc<Self>) {
         let Some(timeout) = self.shared.limits.instance_idle_timeout else { return };
         let registry = Arc::downgrade(self);
@@ -195,14 +198,14 @@ impl Registry {
     }
 }
 
-/// Where a message goes, and as much of the message as decides about that.
+/// The destination of a message, and the properties of the message that decide on it.
 #[derive(Debug)]
 pub(crate) struct Target<'a> {
     pub(crate) server_id: &'a ServerId,
     pub(crate) agent: Option<&'a str>,
-    /// Only a request starts an agent that has ended.
+    /// True for requests: only they restart an agent that has ended.
     pub(crate) is_request: bool,
-    /// A repeat never does.
+    /// The message's idempotency key: a repeated message never restarts an agent.
     pub(crate) key: Option<&'a IdempotencyKey>,
     pub(crate) caller: &'a Caller,
 }

@@ -1,4 +1,4 @@
-//! What all instances of one engine have in common.
+//! What all instances of one engine share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -12,7 +12,7 @@ use crate::clock::{now_ms, now_us};
 use crate::launcher::Launcher;
 use crate::limits::Limits;
 
-/// How far apart two lines are given up for lack of memory.
+/// The shortest time between two lines that are dropped for lack of memory.
 const GIVE_UP_DISTANCE_MS: u64 = 100;
 
 pub(crate) struct Shared {
@@ -20,13 +20,14 @@ pub(crate) struct Shared {
     pub(crate) launcher: Arc<dyn Launcher>,
     pub(crate) account: Arc<MemoryAccount>,
     pub(crate) metrics: EngineMetrics,
-    /// Numbers every event of every instance. Starts at the time, so that numbers grow over restarts.
+    /// Numbers every event of every instance. It starts at the current time, so that numbers grow across
+    /// restarts.
     pub(crate) order: Arc<OrderCounter>,
-    /// When a line was last given up for lack of memory.
+    /// When a line was last dropped for lack of memory.
     gave_up_at_ms: AtomicU64,
     /// Wakes subscriptions to many instances.
     changed: watch::Sender<()>,
-    /// The registry that the instances are in. Weak: the registry owns them, not they it.
+    /// The registry of the instances. Weak, because the registry owns the instances and they own this.
     registry: OnceLock<Weak<Registry>>,
 }
 
@@ -70,14 +71,14 @@ impl Shared {
         self.registry().is_none_or(|registry| registry.is_shutting_down())
     }
 
-    /// True for one caller at a time, at some distance from the last one.
+    /// Returns true to one caller at a time, and not again before [`GIVE_UP_DISTANCE_MS`] have passed.
     pub(crate) fn may_give_up(&self) -> bool {
         let now = now_ms();
         let is_due = |last: u64| (now.saturating_sub(last) >= GIVE_UP_DISTANCE_MS).then_some(now);
         self.gave_up_at_ms.try_update(Ordering::Relaxed, Ordering::Relaxed, is_due).is_ok()
     }
 
-    /// Makes room in the memory account by evicting the oldest events there are.
+    /// Makes room in the memory account by evicting the oldest events of all instances.
     pub(crate) fn make_room(&self, bytes: usize) {
         if self.account.excess(bytes) > 0
             && let Some(registry) = self.registry()

@@ -13,9 +13,9 @@ use crate::instance::{Instance, Phase, ReaderGuard, State};
 use crate::launcher::BoxFuture;
 use crate::subscription::{From, Subscribe, Subscription, Update};
 
-/// How many bytes of events one wait brings at most, but for a single event that is longer.
+/// The most bytes of events that one wait returns, except for a single longer event.
 const UPDATE_BYTES: usize = 64 << 10;
-/// Small runs that one wait brings at most.
+/// The most small runs of events that one wait returns.
 const UPDATE_RUNS: usize = 1024;
 
 /// Which events a subscription follows.
@@ -43,14 +43,15 @@ pub(super) struct InstanceSubscription {
     changed: watch::Receiver<()>,
     only_answers_to: Option<Asker>,
     began_at: u64,
-    /// News from before the first read: a gap, and requests that the log no longer holds.
+    /// Updates that precede the events: a gap, and requests that the log no longer holds.
     first: Vec<Update>,
-    /// Only readers of messages are counted: watching a journal never changes what happens to an instance.
+    /// Counts readers of messages. Readers of the journal are not counted: they never change what happens to
+    /// an instance.
     _counted: Option<ReaderGuard>,
 }
 
 impl InstanceSubscription {
-    /// `None` when the process has ended and the cursor is behind the last event.
+    /// Returns `None` if the process has ended and the cursor is behind the last event.
     pub(super) fn open(instance: Arc<Instance>, subscribe: Subscribe) -> Result<Option<Self>, Error> {
         let Subscribe { from, only_answers_to } = subscribe;
         let (view, changed) = match from {
@@ -80,7 +81,7 @@ impl InstanceSubscription {
         }))
     }
 
-    /// The news there is now; nothing when there is none.
+    /// Returns the updates that are available now; `None` if there are none.
     fn pull(&mut self) -> Option<Vec<Update>> {
         if !self.first.is_empty() {
             return Some(std::mem::take(&mut self.first));
@@ -98,7 +99,8 @@ impl InstanceSubscription {
                 }
                 Read::Nothing => break,
             };
-            // Only with something to deliver: a run that is filtered out must not end the look.
+            // Stop only if there is something to deliver: a run that is filtered out completely must not end
+            // this search.
             if !updates.is_empty() && (bytes + run.bytes() > UPDATE_BYTES || updates.len() >= UPDATE_RUNS) {
                 self.reader = before;
                 break;
@@ -121,7 +123,7 @@ impl Subscription for InstanceSubscription {
     fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Update>, Error>>> {
         Box::pin(async {
             loop {
-                // Before the look at the log: a change during the look ends the wait below.
+                // Before reading the log, so that a change during the reading ends the wait below.
                 self.changed.mark_unchanged();
                 let is_over = self.is_over();
                 if let Some(updates) = self.pull() {
@@ -181,7 +183,8 @@ fn place_in_journal(
             Reader::at_oldest(&logs)
         }
         JournalCursor::After(position) => {
-            // A position that was never drawn is not the end: it is from another server, which is reported as a gap.
+            // A position that was never drawn is not the end of the log: it is from another server, which is
+            // reported as a gap.
             let is_end = (state.newest_position()..=newest).contains(&position);
             if is_end && matches!(state.phase, Phase::Exited(_)) {
                 return None;
@@ -195,13 +198,13 @@ fn place_in_journal(
     Some((reader, first))
 }
 
-/// A gap, followed by the unanswered requests among what is lost.
+/// Adds a gap, followed by the unanswered requests among the lost events.
 fn push_gap(updates: &mut Vec<Update>, instance: &Instance, state: &State, gap: Gap, after: u64) {
     updates.push(Update::Gap { server_id: Some(instance.id.clone()), gap });
     push_retained(updates, instance, state, after);
 }
 
-/// The unanswered requests that the log no longer holds.
+/// Adds the unanswered requests that the log no longer holds.
 pub(super) fn push_retained(updates: &mut Vec<Update>, instance: &Instance, state: &State, after: u64) {
     for (sequence, request) in state.agent_requests.retained_after(after) {
         let (server_id, request) = (instance.id.clone(), request.clone());
@@ -209,7 +212,7 @@ pub(super) fn push_retained(updates: &mut Vec<Update>, instance: &Instance, stat
     }
 }
 
-/// The run without answers to other callers.
+/// Adds the run without responses to other connections.
 fn push_filtered(updates: &mut Vec<Update>, instance: &Instance, run: &event_log::Run, asker: Asker) {
     let is_wanted = |event: Event<'_>| match event.kind() {
         EventKind::Message(_) => event.asker().is_none_or(|other| other == asker),
@@ -221,7 +224,7 @@ fn push_filtered(updates: &mut Vec<Update>, instance: &Instance, run: &event_log
     }
 }
 
-/// The ranges of consecutive `true`.
+/// The ranges of consecutive `true` values.
 fn wanted_ranges(wanted: &[bool]) -> Vec<std::ops::Range<usize>> {
     let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
     for (index, _) in wanted.iter().enumerate().filter(|(_, is_wanted)| **is_wanted) {

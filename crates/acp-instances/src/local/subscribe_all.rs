@@ -1,8 +1,8 @@
 //! Subscriptions to many instances, with one cursor for all of them.
 //!
-//! Every event of every instance has a number from one counter. A pull first loads that counter, then looks into each
-//! instance: everything numbered up to then is found, because numbers are drawn under the same lock that guards the
-//! log. Runs have consecutive numbers, so sorting runs sorts events.
+//! Every event of every instance has a number from one counter. A pull first loads that counter, then looks
+//! into each instance. It finds every event up to the loaded number, because numbers are drawn under the same
+//! lock that guards the log. The events of a run have consecutive numbers, so sorting runs sorts events.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use crate::instance::{Instance, Phase, State};
 use crate::launcher::BoxFuture;
 use crate::subscription::{ChangeKind, Selection, SubscribeAll, Subscription, Update};
 
-/// How many events of one instance one pull takes at most, but for a run that has more.
+/// The most events of one instance that one pull takes, except for a single longer run.
 const EVENTS_PER_INSTANCE: usize = 256;
-/// How many bytes of one instance one pull takes at most, but for a run that has more.
+/// The most bytes of one instance that one pull takes, except for a single longer run.
 const BYTES_PER_INSTANCE: usize = 256 << 10;
 
 /// A subscription to many instances.
@@ -32,12 +32,14 @@ pub(super) struct AllSubscription {
     /// Everything up to this position has been delivered.
     seen: u64,
     began_at: u64,
-    /// True when the past behind `seen` is owed, so that its loss must be reported.
+    /// True if the client must receive everything behind `seen`, so that lost events must be reported.
     is_owed: bool,
     has_started: bool,
-    /// Changes up to this position are no news: the list that is delivered first has them.
+    /// Changes up to this position are not reported: the list of instances that is delivered first includes
+    /// them.
     listed_at: u64,
-    /// The instances followed. One that has left the registry stays until all of it is delivered.
+    /// The followed instances. One that has left the registry stays here until all of its events are
+    /// delivered.
     followed: Vec<Followed>,
 }
 
@@ -46,7 +48,7 @@ struct Followed {
     reader: Reader,
 }
 
-/// News with its place in the order. A gap comes before what happened at the same position.
+/// An update with its place in the order. A gap comes before an event at the same position.
 struct Placed {
     position: u64,
     update: Update,
@@ -82,16 +84,17 @@ impl AllSubscription {
         }
     }
 
-    /// The first news: the instances as they are now.
+    /// Adds the first update: the instances as they are now.
     fn start(&mut self, updates: &mut Vec<Update>) {
         self.has_started = true;
         let newest = self.registry.shared.order.newest();
-        // Read before the list is made: what happens in between is reported twice rather than not at all.
+        // Read the position before making the list: a change in between is then reported twice instead of
+        // never.
         self.listed_at = if self.is_owed { self.seen } else { newest };
         let all = self.registry.all().into_iter().filter(|instance| self.selection.has(&instance.id));
         updates.push(Update::Instances(all.map(|instance| instance.summary()).collect()));
         if self.is_owed && self.seen > newest {
-            // A cursor from another server whose clock was ahead of this one's.
+            // The cursor is from another server whose clock was ahead of this one's.
             updates.push(server_gap(self.seen, 0));
             self.seen = 0;
         }
@@ -107,7 +110,7 @@ impl AllSubscription {
             let reader = read_logs(&state, self.with_sent, |logs| {
                 let mut reader = Reader::at_oldest(logs);
                 reader.move_to(self.seen);
-                // Evictions before a subscription that gave no cursor are no loss to it.
+                // A subscription that gave no cursor has lost nothing by earlier evictions.
                 if self.is_owed { Reader::owed_from(self.seen) } else { reader }
             });
             drop(state);
@@ -128,7 +131,7 @@ impl AllSubscription {
                 updates.push(server_gap(self.seen, newest));
             }
             let mut placed = Vec::new();
-            // Where an instance has more than one pull takes, nothing behind that point is delivered yet.
+            // If an instance has more than one pull takes, nothing behind that point is delivered yet.
             let mut limit = newest;
             for Followed { instance, reader } in &mut self.followed {
                 let state = instance.lock();
@@ -149,7 +152,8 @@ impl AllSubscription {
             self.seen = self.seen.max(limit);
             self.is_owed = true;
             self.settle(limit);
-            // Only what this view leaves out stood before the limit when there is nothing: look on at once.
+            // If there are no updates before the limit, this view filters out all of those events: continue
+            // at once.
             if !updates.is_empty() || limit == newest {
                 return (!updates.is_empty()).then_some(updates);
             }
@@ -162,14 +166,15 @@ impl AllSubscription {
                 one.instance.id == change.change.server_id
                     && one.instance.first_sequence == change.first_sequence
             });
-            // A subscription from the oldest learns of the instances there are at the place where they came.
+            // A subscription that starts at the oldest event receives existing instances at the place where
+            // they were opened.
             if change.change.position <= self.listed_at && !is_followed {
                 continue;
             }
             let position = change.change.position;
             let has_unseen = change.change.kind == ChangeKind::Closed && change.last_position > self.seen;
             if has_unseen && !is_followed {
-                // Its events went with the instance.
+                // The instance's events were removed with it.
                 let server_id = Some(change.change.server_id.clone());
                 let gap = position_gap(self.seen, position);
                 placed.push(Placed { position, update: Update::Gap { server_id, gap } });
@@ -178,7 +183,7 @@ impl AllSubscription {
         }
     }
 
-    /// Moves all readers to the limit, and lets go of instances that are gone and delivered.
+    /// Moves all readers to the limit, and stops following closed instances whose events are all delivered.
     fn settle(&mut self, limit: u64) {
         let with_sent = self.with_sent;
         self.followed.retain_mut(|followed| {
@@ -198,7 +203,7 @@ impl Subscription for AllSubscription {
     fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Update>, Error>>> {
         Box::pin(async {
             loop {
-                // Before the look at the logs: a change during the look ends the wait below.
+                // Before reading the logs, so that a change during the reading ends the wait below.
                 self.changed.mark_unchanged();
                 if let Some(updates) = self.pull() {
                     return Some(Ok(updates));
@@ -215,12 +220,13 @@ impl Subscription for AllSubscription {
     }
 }
 
-/// Calls `read` with the logs that a subscription wants of an instance.
+/// Calls `read` with those logs of an instance that a subscription follows.
 fn read_logs<T>(state: &State, with_sent: bool, read: impl FnOnce(&[&Log]) -> T) -> T {
     if with_sent { read(&[&state.output, &state.input]) } else { read(&[&state.output]) }
 }
 
-/// The runs of an instance up to `newest`, as many as one pull takes, and up to where they are complete.
+/// Collects the runs of an instance up to `newest`, as many as one pull takes, and returns up to which number
+/// they are complete.
 fn collect(
     reader: &mut Reader,
     state: &State,

@@ -1,4 +1,4 @@
-//! Watching instances come and go.
+//! Watches which instances are opened and closed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) struct ChangeWatch {
     registry: Arc<Registry>,
     changed: watch::Receiver<()>,
     seen: u64,
-    /// True when changes behind `seen` are owed, so that their loss must be reported.
+    /// True if the client must receive the changes behind `seen`, so that lost ones must be reported.
     is_owed: bool,
     found: VecDeque<Watched>,
 }
@@ -32,7 +32,7 @@ impl ChangeWatch {
         Self { registry, changed, seen, is_owed, found: VecDeque::new() }
     }
 
-    /// True once the last instance is gone: closing them is still news.
+    /// True once the last instance is gone: during a shutdown the closings are still reported.
     fn is_over(&self) -> bool {
         self.registry.is_shutting_down() && self.registry.all().is_empty()
     }
@@ -59,7 +59,7 @@ impl Watch for ChangeWatch {
                 if let Some(found) = self.found.pop_front() {
                     return Some(Ok(found));
                 }
-                // Before the look: a change during the look ends the wait below.
+                // Before reading the changes, so that a change during the reading ends the wait below.
                 self.changed.mark_unchanged();
                 self.look();
                 if self.found.is_empty() && (self.is_over() || self.changed.changed().await.is_err()) {
