@@ -1,4 +1,4 @@
-//! The identity of whoever called the engine: an authenticated name and a connection.
+//! The client that calls the engine: its authenticated name and its connection.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

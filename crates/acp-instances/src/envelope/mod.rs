@@ -138,7 +138,7 @@ impl Envelope {
     }
 }
 
-/// Distinguishes JSON that is no message object (a batch or a bare value) from text that is not JSON.
+/// Distinguishes JSON that is not a message object (a batch or a bare value) from text that is not JSON.
 fn classify(text: &str, error: &serde_json::Error) -> EnvelopeError {
     match serde_json::from_str::<IgnoredAny>(text) {
         Ok(_) if text.trim_start().starts_with('[') => {
