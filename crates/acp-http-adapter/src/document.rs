@@ -1,7 +1,7 @@
-//! How the API document describes this door: its operations, and the data of its events.
+//! How the API document describes this crate's endpoints: the operations and the data of the events.
 //!
-//! Nothing in here runs in a server; see `http_server::document`. The server writes messages and events as text and
-//! does not use these types, so a test compares them with what the server sends.
+//! Nothing in here runs in a server; see `http_server::document`. The server writes messages and events as
+//! text and does not use these types, so a test compares the types with what the server sends.
 
 #![allow(dead_code, reason = "shapes to be described, never values")]
 
@@ -14,7 +14,7 @@ use utoipa::{OpenApi, PartialSchema, ToSchema};
 
 use crate::wire::{ExitReport, InstanceList, WireInstance};
 
-/// The operations of this door.
+/// The operations of this crate.
 #[derive(Debug, OpenApi)]
 #[openapi(
     paths(

@@ -1,4 +1,4 @@
-//! The public API of the door.
+//! The public API of this crate. A *door* is a transport through which clients reach the engine, here HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::metrics::DoorMetrics;
 #[derive(Debug, Clone)]
 pub struct AcpDoor(Arc<DoorState>);
 
-/// What every handler needs.
+/// The state that every handler uses.
 #[derive(Debug)]
 pub(crate) struct DoorState {
     pub(crate) instances: Arc<dyn Instances>,
@@ -24,7 +24,7 @@ pub(crate) struct DoorState {
     pub(crate) metrics: DoorMetrics,
 }
 
-/// The limits of the door itself. The engine has its own.
+/// The limits of the HTTP layer. The engine has limits of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct DoorSettings {
     /// The longest message that a client may send.
@@ -40,19 +40,19 @@ impl Default for DoorSettings {
 }
 
 impl AcpDoor {
-    /// A door to these instances.
+    /// Creates a door to these instances.
     #[must_use]
     pub fn new(instances: Arc<dyn Instances>, settings: DoorSettings) -> Self {
         Self(Arc::new(DoorState { instances, settings, metrics: DoorMetrics::default() }))
     }
 
-    /// `/v1/acp` and `/v1/acp/{server_id}`.
+    /// The routes of `/v1/acp` and `/v1/acp/{server_id}`.
     pub fn routes(&self) -> Routes {
         crate::http::routes(Arc::clone(&self.0))
     }
 
-    /// Serves a router that has these routes. Messages bypass the router on a direct route. This function is in this
-    /// crate because this crate is built for speed.
+    /// Serves a router that includes these routes. Messages bypass the router on a direct route. This
+    /// function is in this crate, because this crate is compiled for speed instead of size.
     pub async fn serve(
         &self,
         listener: TcpListener,

@@ -1,7 +1,7 @@
 //! Server-sent event framing.
 //!
-//! Small events are copied behind one another into one buffer. A large event is not copied: its frame is a head in the
-//! buffer, the log's own memory, and two line feeds.
+//! Small events are copied into one buffer, one after the other. A large event is not copied: its frame
+//! consists of a head in the buffer, the log's own memory, and two line feeds.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ const OVERHEAD: usize = 64;
 const SHARED: usize = 16 << 10;
 /// Runs with at least this many small events are framed once for all readers.
 const KEPT: usize = 8;
-/// The form in which a chunk keeps its frames for other readers.
+/// The form under which a chunk stores its frames for other readers.
 const FRAMES: Form = Form("acp-http-adapter/messages");
 
-/// Frames for one reader.
+/// The frames for one reader.
 #[derive(Debug)]
 pub(crate) struct Frames {
     pieces: Vec<Bytes>,
@@ -46,7 +46,7 @@ impl Frames {
         }
     }
 
-    /// Events as `GET /v1/acp/{server_id}` sends them.
+    /// Adds events in the format of `GET /v1/acp/{server_id}`.
     pub(crate) fn messages(&mut self, run: &Run) {
         let are_small = run.longest() < SHARED;
         if run.len() >= KEPT && are_small {
@@ -68,8 +68,8 @@ impl Frames {
         }
     }
 
-    /// Events as `?view=journal` sends them. A comment carries what has no field of its own: when the event happened
-    /// and, for numbered events, the number that `answered` and `gap` refer to.
+    /// Adds events in the format of `?view=journal`. A comment line contains what has no field of its own:
+    /// when the event happened and, for numbered events, the number that `answered` and `gap` refer to.
     pub(crate) fn journal(&mut self, run: &Run) {
         for (index, event) in events(run).enumerate() {
             text(&mut self.buffer, ": at ");
@@ -84,7 +84,8 @@ impl Frames {
         }
     }
 
-    /// Events as the stream of several instances sends them: each payload is wrapped with the instance's id.
+    /// Adds events in the format of the stream of several instances: each payload is wrapped with the
+    /// instance's id.
     pub(crate) fn wrapped(&mut self, server_id: &ServerId, run: &Run) {
         for (index, event) in events(run).enumerate() {
             head(&mut self.buffer, name(event.kind()), Some(Id::Journal(event.position())));
@@ -97,7 +98,7 @@ impl Frames {
         }
     }
 
-    /// `{"serverId":"...","event":N,`. A server id needs no escaping.
+    /// Writes `{"serverId":"...","event":N,`. A server id needs no escaping.
     fn wrapper(&mut self, server_id: &ServerId, sequence: Option<u64>) {
         text(&mut self.buffer, r#"{"serverId":""#);
         text(&mut self.buffer, server_id.as_str());
@@ -122,14 +123,15 @@ impl Frames {
         self.pieces.push(run.share(index));
     }
 
-    /// A retained request, on the stream of one instance. Its number is not a cursor of a journal.
+    /// Adds a retained request to the stream of one instance. On a journal, its number must not be sent as a
+    /// cursor.
     pub(crate) fn retained(&mut self, sequence: Option<u64>, request: &Bytes) {
         head(&mut self.buffer, "message", sequence.map(Id::Sequence));
         self.shared(request);
         text(&mut self.buffer, "\n\n");
     }
 
-    /// A retained request, on the stream of several instances.
+    /// Adds a retained request to the stream of several instances.
     pub(crate) fn wrapped_retained(&mut self, server_id: &ServerId, sequence: u64, request: &Bytes) {
         head(&mut self.buffer, "message", None);
         self.wrapper(server_id, Some(sequence));
@@ -146,13 +148,13 @@ impl Frames {
         self.pieces.push(bytes.clone());
     }
 
-    /// A gap in sequence numbers.
+    /// Adds a gap in sequence numbers.
     pub(crate) fn message_gap(&mut self, gap: &Gap) {
         let Gap { after_sequence, next_sequence, .. } = gap;
         self.plain("gap", format_args!(r#"{{"after":{after_sequence},"next":{next_sequence}}}"#));
     }
 
-    /// A gap in positions, of one instance or of the whole server.
+    /// Adds a gap in positions, of one instance or of the whole server.
     pub(crate) fn journal_gap(&mut self, server_id: Option<&ServerId>, gap: &Gap) {
         let Gap { after_order, next_order, .. } = gap;
         match server_id {
@@ -164,7 +166,7 @@ impl Frames {
         }
     }
 
-    /// An instance was created or closed.
+    /// Adds the opening or closing of an instance.
     pub(crate) fn change(&mut self, change: &InstanceChange) {
         let name = match change.kind {
             ChangeKind::Opened => "opened",
@@ -176,7 +178,7 @@ impl Frames {
         text(&mut self.buffer, "\n\n");
     }
 
-    /// An event that is not in a log.
+    /// Adds an event that is not in a log.
     pub(crate) fn plain(&mut self, name: &str, data: impl Display) {
         head(&mut self.buffer, name, None);
         text(&mut self.buffer, &data.to_string());
@@ -207,7 +209,7 @@ const fn is_verbatim(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Failed | EventKind::Exit)
 }
 
-/// Many small events in as few steps as possible: consecutive numbers are incremented in place.
+/// Frames many small events in as few steps as possible: the number in the head is incremented in place.
 fn frame_flood(buffer: &mut BytesMut, run: &Run) {
     let mut head = CountingHead::default();
     for event in events(run) {
@@ -226,7 +228,7 @@ fn frame_flood(buffer: &mut BytesMut, run: &Run) {
     }
 }
 
-/// `event: message`, `id: N`, `data: `.
+/// The head `event: message`, `id: N`, `data: ` of a message event.
 #[derive(Debug, Default)]
 struct CountingHead {
     head: Vec<u8>,

@@ -1,8 +1,8 @@
 //! ACP agent instances over HTTP: `/v1/acp` and `/v1/acp/{server_id}`.
 //!
-//! The door: a thin HTTP layer over the engine, [`acp_instances::Instances`]. It turns requests into calls, and events
-//! into server-sent events. The engine's errors become problem documents in exactly one place, [`to_problem`]. The door
-//! makes no decisions about instances.
+//! This crate is a *door*: a thin HTTP layer over the engine, [`acp_instances::Instances`]. It turns requests
+//! into calls, and events into server-sent events. The engine's errors become problem documents in exactly
+//! one place, [`to_problem`]. This crate makes no decisions about instances.
 //!
 //! ```text
 //! POST body -> http::body (size, memory) -> Instances::send -> http::post (the answer)

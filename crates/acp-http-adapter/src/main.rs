@@ -1,4 +1,4 @@
-//! `acp-http-adapter`: the door alone, for one agent.
+//! `acp-http-adapter`: the HTTP endpoint for a single agent, without the rest of the product.
 //!
 //! Every server id runs the command given after `--`. It listens only on loopback. For tokens, several agents or
 //! files, use `sandbox-agent`.
@@ -35,7 +35,7 @@ struct Arguments {
     command: Vec<std::ffi::OsString>,
 }
 
-/// The only agent.
+/// The launcher of the only agent.
 struct OneAgent(LaunchSpec);
 
 impl Launcher for OneAgent {

@@ -1,4 +1,4 @@
-//! The metrics of the door: streams, by kind. Counted per pull, never per event.
+//! The metrics of the event streams, by kind of stream. Events are counted per pull, never one by one.
 
 use metrics::{Counter, Exposition, Gauge};
 

@@ -1,5 +1,5 @@
-//! The one place where an error of the engine becomes a problem document: with a code, a status, and what an HTTP
-//! client can do about it.
+//! The only place where an error of the engine becomes a problem document: with a code, a status, and what an
+//! HTTP client can do about it.
 
 use std::time::Duration;
 

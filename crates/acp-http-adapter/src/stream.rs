@@ -1,7 +1,7 @@
 //! Turns a subscription into a response that streams server-sent events.
 //!
-//! The connection pulls: it requests events only when it can send them, so a slow reader needs little memory and
-//! slows down nothing else.
+//! The connection requests events only when it can send them, so a slow reader needs little memory and slows
+//! down nothing else.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -21,7 +21,7 @@ use crate::frame::Frames;
 use crate::metrics::StreamMetrics;
 use crate::wire::InstanceList;
 
-/// What a stream shows.
+/// What a stream contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// The messages of one agent.

@@ -1,4 +1,4 @@
-//! The standalone adapter: one command, any server id, no agent to name.
+//! Tests of the standalone adapter: one command for every server id, and no agent to name.
 
 #![allow(clippy::expect_used, reason = "a test may fail loudly")]
 
@@ -57,7 +57,7 @@ impl Drop for Adapter {
 }
 
 #[test]
-fn every_server_id_runs_the_one_command_without_naming_it() {
+fn every_server_id_runs_the_same_command() {
     let adapter = Adapter::start();
     for id in ["one", "two"] {
         let answer = adapter.post(&format!("/v1/acp/{id}"), r#"{"jsonrpc":"2.0","id":7,"method":"x"}"#);
@@ -69,7 +69,7 @@ fn every_server_id_runs_the_one_command_without_naming_it() {
 }
 
 #[test]
-fn it_answers_to_loopback_names_and_its_own_pages_only() {
+fn only_loopback_names_and_pages_of_the_adapter_itself_are_answered() {
     let adapter = Adapter::start();
     let rebound = adapter.send("GET /v1/acp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     assert!(rebound.starts_with("HTTP/1.1 403"), "{rebound}");

@@ -13,13 +13,14 @@ use http_server::{Code, Problem};
 use crate::door::DoorState;
 use crate::problem::to_problem;
 
-/// At most this many times the bytes that have arrived are reserved, whatever size the header announces.
+/// At most this many times the bytes that have arrived are reserved, even if the header announces a longer
+/// body.
 const AHEAD: usize = 4;
 
 /// Reads a message to its end.
 ///
 /// # Errors
-/// 413 when it is too long, 503 when memory runs out, 400 when it is not a message.
+/// 413 if the message is too long, 503 if memory runs out, 400 if the body is not a message.
 pub(super) async fn read_message<B>(body: &mut B, door: &DoorState) -> Result<Message, Problem>
 where
     B: Body<Data = Bytes, Error: Display> + Unpin,
@@ -41,7 +42,7 @@ where
         if held.len() + data.len() > limit {
             return Err(too_large(limit));
         }
-        // One byte more, for the line feed.
+        // One byte more than the body, for the line feed.
         let needed = held.len() + data.len() + 1;
         if needed > held.capacity() {
             let target = needed.max((needed * AHEAD).min(announced + 1));
@@ -75,7 +76,7 @@ fn not_a_message(error: &EnvelopeError) -> Problem {
     }
 }
 
-/// Refuses an empty body, with a clearer reason than "not JSON".
+/// Refuses an empty body with a clearer reason than "not JSON".
 pub(super) fn require_body(headers: &HeaderMap) -> Result<(), Problem> {
     if headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0") {
         return Err(Problem::new(Code::InvalidJson, "the body is empty; send one JSON-RPC 2.0 message"));

@@ -56,7 +56,7 @@ pub(crate) async fn stream(
     let from = match from {
         Ok(from) => from,
         Err(problem) => {
-            // An unknown id is the more useful answer.
+            // If the instance does not exist, that error is more useful than the one about the header.
             door.instances.get(&server_id).await.map_err(|error| to_problem(&error))?;
             return Err(problem);
         }

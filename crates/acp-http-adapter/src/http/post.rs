@@ -88,7 +88,8 @@ impl DirectRoute for PostRoute {
         let door = Arc::clone(&self.0);
         let id = PathId::parse(head.uri.path().strip_prefix(PATH).unwrap_or_default());
         let request = id.and_then(|id| Ok((id, PostOptions::of(&head)?)));
-        // Dropped before the agent works, so that the connection can read its next request into the same memory.
+        // Drop the head before the agent works, so that the connection can read its next request into the
+        // same memory.
         drop(head);
         async move {
             let (server_id, options) = request?;
@@ -99,7 +100,7 @@ impl DirectRoute for PostRoute {
     }
 }
 
-/// What the head of a request says about its message.
+/// The options of a message, from the head of its request.
 #[derive(Debug)]
 struct PostOptions {
     preferences: Preferences,

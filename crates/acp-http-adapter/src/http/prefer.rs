@@ -33,7 +33,7 @@ impl Preferences {
         preferences
     }
 
-    /// True when the client does not want to wait at all.
+    /// True if the client does not want to wait at all.
     pub(super) const fn at_once(self) -> bool {
         self.respond_async && self.wait.is_none()
     }
