@@ -1,7 +1,7 @@
-//! Whether a connection of HTTP/2 has open requests, streams that are still being sent included.
+//! Tracks whether an HTTP/2 connection has open requests, including responses that are still being sent.
 //!
-//! A connection of HTTP/1 carries one request at a time, and hyper limits the time between two of them. So its requests are
-//! not counted, and cost nothing.
+//! An HTTP/1 connection carries one request at a time, and hyper limits the time between two of them. So the
+//! requests of HTTP/1 are not counted, and cost nothing.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::response_body::ResponseBody;
 
-/// The open requests of one connection; `None` until the first one of HTTP/2.
+/// The number of open requests of one connection; `None` until the first HTTP/2 request.
 #[derive(Debug, Default)]
 pub(crate) struct Activity(watch::Sender<Option<usize>>);
 
@@ -51,7 +51,7 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The body of a response. Its request is open for as long as it is being sent.
+/// The body of a response. The request stays open until the body has been sent.
 #[derive(Debug)]
 pub(crate) struct TrackedBody {
     body: ResponseBody,

@@ -1,8 +1,9 @@
 //! The body of a request, with two limits that every route needs.
 //!
-//! A client that stops sending is not waited for without end. And if the server answers before it has read the whole body,
-//! the rest is read and discarded in the background, up to a limit: HTTP/1 cannot refuse the rest of a body, so the
-//! connection would be closed while the client is still sending, and the client's system would discard the response.
+//! The server does not wait forever for a client that stops sending. And if the server answers before it has
+//! read the whole body, it reads and discards the rest in the background, up to a limit: HTTP/1 cannot refuse
+//! the rest of a body, so the connection would be closed while the client is still sending, and the client's
+//! system would discard the response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -27,12 +28,12 @@ const DISCARD_TIME: Duration = Duration::from_secs(10);
 /// The body of a request.
 #[derive(Debug)]
 pub struct RequestBody {
-    /// Always there, except while it is being dropped.
+    /// `Some`, except while this value is being dropped.
     body: Option<Incoming>,
     is_http2: bool,
-    /// True when the rest of a body that was not read is discarded.
+    /// True if the rest of a body that is dropped early must be read and discarded.
     discards_rest: bool,
-    /// Runs while the server waits for the client.
+    /// The timer that runs while the server waits for the client.
     silence: Option<Pin<Box<Sleep>>>,
     silence_limit: Duration,
 }
@@ -51,13 +52,13 @@ pub enum RequestBodyError {
 impl RequestBody {
     pub(crate) fn new(head: &Parts, body: Incoming, silence_limit: Duration) -> Self {
         let is_http2 = head.version == Version::HTTP_2;
-        // A stream of HTTP/2 can be refused by itself. A client that waits for `100 Continue` sends nothing until the
-        // body is read, and reading it would send that.
+        // An HTTP/2 stream can be refused on its own. A client that waits for `100 Continue` sends no body
+        // until the server reads it, and reading would send `100 Continue`.
         let discards_rest = !is_http2 && !head.headers.contains_key(EXPECT);
         Self { body: Some(body), is_http2, discards_rest, silence: None, silence_limit }
     }
 
-    /// The limit in ordinary use.
+    /// The limit outside of tests.
     pub(crate) const fn default_silence_limit() -> Duration {
         SILENCE_LIMIT
     }

@@ -24,7 +24,7 @@ use crate::{Code, Problem, RequestBody};
 
 /// How long a client may take to send the head of a request, counted from the connection or from the previous response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a client of HTTP/2 is asked whether it is still there, and how long it may take to answer.
+/// How often a client on HTTP/2 is pinged, and how long it may take to answer.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long an idle connection may take to close after the server has announced it.
@@ -119,18 +119,19 @@ impl<D: DirectRoute> Server<D> {
     }
 }
 
-/// How a connection is idle.
+/// The state in which a connection is idle.
 enum Idle {
-    /// It never sent a request.
+    /// The client never sent a request.
     WithoutRequest,
-    /// Its requests are answered.
+    /// All requests were answered.
     AfterRequests,
 }
 
 /// Waits until a connection has been idle for `limit`.
 ///
-/// Hyper's own limit starts only when it knows the HTTP version, for which it may wait for 24 bytes, and covers the heads
-/// of HTTP/1 only. So this waits for the first request of every connection, and for pauses in one of HTTP/2.
+/// Hyper's own limit starts only when hyper knows the HTTP version, for which it may wait for 24 bytes, and
+/// covers only the request heads of HTTP/1. So this function waits for the first request of every connection,
+/// and for pauses on HTTP/2 connections.
 async fn wait_until_idle(
     first_request: oneshot::Receiver<()>,
     activity: Arc<Activity>,

@@ -16,7 +16,8 @@ use super::*;
 use crate::test_client::{Client, DEADLINE, post, wait_until};
 use crate::{Answered, Exposure, Origin, RequestListener, RouteTable, ServerMetrics, Token};
 
-/// Answers with the body of the request; some bodies have special answers. The router has it at `/v1/routed/{x}`.
+/// Answers with the body of the request; some bodies get special answers. The router serves the same handler
+/// at `/v1/routed/{x}`.
 #[derive(Debug, Clone)]
 struct Echo {
     /// Each permit releases one waiting request.
@@ -269,7 +270,8 @@ async fn a_stopping_server_waits_at_most_for_the_drain_time() {
 
 const SHORT: Duration = Duration::from_millis(100);
 
-/// The second and the third input are the start of an HTTP/2 preface; hyper waits for its full 24 bytes.
+/// The second and the third input are the beginning of an HTTP/2 preface; hyper waits for all of its 24
+/// bytes.
 #[tokio::test]
 async fn a_client_that_does_not_finish_its_head_in_time_is_disconnected() {
     let server = TestServer::start_with(Exposure::default(), SHORT, DEADLINE).await;
@@ -318,7 +320,7 @@ async fn a_client_that_stops_in_the_middle_of_a_body_gets_an_error() {
     assert!(answer.body.contains("the client sent nothing"), "{}", answer.body);
 }
 
-/// Sends the whole body before it reads, as most clients do.
+/// The client sends the whole body before it reads, as most clients do.
 #[tokio::test]
 async fn a_client_that_is_refused_while_it_sends_a_large_body_gets_the_response() {
     let token = Some(Token::new("secret").unwrap());
