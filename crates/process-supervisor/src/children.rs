@@ -30,7 +30,7 @@ pub(crate) fn own_children() -> Vec<Pid> {
     if near.is_empty() { children_in(1..=HIGHEST) } else { near }
 }
 
-/// Flags to check for a child without reaping it: an ended child remains for the reaping loop.
+/// The flags that check for a child without reaping it: an ended child remains for the reaping loop.
 fn looking() -> WaitIdOptions {
     WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_is_found_also_when_it_has_ended_and_is_still_there_to_be_reaped() {
+    fn a_child_is_found_even_after_it_has_ended_and_before_it_is_reaped() {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
         let pid = Pid::from_child(&child);
         assert!(own_children().contains(&pid));

@@ -1,8 +1,9 @@
-//! Executing a program file as it is.
+//! Executes a program file directly, without the standard library's fallback to a shell.
 //!
-//! The standard library executes programs with `execvp`, which hands a file to the shell when the kernel cannot execute
-//! it. That is right for a script without a first line that names its interpreter. A program for another processor,
-//! though, would end with a syntax error of the shell; executed directly, it fails with the kernel's own error.
+//! The standard library executes programs with `execvp`, which runs a file with the shell if the kernel
+//! cannot execute it. That is right for a script whose first line names no interpreter. But a program for
+//! another processor would end with a syntax error from the shell; executed directly, it fails with the
+//! kernel's own error.
 
 use std::ffi::{CString, OsStr, c_char};
 use std::io::{self, Read};
@@ -10,24 +11,24 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::LaunchSpec;
 
-/// A program file with the arguments and the environment that it is executed with.
+/// A program file with the arguments and the environment to execute it with.
 pub(crate) struct Executable {
     program: CString,
-    /// Pointers into `_texts`, with a null pointer at the end.
+    /// Pointers into `_texts`, followed by a null pointer.
     arguments: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     _texts: Vec<CString>,
 }
 
-// SAFETY: the pointers lead to strings that this value owns and nothing changes.
+// SAFETY: the pointers refer to strings that this value owns and that nothing changes.
 #[allow(unsafe_code)]
 unsafe impl Send for Executable {}
-// SAFETY: as above.
+// SAFETY: see `Send`.
 #[allow(unsafe_code)]
 unsafe impl Sync for Executable {}
 
 impl Executable {
-    /// Prepares a program, if the specification names the file of one and not a script or a name to be looked up.
+    /// Prepares a program. `None` if the specification names a script, or a name to be looked up in `PATH`.
     pub(crate) fn of(spec: &LaunchSpec) -> Option<Self> {
         let is_path = spec.program.as_bytes().contains(&b'/');
         if !is_path || !is_compiled(&spec.program) {
@@ -55,7 +56,7 @@ impl Executable {
         })
     }
 
-    /// Turns this process into the program. Returns only when that fails.
+    /// Replaces this process by the program. Returns only if that fails.
     pub(crate) fn execute(&self) -> io::Error {
         // SAFETY: both lists end with a null pointer, and everything they point to lives as long as this value.
         #[allow(unsafe_code)]
@@ -66,7 +67,7 @@ impl Executable {
     }
 }
 
-/// True for a file that begins as compiled programs do.
+/// True if the file begins like a compiled program.
 fn is_compiled(program: &OsStr) -> bool {
     let mut start = [0; 4];
     let read = std::fs::File::open(program).and_then(|mut file| file.read_exact(&mut start));

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
 use crate::signals::SignalSet;
 
-/// How many processes are reaped before signals are looked at again.
+/// How many processes are reaped before signals are checked again.
 const REAP_BATCH: usize = 64;
 
 /// If this is process 1, starts the program again as a child and becomes its init, without returning. Returns at once

@@ -41,7 +41,7 @@ pub struct Launched {
     pub stdout: pipe::Receiver,
     /// The agent's standard error.
     pub stderr: pipe::Receiver,
-    /// The supervisor, where `/proc` shows it.
+    /// The identity of the supervisor; `None` if `/proc` does not show it.
     pub supervisor: Option<SupervisorId>,
     /// Ends the tree. Dropping both this and `events` ends it too.
     pub control: Control,
@@ -110,7 +110,7 @@ impl Events {
     pub async fn next(&mut self) -> TreeEvent {
         loop {
             if let Some(survivors) = self.survivors {
-                // The kernel forgets the numbers of the supervisor when it is waited for.
+                // Read the times now: the kernel forgets them when the supervisor is waited for.
                 self.cpu = self.cpu.or_else(|| self.supervisor_id?.cpu_of_ended());
                 let _ = self.supervisor.wait().await;
                 return TreeEvent::Gone { survivors };
@@ -132,7 +132,7 @@ impl Events {
         }
     }
 
-    /// The processor time of the whole tree, once it has ended. Nothing where `/proc` does not show it.
+    /// The processor time of the whole tree, once it has ended. `None` if `/proc` does not show it.
     #[must_use]
     pub fn cpu(&self) -> Option<Duration> {
         self.cpu

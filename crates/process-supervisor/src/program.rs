@@ -1,4 +1,4 @@
-//! The path of this binary, to execute it again.
+//! The path of this binary, which is needed to execute the binary again.
 //!
 //! `/proc/self/exe` still works after an upgrade has replaced the file, so it is used wherever `/proc` is mounted. A
 //! root file system with nothing but the binary has no `/proc`; there, the path that the kernel executed is used.

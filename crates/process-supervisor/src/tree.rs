@@ -13,10 +13,10 @@ use rustix::process::{Pid, Signal, getpgid, getpgrp, getpid, kill_process, kill_
 
 use crate::children::own_children;
 
-/// How long one search for descendants may take. Processes that fork without end would otherwise keep the search going
-/// for as long as they run.
+/// How long one search for descendants may take. Otherwise, processes that fork endlessly would keep the
+/// search going for as long as they run.
 const SEARCH_LIMIT: Duration = Duration::from_millis(100);
-/// How many times one call of [`kill_all`] looks for children that were not there the time before.
+/// How many times one call of [`kill_all`] looks for new children.
 const KILL_PASSES: usize = 16;
 
 /// The descendants of this process that can be found in [`SEARCH_LIMIT`]; without `/proc`, its children.
@@ -72,8 +72,9 @@ fn signal_groups(processes: &[Pid], signal: Signal) {
     }
 }
 
-/// Kills the children of this process with their process groups, and then those that became its children by that, level
-/// by level. What is left, because it was just forked, is found by the next call.
+/// Kills the children of this process with their process groups, then the processes that became its children
+/// because of that, level by level. A process that was forked at that moment may be missed; the next call
+/// finds it.
 pub(crate) fn kill_all() {
     if fs::metadata("/proc/self").is_err() {
         // Finding children without `/proc` takes too long to do it several times.
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_looking_find_the_same_child() {
+    fn both_search_methods_find_the_same_child() {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
         let pid = Pid::from_child(&child);
         assert!(descendants().contains(&pid));

@@ -1,16 +1,17 @@
-//! What the process trees of agents use: processor time and memory, read from `/proc`.
+//! The resource usage of the agents' process trees: processor time and memory, read from `/proc`.
 //!
-//! One reading of the whole process table serves all trees. It reads one small file per process, which costs less than
-//! following the links of every thread, and its cost does not depend on the number of trees.
+//! One reading of the whole process table serves all trees. It reads one small file per process, which costs
+//! less than following the children of every thread, and its cost does not depend on the number of trees.
 
 use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-/// A table with more processes is not read.
+/// The most processes that a table may have to be read.
 const MAX_PROCESSES: usize = 16_384;
 
-/// A supervisor. Process ids are used again; an id together with its start time is not.
+/// The identity of a supervisor: a process id with its start time. Process ids are reused, but not with the
+/// same start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SupervisorId {
     pid: u32,
@@ -18,30 +19,30 @@ pub struct SupervisorId {
 }
 
 impl SupervisorId {
-    /// The process with this id; nothing where `/proc` does not show it.
+    /// The identity of the process with this id; `None` if `/proc` does not show the process.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, start_ticks: Stat::read(pid)?.start_ticks })
     }
 
-    /// The processor time of all processes that this supervisor started and that have ended. It is the time of the whole
-    /// tree once the tree has ended, until the supervisor is waited for.
+    /// The processor time of all ended processes that this supervisor started. Once the tree has ended, that
+    /// is the time of the whole tree, until the supervisor is waited for.
     pub(crate) fn cpu_of_ended(self) -> Option<Duration> {
         let stat = Stat::read(self.pid).filter(|stat| stat.start_ticks == self.start_ticks)?;
         Some(time(stat.ended_ticks))
     }
 }
 
-/// What one tree uses.
+/// The resource usage of one tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeUsage {
     /// Processor time since the start of the tree, including processes that have ended.
     pub cpu: Duration,
-    /// Resident memory now. Memory that processes share counts for each of them.
+    /// The resident memory at the moment. Memory shared by several processes counts once for each of them.
     pub resident_bytes: u64,
 }
 
-/// All processes of this machine, or of this container, at one moment.
+/// A snapshot of all processes of this machine or container.
 #[derive(Debug)]
 pub struct ProcessTable {
     processes: HashMap<u32, Stat>,
@@ -49,7 +50,7 @@ pub struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// Reads `/proc`. Nothing where there is none, or where it has too many processes for a quick reading.
+    /// Reads `/proc`. `None` if there is no `/proc`, or if it lists too many processes for a quick reading.
     #[must_use]
     pub fn read() -> Option<Self> {
         let mut processes = HashMap::new();
@@ -58,7 +59,7 @@ impl ProcessTable {
             if processes.len() >= MAX_PROCESSES {
                 return None;
             }
-            // A process that has ended meanwhile is left out.
+            // A process that has ended in the meantime is left out.
             if let Some(stat) = Stat::read(pid) {
                 processes.insert(pid, stat);
             }
@@ -74,7 +75,8 @@ impl ProcessTable {
         Self { processes, children }
     }
 
-    /// What the tree below a supervisor uses, without the supervisor. Nothing when it had ended.
+    /// The usage of the tree below a supervisor, without the supervisor itself. `None` if the supervisor has
+    /// ended.
     #[must_use]
     pub fn tree(&self, supervisor: SupervisorId) -> Option<TreeUsage> {
         let root = self.processes.get(&supervisor.pid)?;
@@ -100,12 +102,12 @@ fn time(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// The fields of `/proc/<pid>/stat` that matter here. Their numbers are those of proc_pid_stat(5).
+/// The needed fields of `/proc/<pid>/stat`. The field numbers are those of proc_pid_stat(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
     parent: u32,
     own_ticks: u64,
-    /// Of children that have ended and were waited for, with their own.
+    /// The time of children that have ended and were waited for, including their own children.
     ended_ticks: u64,
     start_ticks: u64,
     resident_pages: u64,
@@ -113,16 +115,17 @@ struct Stat {
 
 impl Stat {
     fn read(pid: u32) -> Option<Self> {
-        // Not as text: the name of a process may be any bytes.
+        // Read as bytes, because the name of a process may not be UTF-8.
         Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
     fn parse(line: &[u8]) -> Option<Self> {
-        // Field 2, the name, may contain spaces and parentheses. Field 3 follows its last parenthesis.
+        // Field 2, the name, may contain spaces and parentheses. Field 3 follows the last closing
+        // parenthesis.
         let name_end = line.iter().rposition(|byte| *byte == b')')?;
         let mut fields = std::str::from_utf8(&line[name_end + 1..]).ok()?.split_ascii_whitespace();
         let mut next = 3;
-        // Called with growing numbers.
+        // Must be called with ascending numbers.
         let mut field = |number: usize| {
             let found = fields.nth(number - next)?;
             next = number + 1;
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_are_found_behind_any_name() {
+    fn the_fields_are_found_behind_every_process_name() {
         let line = b"9 (a) b \xff) S 4 2 3 4 5 6 7 8 9 10 40 2 5 1 15 16 9 18 500 8192 3 21";
         let expected = Stat { parent: 4, own_ticks: 42, ended_ticks: 6, start_ticks: 500, resident_pages: 3 };
         assert_eq!(Stat::parse(line), Some(expected));
@@ -158,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_the_sum_of_all_descendants_without_the_supervisor_and_without_strangers() {
+    fn a_tree_is_the_sum_of_all_descendants_without_the_supervisor_and_other_processes() {
         let processes = HashMap::from([
             (10, stat(1, 100, 100)),
             (11, stat(10, 5, 2)),
@@ -168,7 +171,7 @@ mod tests {
         let table = ProcessTable::of(processes);
         let supervisor = SupervisorId { pid: 10, start_ticks: 7 };
         let usage = table.tree(supervisor).unwrap();
-        // One tick of processes that ended under each of the three.
+        // One tick of ended processes under each of the three.
         assert_eq!(usage.cpu, time(5 + 3 + 3));
         assert_eq!(usage.resident_bytes, 6 * rustix::param::page_size() as u64);
         assert_eq!(

@@ -108,7 +108,7 @@ pub(crate) enum Report {
     Failed(String),
     /// The agent's main process ended; other processes of the tree may remain.
     Exited(Exit),
-    /// Nothing of the tree is left.
+    /// The whole tree has ended.
     Gone,
     /// This many processes could not be killed.
     Stuck(usize),
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_specification_survives_the_journey() {
+    fn a_specification_reads_back_as_it_was_sent() {
         let spec = LaunchSpec {
             program: "agent".into(),
             arguments: vec!["".into(), OsString::from_vec(vec![0xff, 0xfe])],
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_report_survives_the_journey() {
+    fn every_report_reads_back_as_it_was_sent() {
         for report in [
             Report::Started(7),
             Report::Failed("no such file".into()),
