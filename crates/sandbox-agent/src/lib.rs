@@ -26,11 +26,11 @@ use acp_instances::Instances;
 ///
 /// `wrap` receives the engine that runs agents on this machine and returns the engine to use. It is called once per
 /// engine: for `server` and for a `prompt` without `--url`. The binary returns the engine unchanged. Tests and
-/// embedders wrap or replace it with their own implementation. Every door, the routes about agents and the shutdown
+/// embedders wrap or replace it with their own implementation. Every endpoint for instances, the routes about agents and the shutdown
 /// use the engine that `wrap` returned; only `/metrics` reads the counters of the local engine.
 #[must_use]
 pub fn main_with(wrap: fn(Arc<dyn Instances>) -> Arc<dyn Instances>) -> ExitCode {
-    // First of all, because these roles need a process without threads.
+    // These checks come first, because a supervisor and an init need a process without threads.
     process_supervisor::become_supervisor_if_asked();
     // In every other role the token may be in the environment, and agents may run as the same user. Process 1 of a
     // container has the same environment as the server that it starts.

@@ -13,9 +13,9 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// How many bytes of lines may wait.
 const MAX_BYTES: usize = 1 << 20;
-/// What a waiting line takes beside its text.
+/// The memory of a waiting line besides its text.
 const LINE_OVERHEAD: usize = 64;
-/// How long the end of the program waits for the last lines.
+/// How long the program waits for the last lines before it exits.
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
 static DROPPED: AtomicU64 = AtomicU64::new(0);
@@ -25,14 +25,14 @@ pub(crate) fn dropped_lines() -> u64 {
     DROPPED.load(Ordering::Relaxed)
 }
 
-/// The entry to the queue. Each write is one line.
+/// The writing end of the queue. Each write is one line.
 #[derive(Debug, Clone)]
 pub(crate) struct LogWriter(Arc<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
     lines: Mutex<Lines>,
-    /// Notified when a line arrives, and when the last one is written.
+    /// Notified when a line arrives, and when the last waiting line has been written.
     changed: Condvar,
 }
 
@@ -40,7 +40,7 @@ struct Queue {
 struct Lines {
     waiting: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// True while the thread writes a line that it has taken out.
+    /// True while the thread writes a line that it has removed from the queue.
     is_writing: bool,
 }
 
@@ -102,7 +102,7 @@ impl LogWriter {
         Ok(writer)
     }
 
-    /// Waits until all lines are written, but not for long.
+    /// Waits until all lines are written, but at most [`FLUSH_LIMIT`].
     pub(crate) fn flush_all(&self) {
         let deadline = Instant::now() + FLUSH_LIMIT;
         let mut lines = self.0.lock();

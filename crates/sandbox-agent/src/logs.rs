@@ -16,7 +16,7 @@ use crate::settings::LogFormat;
 
 static WRITER: OnceLock<LogWriter> = OnceLock::new();
 
-/// Waits until all lines are written, but not for long. For the end of the program.
+/// Waits a short time until all lines are written. Called before the program exits.
 pub(crate) fn flush() {
     if let Some(writer) = WRITER.get() {
         writer.flush_all();

@@ -62,7 +62,7 @@ impl Process {
     }
 }
 
-/// The fields of `/proc/self/stat` that are exposed. Their numbers are those of proc_pid_stat(5).
+/// The fields of `/proc/self/stat` that are exposed. The field numbers are those of proc_pid_stat(5).
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     cpu_ticks: u64,
@@ -74,7 +74,8 @@ struct Stat {
 
 impl Stat {
     fn parse(text: &str) -> Option<Self> {
-        // Field 2, the name, may contain spaces and parentheses. Field 3 follows its last parenthesis.
+        // Field 2, the name, may contain spaces and parentheses. Field 3 follows the last closing
+        // parenthesis.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         Some(Self {
@@ -93,7 +94,7 @@ fn boot_time(text: &str) -> Option<u64> {
 
 fn open_descriptors() -> Option<u64> {
     let count = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64;
-    // One of them belongs to the directory that is being read.
+    // One of the descriptors belongs to the directory that is being read.
     Some(count.saturating_sub(1))
 }
 

@@ -86,7 +86,7 @@ pub(super) async fn run(arguments: InstallArguments) -> Result<(), CliError> {
     .await;
     match (format, results.as_slice()) {
         (Format::Text, _) => {}
-        // A single agent that was named is not in a list.
+        // A single agent that the user named is printed as an object, not as a list.
         (Format::Json, [(_, installed)]) if agents.len() == 1 && !arguments.all => print_json(installed)?,
         (Format::Json, []) if agents.len() == 1 && !arguments.all => {}
         (Format::Json, _) => {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::error::CliError;
 use super::progress::StatusLine;
 
-/// How results are printed.
+/// The format in which results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// For people.

@@ -72,7 +72,7 @@ async fn update(catalog: &Catalog, agent: &str) -> Result<Updated, CliError> {
         )));
     }
     let is_up_to_date = match catalog.is_up_to_date(agent).await {
-        // Its message names the command that installs the agent.
+        // The message of this error names the command that installs the agent.
         Err(error @ CatalogError::AgentNotInstalled { .. }) => {
             return Err(CliError::NotFound(error.to_string()));
         }

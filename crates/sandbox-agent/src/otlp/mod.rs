@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use self::settings::Collector;
 use self::span::Span;
 
-/// How many spans may wait to be sent. More are dropped, so that tracing never uses much memory.
+/// How many spans may wait to be sent. Further spans are dropped, so that tracing never uses much memory.
 const WAITING: usize = 4096;
 /// The most spans in one request.
 const BATCH: usize = 512;

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_collector_named_there_is_none() {
+    fn there_is_no_collector_unless_the_environment_names_one() {
         let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318/");
         assert!(collector(&[]).is_none());
         assert!(collector(&[("OTEL_SERVICE_NAME", "x")]).is_none());
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_for_traces_is_taken_as_it_is_and_headers_are_decoded() {
+    fn an_address_for_traces_is_used_unchanged_and_headers_are_decoded() {
         let collector = collector(&[
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://user:pass@host/deep"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b, bad name=1,y=2"),

@@ -51,7 +51,7 @@ impl Span {
     }
 }
 
-/// An `ExportTraceServiceRequest`.
+/// An `ExportTraceServiceRequest`, the body that collectors expect.
 pub(super) fn document(service_name: &str, spans: &[Span]) -> Value {
     let resource = [
         text("service.name", service_name),
@@ -69,12 +69,12 @@ fn text(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-/// As text, because these numbers are larger than the integers that JSON readers represent exactly.
+/// A time as text, because it is larger than the integers that JSON readers represent exactly.
 fn nanoseconds(time: SystemTime) -> String {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
 }
 
-/// A random number, never zero, because an id must not be zero. Not for secrets.
+/// A random number for ids, which must not be zero. Not suitable for secrets.
 fn random() -> u64 {
     RandomState::new().hash_one(SystemTime::now()).max(1)
 }

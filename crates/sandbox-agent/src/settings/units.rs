@@ -74,7 +74,7 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-/// In a config file, both can be a number or a string.
+/// Deserialises a size or a time, which a config file can contain as a number or as a string.
 struct TextOrNumber<T>(std::marker::PhantomData<T>);
 
 impl<T: FromStr<Err = String>> Visitor<'_> for TextOrNumber<T> {

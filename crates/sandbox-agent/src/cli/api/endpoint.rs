@@ -3,10 +3,10 @@
 /// One endpoint and the command that calls it.
 #[derive(Debug)]
 pub(super) struct Endpoint {
-    /// The words after `api`.
+    /// The words of the command after `sandbox-agent api`.
     pub(super) words: &'static [&'static str],
     pub(super) method: &'static str,
-    /// With parameters in braces.
+    /// The path, with parameters in braces.
     pub(super) path: &'static str,
     pub(super) about: &'static str,
     pub(super) parameters: &'static [Parameter],
@@ -40,9 +40,9 @@ pub(super) enum ResponseKind {
 /// One parameter.
 #[derive(Debug)]
 pub(super) struct Parameter {
-    /// Its name in the API.
+    /// The parameter's name in the API.
     pub(super) name: &'static str,
-    /// Its name on the command line.
+    /// The parameter's name on the command line.
     pub(super) flag: &'static str,
     pub(super) location: Location,
     pub(super) shape: Shape,

@@ -122,14 +122,14 @@ impl PromptArguments {
     }
 }
 
-/// Random text that cannot be guessed.
+/// Random text that other users cannot guess.
 fn random_text() -> Result<String, CliError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Runs one turn, and leaves nothing running.
+/// Runs one turn. No process is left running afterwards.
 pub(super) fn run(arguments: &PromptArguments, wrap: WrapEngine) -> Result<(), CliError> {
     let message = Message::read(&arguments.text, &arguments.files)?;
     let questions = Questions::new(arguments.allow)?;

@@ -21,7 +21,7 @@ impl Terminal {
         Some(Self { device, lines: None })
     }
 
-    /// Whether text on it may have colours.
+    /// Whether text on the terminal may have colours.
     pub(super) fn colour(&self) -> Colour {
         Colour::of(&self.device)
     }
