@@ -37,7 +37,7 @@ struct Inner {
     http: LazyClient,
     registry: Arc<RegistryClient>,
     installs: Installs,
-    /// Probe reports of agents without a version directory, which would hold them otherwise.
+    /// The probe reports of agents without a version directory. Other reports are stored in that directory.
     probes: Mutex<HashMap<AgentId, ProbeReport>>,
     /// Serialises probes: they are expensive, and a second probe of the same agent finds the first one's report.
     probing: tokio::sync::Mutex<()>,
@@ -47,10 +47,10 @@ impl Catalog {
     /// The id of the built-in agent.
     pub const MOCK: &'static str = "mock";
 
-    /// Makes a catalog, without writing anything or contacting the registry.
+    /// Creates a catalog, without writing anything or contacting the registry.
     ///
     /// # Errors
-    /// [`CatalogError::Configuration`] for options that cannot work.
+    /// [`CatalogError::Configuration`] for options that cannot be used.
     pub fn new(options: CatalogOptions) -> Result<Self, CatalogError> {
         let data = DataDirectory::new(&options.data_dir)?;
         let http = LazyClient::default();
@@ -112,12 +112,13 @@ impl Catalog {
         Err(not_installed(&id))
     }
 
-    /// Installs an agent, unless it is installed already. The install continues when the returned future is
-    /// dropped; calls with the same agent and request share one install. The registry is asked again. An agent that
-    /// fails its verification is an error; one that only lacks credentials is not.
+    /// Installs an agent, unless it is already installed. The install continues if the returned future is
+    /// dropped; calls with the same agent and request share one install. The registry is contacted again. An
+    /// agent that fails its verification is an error; one that only lacks credentials is not.
     ///
     /// # Errors
-    /// The step that failed, with the tool's last lines; a missing runtime; an unknown agent or version.
+    /// The step that failed, with the last lines of the tool's output; a missing runtime; an unknown agent or
+    /// version.
     pub async fn install(&self, id: &str, request: InstallRequest) -> Result<InstallOutcome, CatalogError> {
         let asked_at = Instant::now();
         let id = self.canonical(id)?;
@@ -133,7 +134,7 @@ impl Catalog {
             };
         }
         if !self.is_known(id.as_str()).await {
-            // It may have been added to the registry since the last request.
+            // The agent may have been added to the registry since the last request.
             self.inner.registry.lookup_since(asked_at).await;
             if !self.is_known(id.as_str()).await {
                 return Err(CatalogError::UnknownAgent { agent: id.to_string() });
@@ -162,7 +163,7 @@ impl Catalog {
         self.inner.installs.run(&id, &request, purpose, |progress| job.perform(progress)).await
     }
 
-    /// How the installs of this process ended so far, lazy ones included.
+    /// How the installs of this process have ended so far, including installs on first use.
     #[must_use]
     pub fn install_counts(&self) -> InstallCounts {
         self.inner.installs.counts()
@@ -212,7 +213,7 @@ impl Catalog {
         let data = self.inner.data.clone();
         let sweep = tokio::task::spawn_blocking(move || {
             for id in data.agents_on_disk() {
-                // A running install holds the lock, and deletes unused versions when it is done.
+                // A running install holds the lock, and deletes unused versions when it ends.
                 if let Some(_lock) = FileLock::try_acquire(&data.lock(&format!("agent-{id}"))) {
                     data.remove_unused(&id);
                 }
@@ -223,7 +224,7 @@ impl Catalog {
         }
     }
 
-    /// The ACP registry as this catalog knows it.
+    /// The client of the ACP registry.
     #[must_use]
     pub fn registry(&self) -> &RegistryClient {
         &self.inner.registry
@@ -326,7 +327,7 @@ impl Catalog {
     }
 
     fn locked_probes(&self) -> std::sync::MutexGuard<'_, HashMap<AgentId, ProbeReport>> {
-        // Values are inserted whole, so a panic elsewhere leaves the map usable.
+        // Values are inserted in one step, so a panic elsewhere leaves the map usable.
         self.inner.probes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

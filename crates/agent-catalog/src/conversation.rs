@@ -19,7 +19,8 @@ use crate::launch::LaunchCommand;
 use crate::tail::Tail;
 use crate::tool::{Pipes, Tree, collect};
 
-/// Agents send lines of more than a megabyte; a line of this length is a malfunction.
+/// The longest line that is read. Agents send lines of more than a megabyte, but a line of this length is a
+/// malfunction.
 const MAX_LINE: u64 = 64 << 20;
 /// ACP's JSON-RPC error code for "authentication required".
 const AUTH_REQUIRED: i64 = -32000;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The distributions of an agent. Useful data has at least one, but an empty set is not an error here.
+/// The distributions of an agent. Usually there is at least one, but an empty set is not an error here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distribution {
     /// An npm package.
@@ -16,8 +16,8 @@ pub struct Distribution {
     /// A Python package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uvx: Option<PackageDistribution>,
-    /// Archives by platform key. The keys are strings because a registry may list platforms unknown to this
-    /// product.
+    /// Archives, keyed by platform. The keys are strings because a registry may list platforms that this
+    /// product does not know.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub binary: BTreeMap<String, BinaryTarget>,
 }
@@ -30,13 +30,13 @@ pub struct PackageDistribution {
     /// Arguments after the command.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// The command to run, for a package that has several commands and none of the package's own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The Python versions that work, such as `>=3.12`.
+    /// The Python versions that the package supports, such as `>=3.12`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python: Option<String>,
     /// npm's `before` date for a pinned package: dependencies published later are not used, so that the package
@@ -48,14 +48,14 @@ pub struct PackageDistribution {
 /// One platform's archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinaryTarget {
-    /// The address of a zip, tar.gz or tar.bz2 archive, or of the bare program.
+    /// The URL of a zip, tar.gz or tar.bz2 archive, or of the program itself.
     pub archive: String,
     /// The program's path inside the archive.
     pub cmd: String,
     /// Arguments after the command.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// The archive's checksum, in hexadecimal.

@@ -45,13 +45,13 @@ impl HostEnvironment {
         self
     }
 
-    /// A variable's value, if it is set and not empty.
+    /// The value of a variable, if the variable is set and not empty.
     #[must_use]
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// A variable's value as text.
+    /// The value of a variable as text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(OsStr::to_str)
     }

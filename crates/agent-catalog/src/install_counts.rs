@@ -10,7 +10,7 @@ use crate::info::InstallOutcome;
 pub struct InstallCounts {
     /// The agent was installed.
     pub installed: u64,
-    /// The agent was installed already.
+    /// The agent was already installed.
     pub already_installed: u64,
     /// The install failed.
     pub failed: u64,

@@ -45,7 +45,8 @@ impl InstallJob {
         let lock_path = self.data.lock(&format!("agent-{}", self.agent));
         let waiting = || progress.enter(InstallStep::WaitForLock, "another process installs this agent");
         let _lock = FileLock::acquire(&lock_path, waiting).await?;
-        // Until the record is written, nothing on disk says which private runtimes this install needs.
+        // Hold this lock until the record is written: before that, nothing on disk says which private
+        // runtimes this install needs.
         let _keeps_runtimes = FileLock::acquire_shared(&self.data.lock(INSTALLS_LOCK)).await?;
         let previous = self.data.current(&self.agent);
         if let Some(record) = previous.as_ref().filter(|record| self.is_satisfied_by(record)) {
@@ -61,7 +62,7 @@ impl InstallJob {
         Ok(outcome(&self.data, &record, Completion::NewlyInstalled))
     }
 
-    /// Deletes on a blocking thread: a version may have tens of thousands of files.
+    /// Deletes files on a blocking thread: a version may have tens of thousands of them.
     async fn sweep<T: Send + 'static>(&self, delete: fn(&DataDirectory, &AgentId) -> T) -> Option<T> {
         let (data, agent) = (self.data.clone(), self.agent.clone());
         tokio::task::spawn_blocking(move || delete(&data, &agent)).await.ok()

@@ -1,7 +1,7 @@
 //! Installs running in this process: one per agent, shared by all callers that wait for it.
 //!
-//! The work runs in its own task, so that it continues when a caller goes away. The file lock that the work takes
-//! excludes other processes.
+//! The work runs in a separate task, so that it continues if a caller leaves. The work also takes a file
+//! lock, which excludes other processes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,10 +22,11 @@ struct Slot {
     running: Option<Running>,
 }
 
-/// Why an agent is installed.
+/// Why an agent is being installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A client requested it: the registry is asked again, and an agent that fails its verification is an error.
+    /// A client requested the install: the registry is contacted again, and an agent that fails its
+    /// verification is an error.
     Explicit,
     /// An agent is about to be started: a cached registry document is used, and an agent that fails its verification is
     /// started anyway, because its own output says more.
@@ -39,7 +40,7 @@ struct Running {
     done: watch::Receiver<Option<InstallResult>>,
 }
 
-/// All agents' installs.
+/// The running installs of all agents.
 #[derive(Debug, Default)]
 pub(crate) struct Installs {
     slots: Mutex<HashMap<AgentId, Slot>>,
@@ -109,7 +110,7 @@ impl Installs {
                 let result = future.await;
                 counter.count(&result);
                 progress.finish(result.as_ref().err().map(ToString::to_string));
-                // All callers may have gone away.
+                // All callers may have left.
                 let _receivers_gone = sender.send(Some(result));
             });
         }

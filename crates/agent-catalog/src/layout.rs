@@ -63,7 +63,7 @@ impl DataDirectory {
         self.root.join("locks/leases").join(id.as_str()).join(directory)
     }
 
-    /// The record of the version in use, if there is a complete one.
+    /// The record of the version in use; `None` if no complete version is in use.
     pub(crate) fn current(&self, id: &AgentId) -> Option<InstallRecord> {
         let target = fs::read_link(self.agent(id).join(CURRENT)).ok()?;
         // The catalog writes a relative link of one component; any other link is foreign and ignored.
@@ -71,7 +71,7 @@ impl DataDirectory {
         read_json(&self.version(id, directory).join(RECORD_FILE)).ok()
     }
 
-    /// Makes a version the one in use, atomically.
+    /// Makes a version the current one, atomically.
     pub(crate) fn activate(&self, id: &AgentId, directory: &str) -> Result<(), CatalogError> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl DataDirectory {
         fs::rename(&fresh, &current).during("switch", &current)
     }
 
-    /// Makes no version the one in use.
+    /// Makes no version the current one.
     pub(crate) fn deactivate(&self, id: &AgentId) -> Result<(), CatalogError> {
         let current = self.agent(id).join(CURRENT);
         match fs::remove_file(&current) {
@@ -92,7 +92,7 @@ impl DataDirectory {
 
     /// Deletes the directory of an agent that has no versions. The caller must hold the agent's lock.
     pub(crate) fn remove_agent_if_empty(&self, id: &AgentId) {
-        // Fails if something is left.
+        // Fails if the directory is not empty.
         let _ = fs::remove_dir(self.agent(id));
     }
 
@@ -125,7 +125,7 @@ impl DataDirectory {
         let path = self.lease_file(&record.agent, &record.directory);
         let file = match open_lock_file(&path) {
             Ok(file) => file,
-            // A read-only data directory is not cleaned up by this process: no lease is needed.
+            // If the data directory is read-only, this process does not clean it up, so no lease is needed.
             Err(error)
                 if matches!(
                     error.kind(),

@@ -1,4 +1,4 @@
-//! Which agents there are, where they come from, how they are installed and launched.
+//! The catalog of agents: which agents exist, where they come from, how they are installed and launched.
 //!
 //! Start at [`Catalog`]: it lists agents ([`Catalog::agents`]), installs them ([`Catalog::install`]) and returns
 //! the command that starts one ([`Catalog::launch`]). It never starts an agent for a client: verification and

@@ -13,7 +13,7 @@ use crate::progress::InstallState;
 use crate::record::{InstallRecord, Verification};
 use crate::registry::{Reach, RegistryDocument};
 
-/// How long the list waits for a registry without a cached document.
+/// How long listing waits for the registry if no document is cached.
 const FIRST_ANSWER: Duration = Duration::from_secs(3);
 
 impl Catalog {
@@ -27,7 +27,7 @@ impl Catalog {
             let lookup = tokio::spawn(async move { catalog.registry().lookup().await });
             let known = self.registry().cached();
             if known.document.is_none() || known.reach == Reach::Local {
-                // If it is too slow or fails, the list is made without it.
+                // If the registry is too slow or fails, the list is made without it.
                 let _ = tokio::time::timeout(FIRST_ANSWER, lookup).await;
             }
         }

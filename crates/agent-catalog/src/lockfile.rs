@@ -14,7 +14,7 @@ use crate::layout::{RECORD_FILE, read_json, write_atomically};
 use crate::platform::Platform;
 use crate::record::{ArtifactKind, Source};
 
-/// The whole file.
+/// The content of a lock file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentsLock {
     /// The version of the file format.
@@ -32,9 +32,9 @@ pub struct AgentsLock {
 /// One installed agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedAgent {
-    /// Its version.
+    /// The agent's version.
     pub version: String,
-    /// Where it came from.
+    /// Where the agent came from.
     pub source: Source,
     /// One checksum over every installed file.
     pub sha256: String,
@@ -45,11 +45,11 @@ pub struct LockedAgent {
 /// One part of an installed agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockedArtifact {
-    /// What it is.
+    /// The kind of the part.
     pub kind: ArtifactKind,
     /// The requested package or address, such as `npm:pi-acp@0.0.34`.
     pub origin: String,
-    /// Its version.
+    /// The version of the part, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The checksum of the downloaded archive, if there was one.

@@ -1,4 +1,4 @@
-//! Uninstalling agents, deleting what nothing needs any more, and finding out whether a newer version is offered.
+//! Uninstalls agents, deletes files that are no longer needed, and checks whether a newer version is offered.
 //!
 //! Nothing here breaks a running agent: a version with a lease stays on disk until the lease ends.
 
@@ -41,16 +41,16 @@ pub struct Uninstalled {
 pub struct Pruned {
     /// The deleted directories.
     pub removed: Vec<PrunedDirectory>,
-    /// Agents that were left alone, because an install of them is running.
+    /// Agents that were skipped, because an install of them is running.
     pub skipped: Vec<AgentId>,
-    /// True when private runtimes were left alone, because an install is running.
+    /// True if the private runtimes were skipped, because an install is running.
     pub runtimes_skipped: bool,
 }
 
 /// One deleted directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PrunedDirectory {
-    /// Its path, relative to the data directory.
+    /// The path of the directory, relative to the data directory.
     pub path: PathBuf,
     /// The size of its files.
     pub bytes: u64,
@@ -116,9 +116,9 @@ impl Catalog {
         .await
     }
 
-    /// Whether the installed version is the one that an install would bring now, by the registry's last answer
-    /// ([`crate::RegistryClient::refresh`] asks it again). False also when only an install can tell, because the agent
-    /// is offered without a version.
+    /// True if the installed version is the one that an install would bring now, according to the registry's
+    /// last answer ([`crate::RegistryClient::refresh`] downloads a new one). Also true if the agent was
+    /// installed from the registry and the registry cannot be reached. False if only an install can tell, because the agent is offered without a version.
     ///
     /// # Errors
     /// [`CatalogError::InvalidAgentId`], [`CatalogError::AgentNotInstalled`], or why it cannot be installed any more.
@@ -139,7 +139,7 @@ impl Catalog {
     }
 }
 
-/// Runs blocking work: a version may have tens of thousands of files.
+/// Runs work on a blocking thread: a version may have tens of thousands of files.
 async fn blocking<T: Send + 'static>(
     path: &Path,
     work: impl FnOnce() -> Result<T, CatalogError> + Send + 'static,
@@ -172,7 +172,7 @@ fn prune_runtimes(data: &DataDirectory, pruned: &mut Pruned) {
     for id in data.agents_on_disk() {
         for directory in data.versions_on_disk(&id) {
             let version = data.version(&id, &directory);
-            // A version whose needs are unknown needs everything.
+            // If the needs of a version are unknown, keep all runtimes.
             let Ok(record) = read_json::<InstallRecord>(&version.join(RECORD_FILE)) else { return };
             used.extend(recorded_paths(&record).filter_map(runtime_directory));
             used.extend(links(&version).iter().filter_map(|link| {
@@ -192,7 +192,7 @@ fn prune_runtimes(data: &DataDirectory, pruned: &mut Pruned) {
     }
 }
 
-/// The paths below the data directory that a record has.
+/// All paths in a record that are below the data directory.
 fn recorded_paths(record: &InstallRecord) -> impl Iterator<Item = &Path> {
     let launch = &record.launch;
     let words = std::iter::once(&launch.program)

@@ -34,7 +34,7 @@ pub struct ManifestAgent {
     pub id: AgentId,
     /// The name that users read.
     pub name: String,
-    /// Its id in the ACP registry.
+    /// The agent's id in the ACP registry.
     #[serde(default)]
     pub registry: Option<AgentId>,
     /// True for an agent that the registry does not list.
@@ -76,7 +76,7 @@ pub struct Fallback {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NativeDependency {
-    /// Its npm package.
+    /// The npm package of the coding agent.
     pub package: String,
     /// The version to install when the request names none.
     #[serde(default)]
@@ -89,7 +89,7 @@ pub struct NativeDependency {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NativeMode {
-    /// Installed next to the adapter, its commands on the adapter's `PATH`.
+    /// Installed next to the adapter. Its commands are on the adapter's `PATH`.
     Beside,
     /// The adapter installs it as a dependency; a requested version replaces the adapter's choice.
     Override,

@@ -7,10 +7,10 @@ use crate::agent_id::AgentId;
 use crate::host::HostEnvironment;
 use crate::launch::CommandSpec;
 
-/// Whether using an agent may install it.
+/// Whether the first use of an agent may install it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PreinstallPolicy {
-    /// The first launch installs.
+    /// The first launch of an agent installs it.
     #[default]
     InstallOnFirstUse,
     /// A launch of an agent that is not installed fails with [`crate::CatalogError::AgentNotInstalled`].
@@ -26,7 +26,7 @@ pub struct CatalogOptions {
     pub registry_url: String,
     /// Agents that the user configured; they take precedence over others of the same name.
     pub custom_agents: BTreeMap<AgentId, CommandSpec>,
-    /// Whether launching may install.
+    /// Whether launching an agent may install it.
     pub preinstall: PreinstallPolicy,
     /// The npm registry to use instead of npm's configured one.
     pub npm_registry: Option<String>,

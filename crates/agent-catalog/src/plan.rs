@@ -1,4 +1,4 @@
-//! What to install: a plan made from an agent's sources, tried in order.
+//! Decides what to install: makes a plan from an agent's sources, in the order in which to try them.
 //!
 //! The registry's data takes precedence when it is available; the manifest adds the native dependency and the
 //! verification command. A plan is only data: nothing is downloaded or written here.
@@ -51,14 +51,14 @@ pub(crate) struct NativePlan {
     pub(crate) version: Option<String>,
 }
 
-/// Everything an install needs to know.
+/// All decisions about one install.
 #[derive(Debug, Clone)]
 pub(crate) struct InstallPlan {
     pub(crate) source: Source,
-    /// In order of preference; never empty.
+    /// The offers in order of preference; never empty.
     pub(crate) offers: Vec<Offer>,
     pub(crate) native: Option<NativePlan>,
-    /// Arguments for verification by command instead of by handshake.
+    /// The arguments for verification by running the command, if it replaces the handshake.
     pub(crate) verification: Option<Vec<String>>,
 }
 
@@ -184,11 +184,12 @@ fn offers(
         let reason = "its registry entry offers no npx, uvx or binary distribution".to_owned();
         return Err(CatalogError::NoSource { agent: id.to_string(), reason });
     }
-    // As the registry writes them: it may name platforms that this product does not know.
+    // List the platforms as the registry spells them: it may name some that this product does not know.
     Err(unsupported(id, distribution.binary.keys().map(String::as_str)))
 }
 
-/// Otherwise a registry on the network could install and run any file that the server can read.
+/// Refuses local files from a registry on the network, which could otherwise install and run any file that
+/// the server can read.
 fn refuse_local_archive(id: &AgentId, distribution: &Distribution) -> Result<(), CatalogError> {
     let target = distribution.binary.get(Platform::current().key());
     match target.filter(|target| target.archive.starts_with("file:")) {

@@ -18,19 +18,20 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProbeReport {
-    /// `agentCapabilities` of the answer to `initialize`.
+    /// The `agentCapabilities` of the answer to `initialize`.
     pub agent_capabilities: Value,
-    /// `agentInfo`, if the agent sends it.
+    /// The `agentInfo` of that answer, if the agent sends it.
     pub agent_info: Value,
-    /// `authMethods`.
+    /// The `authMethods` of that answer.
     pub auth_methods: Value,
-    /// `models` of the new session, or the config option of category `model`.
+    /// The `models` of the new session, or its config option of category `model`.
     pub models: Option<Value>,
-    /// `modes` of the new session, or the config option of category `mode`.
+    /// The `modes` of the new session, or its config option of category `mode`.
     pub modes: Option<Value>,
-    /// `configOptions` of the new session.
+    /// The `configOptions` of the new session.
     pub config_options: Option<Value>,
-    /// Why no session could be opened, such as missing credentials; the session's fields are empty then.
+    /// Why no session could be opened, for example for lack of credentials; the session's fields are then
+    /// empty.
     pub session_problem: Option<String>,
 }
 

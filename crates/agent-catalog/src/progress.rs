@@ -32,7 +32,7 @@ pub struct InstallProgress {
     pub step: Option<InstallStep>,
     /// What the step is working on, such as a package's name.
     pub detail: Option<String>,
-    /// Why it failed.
+    /// Why the install failed.
     pub error: Option<String>,
     started: Option<Instant>,
     took: Option<Duration>,
@@ -46,7 +46,7 @@ impl InstallProgress {
     }
 }
 
-/// The sending side, held by the running install.
+/// The sending side of the progress channel, held by the running install.
 #[derive(Debug, Clone)]
 pub(crate) struct ProgressReporter {
     agent: AgentId,

@@ -28,9 +28,9 @@ const MAX_DOCUMENT: usize = 32 << 20;
 /// One agent of the registry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RegistryAgent {
-    /// Its id.
+    /// The agent's id.
     pub id: AgentId,
-    /// Its name.
+    /// The agent's name.
     #[serde(default)]
     pub name: String,
     /// The offered version.
@@ -39,7 +39,7 @@ pub struct RegistryAgent {
     /// A description in one sentence.
     #[serde(default)]
     pub description: String,
-    /// How it is distributed.
+    /// How the agent is distributed.
     pub distribution: Distribution,
 }
 
@@ -137,7 +137,7 @@ impl RegistryClient {
         Ok(Self { url: url.to_owned(), cache, http, memory, fetching: tokio::sync::Mutex::new(()) })
     }
 
-    /// What is known without a request: from this process's memory, else from disk.
+    /// Returns what is known without a request: from this process's memory, or else from disk.
     pub fn cached(&self) -> RegistryAnswer {
         let mut memory = self.locked();
         if !memory.loaded_from_disk {
@@ -165,7 +165,7 @@ impl RegistryClient {
         let checked = memory.checked.map(|at| at.elapsed()).or_else(|| age(memory.header.checked_at_ms));
         let fresh = known.document.is_some() && checked.is_some_and(|age| age < FRESH_FOR);
         let refused = memory.problem.as_ref().is_some_and(|(at, _)| at.elapsed() < RETRY_AFTER);
-        // Reading a file again is cheap, and tests and operators edit it.
+        // A registry that is a file is always read again: that is cheap, and tests and operators edit the file.
         self.reach() == Reach::Local || !(fresh || refused)
     }
 
@@ -212,13 +212,14 @@ impl RegistryClient {
 
     /// The registry's document, downloaded again even if the known one is fresh.
     pub async fn refresh(&self) -> RegistryAnswer {
-        // Loads the header from disk first: loading it later would bring back the time that is cleared here.
+        // Load the header from disk first: otherwise a later load would restore the time that is cleared
+        // here.
         self.cached();
         self.expire();
         self.lookup().await
     }
 
-    /// Makes what is known stale, so that the next lookup uses the network.
+    /// Marks the known document as stale, so that the next lookup uses the network.
     fn expire(&self) {
         let mut memory = self.locked();
         memory.checked = None;
@@ -313,7 +314,7 @@ impl RegistryClient {
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Memory> {
-        // Only whole values are assigned under the lock, so a poisoned one is still usable.
+        // Values are assigned in one step under the lock, so the state is still usable after a panic.
         self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -333,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_bad_entry_does_not_spoil_the_document() {
+    fn an_unreadable_entry_does_not_prevent_reading_the_others() {
         let document = RegistryDocument::parse(
             br#"{"version":"9","later":1,"agents":[{"id":"../evil","name":"x","distribution":{}},
                 {"id":"good","name":"Good","version":"1.0.0","distribution":{"npx":{"package":"p@1"}},"new":true}]}"#,

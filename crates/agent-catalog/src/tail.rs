@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 const MAX_LINES: usize = 40;
 const MAX_LINE_BYTES: usize = 400;
 
-/// Keeps the last lines of what is pushed.
+/// Keeps the last lines of the pushed bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     lines: VecDeque<String>,

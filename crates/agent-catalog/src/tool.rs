@@ -1,7 +1,7 @@
 //! Runs a tool (npm, uv, python) to completion, with limits on time and output.
 //!
-//! Every tool runs under a supervisor, like every agent: all its processes end with it, even if the caller goes
-//! away or this process is killed.
+//! Every tool runs under a supervisor, like every agent: all its processes end with it, even if the caller
+//! leaves or this process is killed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) struct Tool {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<OsString>,
-    /// The whole environment; nothing is inherited.
+    /// The complete environment; nothing is inherited.
     pub(crate) variables: BTreeMap<OsString, OsString>,
     pub(crate) directory: PathBuf,
     pub(crate) timeout: Duration,

@@ -10,7 +10,8 @@ use crate::launch::LaunchCommand;
 use crate::record::Verification;
 use crate::tool::Tool;
 
-/// The slowest known agent needs four seconds to answer; a loaded machine may need many times that.
+/// The time limit for an answer. The slowest known agent needs four seconds; a loaded machine may need many
+/// times that.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The result of a verification.
@@ -25,7 +26,7 @@ pub(crate) struct VerificationResult {
 }
 
 impl VerificationResult {
-    /// The reason and the last few lines, for the record.
+    /// The reason and the last lines of output, for the record.
     pub(crate) fn explanation(&self) -> Option<String> {
         let detail = self.detail.as_ref()?;
         let lines: Vec<&str> = self.output_tail.lines().collect();

@@ -155,11 +155,11 @@ async fn an_agent_that_only_lacks_credentials_is_installed() {
     assert!(info.install.error.unwrap().contains("EXAMPLE_API_KEY"));
 }
 
-/// Needs a mount namespace of its own, so it runs in `make test-builds`.
+/// These tests need a mount namespace of their own, so they run in `make test-builds`.
 mod privileged {
     use super::*;
 
-    /// Installs into a tiny file system.
+    /// Installs an agent into a tiny file system.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_full_disk_fails_the_install_and_leaves_no_files() {
         let server = Server::start().await;

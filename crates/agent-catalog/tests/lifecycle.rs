@@ -18,7 +18,7 @@ use support::server::{Answer, Server};
 use support::{Fixture, NO_REGISTRY, eventually, fake_agent, registry_of, tar_gz};
 use tokio::sync::Notify;
 
-/// Offers a version of `fake`, replacing what was offered before.
+/// Offers a version of `fake`, replacing any version offered before.
 fn offer(server: &Server, version: &str, script: &str) {
     let path = format!("/fake-{version}.tar.gz");
     server.set(&path, Answer::body(tar_gz(&[("fake", 0o755, script.as_bytes())])));
@@ -106,7 +106,7 @@ async fn an_install_outlives_its_caller_and_reports_its_progress() {
 }
 
 #[tokio::test]
-async fn without_lazy_installs_a_launch_is_refused_until_the_agent_is_installed() {
+async fn without_installs_on_first_use_a_launch_is_refused_until_the_agent_is_installed() {
     let server = Server::start().await;
     offer(&server, "1.0.0", &fake_agent("1.0.0"));
     let fixture = Fixture::with(&server.url("/registry.json"), |options| {
@@ -233,7 +233,8 @@ async fn processes_started_by_a_probe_do_not_outlive_it() {
     let fixture = Fixture::with(NO_REGISTRY, |options| {
         options.mock_command = Some(CommandSpec { command: program.clone(), ..CommandSpec::default() });
     });
-    // The probe may finish before the daemon starts, which proves nothing: repeat until the daemon was running.
+    // The probe may finish before the daemon starts, which would prove nothing: repeat until the daemon was
+    // running.
     let mut started = false;
     for _ in 0..20 {
         fixture.catalog.probe("mock").await.unwrap();

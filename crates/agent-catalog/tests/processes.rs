@@ -87,7 +87,7 @@ async fn files_left_by_a_killed_install_are_deleted_by_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_install_killed_while_its_tool_runs_is_retried_beside_the_orphan() {
+async fn an_install_killed_while_its_tool_runs_is_retried_in_another_directory() {
     // The agent hangs during verification: the version directory is filled, but not complete yet.
     let server = Server::start().await;
     let archive = tar_gz(&[("fake", 0o755, b"#!/bin/sh\nexec sleep 20\n")]);
@@ -111,7 +111,7 @@ async fn an_agent_that_is_being_verified_does_not_survive_kill_9_of_the_installe
     let server = Server::start().await;
     let url = server.url("/registry.json");
     let fixture = Fixture::new(&url);
-    // It never answers, and leaves a daemon with an empty environment in a session of its own.
+    // The agent never answers, and leaves a daemon with an empty environment in a session of its own.
     let file = fixture.folder.path().join("pids");
     let script = format!(
         "#!/bin/sh\nsetsid env -i sh -c 'echo $$ >>{0}; exec sleep 600' &\necho $$ >>{0}\nexec sleep 600\n",

@@ -1,5 +1,5 @@
-//! The interpreters that a bundled agent needs. Private ones are packed unchanged; the machine's own are packed as
-//! private ones.
+//! The interpreters that a bundled agent needs. Private interpreters are packed unchanged; those of the
+//! machine are packed as private ones.
 //!
 //! A machine's Python is packed with its standard library and its shared library. The system libraries it links to
 //! (libc, OpenSSL, SQLite) are not packed.

@@ -26,17 +26,17 @@ pub(crate) const INDEX_FILE: &str = "bundle.json";
 /// Incremented when older catalogs cannot restore newer bundles.
 const FORMAT: u32 = 1;
 
-/// The last entry of a bundle.
+/// The index of a bundle, which is the bundle's last entry.
 #[derive(Debug, Serialize, Deserialize)]
 struct Index {
     format: u32,
     platform: Platform,
     agents: Vec<IndexedAgent>,
-    /// Python environments whose configuration names an absolute path, and the directory to name there.
+    /// Python environments whose configuration names an absolute path, each with the directory to name there.
     environments: Vec<IndexedEnvironment>,
-    /// Every file's SHA-256 by its path.
+    /// The SHA-256 of every file, keyed by path.
     files: BTreeMap<PathBuf, String>,
-    /// Every symbolic link's target by its path.
+    /// The target of every symbolic link, keyed by path.
     links: BTreeMap<PathBuf, PathBuf>,
 }
 
@@ -53,23 +53,23 @@ struct IndexedEnvironment {
     home: PathBuf,
 }
 
-/// What a bundle holds, or what was restored from one.
+/// The content of a bundle that was written or restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BundleSummary {
     /// The agents, with their versions.
     pub agents: Vec<BundledAgent>,
     /// The number of files.
     pub files: usize,
-    /// The bundle's size on disk.
+    /// The size of the bundle on disk.
     pub bytes: u64,
 }
 
 /// One agent of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BundledAgent {
-    /// Its id.
+    /// The agent's id.
     pub id: AgentId,
-    /// Its version.
+    /// The agent's version.
     pub version: String,
 }
 
@@ -89,7 +89,8 @@ impl Catalog {
                 agent: id.to_string(),
                 command: crate::catalog::install_command(&id),
             })?;
-            // The lease is held until everything is packed, so that no update deletes the version meanwhile.
+            // The lease is held until everything is packed, so that no update deletes the version in the
+            // meantime.
             leases.extend(self.data().lease(&record));
             records.push(record);
         }

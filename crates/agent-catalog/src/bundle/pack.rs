@@ -1,4 +1,4 @@
-//! Writing a bundle.
+//! Writes bundles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::record::InstallRecord;
 /// Parts of Python's standard library that agents do not need.
 const LEFT_OUT: [&str; 4] = ["site-packages", "dist-packages", "test", "idlelib"];
 
-/// Packs agents with everything they need. The file appears complete or not at all.
+/// Packs agents with everything they need. The file appears completely or not at all.
 pub(super) fn pack(
     data: &DataDirectory,
     agents: Vec<(InstallRecord, BundleParts)>,
@@ -119,7 +119,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Makes an absolute link into the data directory relative; replaces a link to an outside file by that file.
+    /// Makes an absolute link relative if it points into the data directory. Replaces a link to a file
+    /// outside by that file.
     fn absolute_link(&mut self, root: &Path, source: &Path, place: &Path, target: &Path) -> io::Result<()> {
         if let Ok(inside) = target.strip_prefix(root) {
             let up: PathBuf = place.components().skip(1).map(|_| "..").collect();

@@ -31,7 +31,8 @@ pub(super) async fn restore(data: &DataDirectory, file: &Path) -> Result<BundleS
     for environment in &index.environments {
         point_home(data.root(), staging.path(), environment)?;
     }
-    // Until the agents' records are in place, nothing says which of the runtimes they need.
+    // Hold this lock until the agents' records are in place: before that, nothing on disk says which runtimes
+    // they need.
     let _keeps_runtimes = FileLock::acquire_shared(&data.lock(INSTALLS_LOCK)).await?;
     restore_runtimes(data, staging.path()).await?;
     let mut agents = Vec::new();
@@ -86,7 +87,7 @@ fn check(bundle: &Path, folder: &Path, index: &Index) -> Result<(), CatalogError
     }
 }
 
-/// Writes the absolute path of the interpreter's directory into a Python environment's configuration.
+/// Writes the absolute path of the interpreter's directory into the configuration of a Python environment.
 fn point_home(root: &Path, staging: &Path, environment: &IndexedEnvironment) -> Result<(), CatalogError> {
     let config = staging.join(&environment.path).join("pyvenv.cfg");
     let text = fs::read_to_string(&config).during("read", &config)?;
@@ -99,7 +100,7 @@ fn point_home(root: &Path, staging: &Path, environment: &IndexedEnvironment) -> 
     fs::write(&config, text).during("write", &config)
 }
 
-/// Moves runtimes into place. A complete one of the same version is kept.
+/// Moves runtimes into place. An existing complete runtime of the same version is kept.
 async fn restore_runtimes(data: &DataDirectory, staging: &Path) -> Result<(), CatalogError> {
     for name in children(&staging.join("runtimes")) {
         let _lock = FileLock::acquire(&data.lock(&format!("runtime-{name}")), || {}).await?;
@@ -147,7 +148,7 @@ async fn restore_agent(
     Ok(())
 }
 
-/// Changes a record's directory, and every path in the record that is below it.
+/// Changes the directory of a record, and every path in the record that is below it.
 fn rename_version(record: &mut InstallRecord, directory: &str) {
     let home = Path::new("agents").join(record.agent.as_str());
     let (old, new) = (home.join(&record.directory), home.join(directory));

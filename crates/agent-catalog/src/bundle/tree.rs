@@ -17,7 +17,7 @@ pub(crate) enum Node {
     Link { target: PathBuf },
 }
 
-/// Whether a name is created while an agent runs and is not part of the install.
+/// True if files of this name are created while an agent runs, and so are not part of the install.
 pub(crate) fn is_transient(name: &str) -> bool {
     name == "__pycache__"
         || name == PROBE_FILE

@@ -16,7 +16,7 @@ const LIMITS: ArchiveLimits = ArchiveLimits { max_bytes: Some(8 << 30), max_entr
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArchiveKind {
     Packed(FileFormat),
-    /// Not an archive: the program itself.
+    /// Not an archive, but the program itself.
     Bare,
 }
 
@@ -35,7 +35,7 @@ impl ArchiveKind {
     }
 }
 
-/// Unpacks into an existing directory. The first `strip` components of every name are dropped.
+/// Unpacks an archive into an existing directory. The first `strip` components of every name are removed.
 pub(crate) fn unpack(archive: &Path, format: FileFormat, target: &Path, strip: usize) -> Result<(), String> {
     unpack_within(LIMITS, archive, format, target, strip)
 }
@@ -56,7 +56,7 @@ fn unpack_within(
     };
     match sandbox_fs::extract_file(&file, format, target, options) {
         Ok(_) => Ok(()),
-        // The texts of the file service are about uploads.
+        // Replace the error texts of the file service, which are about uploads.
         Err(Error::TooLarge { limit }) => {
             Err(format!("the archive was refused: it unpacks to more than {limit} bytes"))
         }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_link_inside_cannot_be_used_as_a_step_to_the_outside() {
-        // Each link's own target is inside; together they would lead outside.
+        // Each link's own target is inside the folder, but together the links would lead outside.
         let error = unpacked(&[
             ("a/b/c", tar::EntryType::Directory, ""),
             ("hop", tar::EntryType::Symlink, "a/b/c"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_outside_only_together_are_refused() {
+    fn links_that_only_together_lead_outside_are_refused() {
         let error = unpacked(&[
             ("d/e/up", tar::EntryType::Symlink, "../.."),
             ("out", tar::EntryType::Symlink, "d/e/up/.."),

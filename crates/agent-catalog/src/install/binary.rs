@@ -1,4 +1,4 @@
-//! Installs an archive, or a bare program, from an address.
+//! Installs an archive, or a program that is not archived, from a URL.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::install::download;
 use crate::install::npm::make_executable;
 use crate::record::{ArtifactKind, RecordedArtifact, RecordedLaunch, Word};
 
-/// Downloads, checks and unpacks.
+/// Downloads the archive, checks it and unpacks it.
 pub(crate) async fn install(
     context: &InstallContext,
     target: &BinaryTarget,
@@ -75,7 +75,8 @@ fn place(file: &Path, origin: &str, directory: &Path, program: &Path) -> Result<
     let kind = ArchiveKind::detect(file).map_err(|error| error.to_string())?;
     match kind {
         ArchiveKind::Packed(format) => unpack(file, format, directory, 0)?,
-        // For example a proxy's login page, which would otherwise be installed as a program that does not start.
+        // For example the login page of a proxy, which would otherwise be installed as a program that does
+        // not start.
         ArchiveKind::Bare if is_named_like_an_archive(origin) => {
             return Err(
                 "the download is not an archive that can be unpacked (zip, tar.gz, tar.bz2, tar.zst)"

@@ -1,4 +1,4 @@
-//! What every installer needs: target directories, network access and progress reporting.
+//! The data that every installer needs: target directories, network access and progress reporting.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl InstallContext {
         Ok((name, path))
     }
 
-    /// A failure of a step, with a tool's last lines.
+    /// The error for a failed step, with the last lines of the tool's output.
     pub(crate) fn failed(&self, step: InstallStep, detail: String, output_tail: String) -> CatalogError {
         CatalogError::InstallFailed { agent: self.agent.to_string(), step, detail, output_tail }
     }

@@ -1,4 +1,5 @@
-//! Downloads one file: streamed to disk, hashed on the way, and limited in size whatever length it announces.
+//! Downloads one file: streamed to disk, hashed on the way, and limited in size even if the server announces
+//! less.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// A finished download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Downloaded {
-    /// Lower-case hexadecimal.
+    /// The SHA-256 in lower-case hexadecimal.
     pub(crate) sha256: String,
     pub(crate) bytes: u64,
 }
@@ -77,7 +78,8 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Opens a regular file within the size limit. Anything else, such as a pipe, may never end.
+/// Opens a local file, which must be a regular file within the size limit. Reading anything else, such as a
+/// pipe, may never end.
 async fn open_local(path: &str) -> Result<tokio::fs::File, String> {
     let fail = |error: std::io::Error| format!("{path}: {error}");
     let metadata = tokio::fs::metadata(path).await.map_err(fail)?;
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_local_archive_that_is_too_large_is_refused_unread() {
+    async fn a_local_archive_that_is_too_large_is_refused_before_it_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let archive = folder.path().join("archive");
         // A sparse file; reading it into memory would need its full size.

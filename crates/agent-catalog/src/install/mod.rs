@@ -1,4 +1,4 @@
-//! Installs a plan into a complete version directory.
+//! Installs the agent of a plan into a new version directory.
 
 pub(crate) mod archive;
 mod binary;
@@ -22,8 +22,8 @@ use crate::error::CatalogError;
 use crate::plan::{InstallPlan, Offer};
 use context::{InstallContext, Installed};
 
-/// Tries a plan's offers in order. The next offer is tried only when this one's runtime is missing; any other
-/// failure is reported to the user.
+/// Tries a plan's offers in order. The next offer is tried only if the runtime of this one is missing; any
+/// other failure is reported to the user.
 pub(crate) async fn from_offers(
     context: &InstallContext,
     plan: &InstallPlan,

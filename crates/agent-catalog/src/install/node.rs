@@ -19,7 +19,7 @@ use crate::tool::{Tool, path_option, words};
 pub(crate) struct Node {
     pub(crate) program: PathBuf,
     pub(crate) version: Version,
-    /// Set for a private Node.js, not for the machine's.
+    /// The private runtime; `None` for the machine's own Node.js.
     pub(crate) runtime: Option<Runtime>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct PackageFacts {
 }
 
 impl Npm {
-    /// The machine's npm, else a private one.
+    /// Returns the machine's npm, or else a private one.
     pub(crate) async fn prepare(context: &InstallContext) -> Result<Self, CatalogError> {
         context.progress.enter(InstallStep::PrepareRuntime, "Node.js");
         let program = context.host.find_program("npm");
@@ -66,7 +66,7 @@ impl Npm {
         }
     }
 
-    /// A Node.js that satisfies every range: the one that runs npm, else a private one.
+    /// Returns a Node.js that satisfies every range: the one that runs npm, or else a private one.
     pub(crate) async fn node_for(
         &self,
         context: &InstallContext,

@@ -1,6 +1,7 @@
-//! Node.js and npm for a machine that has neither: their tarballs, directly from the configured npm registry.
+//! Installs Node.js and npm on a machine that has neither: downloads their tarballs directly from the
+//! configured npm registry.
 //!
-//! It works only with a configured address: no registry is built in.
+//! This works only with a configured registry: no registry address is built in.
 
 use std::path::{Path, PathBuf};
 

@@ -178,7 +178,7 @@ fn artifacts(
         sha256: None,
     };
     let process = artifact(ArtifactKind::AgentProcess, offer.package.name(), facts.version.clone());
-    // Reports the version that is installed, which may be the adapter's own choice.
+    // Report the version that is installed, which may be the adapter's own choice.
     let native = native.and_then(|plan| {
         let name = &plan.dependency.package;
         let installed: PackageJson =

@@ -10,7 +10,7 @@ use crate::install::scratch::user_npmrc;
 pub(crate) struct NpmSettings {
     /// The registry's address, without a trailing slash.
     pub(crate) registry: Option<String>,
-    /// A file of certificates to trust.
+    /// A file of additional certificates to trust.
     pub(crate) certificates: Option<PathBuf>,
     /// `//host/path/:_authToken` pairs.
     tokens: Vec<(String, String)>,

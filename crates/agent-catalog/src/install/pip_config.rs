@@ -8,12 +8,12 @@ use crate::host::HostEnvironment;
 /// pip's configuration on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PipConfig {
-    /// The user's own file. Unlike the others, pip finds it only through the home directory.
+    /// The user's own file. pip finds this file only through the home directory, unlike the others.
     pub(crate) user_file: Option<PathBuf>,
     pub(crate) index_url: Option<String>,
-    /// Separated by spaces.
+    /// Additional indexes, separated by spaces.
     pub(crate) extra_index_urls: Option<String>,
-    /// Separated by spaces.
+    /// Directories and pages with links to packages, separated by spaces.
     pub(crate) find_links: Option<String>,
     pub(crate) certificates: Option<String>,
     /// Hosts whose certificates are not checked, separated by spaces.
@@ -22,7 +22,7 @@ pub(crate) struct PipConfig {
 }
 
 impl PipConfig {
-    /// Reads files in pip's order, then `PIP_*` variables.
+    /// Reads the files in pip's order, then the `PIP_*` variables.
     pub(crate) fn of_host(host: &HostEnvironment) -> Self {
         let user_file = user_files(host).into_iter().find(|path| path.exists());
         let mut settings = BTreeMap::new();

@@ -25,7 +25,7 @@ pub(crate) struct Python {
     pub(crate) version: Version,
 }
 
-/// uv, the machine's or a private one.
+/// uv: the machine's own or a private one.
 #[derive(Debug, Clone)]
 pub(crate) struct Uv {
     pub(crate) program: PathBuf,
@@ -81,7 +81,8 @@ async fn ask(context: &InstallContext, program: &Path) -> Option<Python> {
     let tool = Tool {
         program: program.to_owned(),
         args: words(&["-I", "-c", script]),
-        // The real environment: a shim needs the real home directory to find its interpreter.
+        // Use the real environment: a version manager's shim needs the real home directory to find its
+        // interpreter.
         variables: context.host.variables().clone(),
         directory: context.scratch.path().to_owned(),
         timeout: QUERY_TIMEOUT,
@@ -93,7 +94,7 @@ async fn ask(context: &InstallContext, program: &Path) -> Option<Python> {
 }
 
 impl Uv {
-    /// The machine's uv, else a private one installed with pip from its configured index.
+    /// Returns the machine's uv, or else a private one installed with pip from pip's configured index.
     pub(crate) async fn prepare(context: &InstallContext) -> Result<Self, CatalogError> {
         context.progress.enter(InstallStep::PrepareRuntime, "uv");
         if let Some(program) = context.host.find_program("uv") {

@@ -81,7 +81,7 @@ fn npm_variables(
     host: &HostEnvironment,
     npm_registry: Option<&str>,
 ) {
-    // Inherited when npm started the product; they would redirect the install.
+    // npm sets these variables if it started this program. They would redirect the install.
     for name in ["npm_config_prefix", "npm_config_local_prefix", "npm_config_global", "NPM_CONFIG_PREFIX"] {
         variables.remove(std::ffi::OsStr::new(name));
     }
@@ -126,7 +126,7 @@ fn python_variables(variables: &mut BTreeMap<OsString, OsString>, host: &HostEnv
         .or_else(|| host.home().map(|home| home.join(".config")));
     let uv_config = config_home.map(|config| config.join("uv/uv.toml")).filter(|path| path.exists());
     default("UV_CONFIG_FILE", uv_config.clone().map(Into::into));
-    // uv does not read pip's configuration; without its own, it gets pip's settings.
+    // uv does not read pip's configuration. If uv has no configuration of its own, pass it pip's settings.
     if uv_config.is_none() && host.get("UV_INDEX_URL").is_none() {
         default("UV_DEFAULT_INDEX", pip.index_url.map(Into::into));
         default("UV_INDEX", pip.extra_index_urls.map(Into::into));
@@ -150,12 +150,12 @@ fn python_variables(variables: &mut BTreeMap<OsString, OsString>, host: &HostEnv
     variables.remove(std::ffi::OsStr::new("VIRTUAL_ENV"));
 }
 
-/// Converts pip's space-separated list to uv's comma-separated one.
+/// Converts pip's space-separated list into a comma-separated list for uv.
 fn comma_separated(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(",")
 }
 
-/// The directory, if it exists and is writable: an existing cache of the machine is shared.
+/// The directory, if it exists and is writable. Used to share an existing cache of the machine.
 fn writable(directory: Option<PathBuf>) -> Option<PathBuf> {
     let directory = directory?;
     rustix::fs::access(&directory, rustix::fs::Access::WRITE_OK).ok()?;

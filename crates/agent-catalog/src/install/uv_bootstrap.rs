@@ -1,6 +1,6 @@
-//! uv for a machine without pip: its wheel, directly from pip's configured index.
+//! Installs uv on a machine without pip: downloads the wheel of uv directly from pip's configured index.
 //!
-//! It works only with a configured address: no index is built in. A wheel without a checksum in the index is
+//! This works only with a configured index: no index is built in. A wheel without a checksum in the index is
 //! refused, since the program in it will be run.
 
 use std::path::Path;

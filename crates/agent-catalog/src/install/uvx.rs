@@ -125,7 +125,7 @@ async fn attempt(
     context.run(InstallStep::InstallPackage, install).await.map(|_| ())
 }
 
-/// Whether uv's output blames the interpreter.
+/// True if uv's output says that the package does not support this interpreter.
 fn refuses_python(error: &CatalogError) -> bool {
     let output = error.output_tail().unwrap_or_default();
     let flat = output.split_whitespace().collect::<Vec<_>>().join(" ");
