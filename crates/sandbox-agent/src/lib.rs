@@ -24,10 +24,11 @@ use acp_instances::Instances;
 /// Runs the program: executes the command line and returns the exit code. Call it at the start of `main`, before any
 /// thread is started.
 ///
-/// `wrap` receives the engine that runs agents on this machine and returns the engine to use. It is called once per
-/// engine: for `server` and for a `prompt` without `--url`. The binary returns the engine unchanged. Tests and
-/// embedders wrap or replace it with their own implementation. Every endpoint for instances, the routes about agents and the shutdown
-/// use the engine that `wrap` returned; only `/metrics` reads the counters of the local engine.
+/// `wrap` receives the engine that runs agents on this machine and returns the engine to use. It is called
+/// once per engine: for `server` and for a `prompt` without `--url`. The binary returns the engine unchanged.
+/// Tests and embedders wrap or replace it with their own implementation. Every endpoint for instances, the
+/// routes about agents and the shutdown use the engine that `wrap` returned; only `/metrics` reads the
+/// counters of the local engine.
 #[must_use]
 pub fn main_with(wrap: fn(Arc<dyn Instances>) -> Arc<dyn Instances>) -> ExitCode {
     // These checks come first, because a supervisor and an init need a process without threads.
