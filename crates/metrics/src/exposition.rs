@@ -7,8 +7,8 @@ use crate::histogram::{BOUNDS_MICROS, Histogram};
 /// The media type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Builds the text. Families appear in the order in which they are written. Each has its help and type lines, even
-/// while it has no series.
+/// Builds the text. Metric families appear in the order in which they are written. Each family has its help
+/// and type lines, even if it has no series.
 #[derive(Debug, Default)]
 pub struct Exposition(String);
 
@@ -89,7 +89,8 @@ impl Family<'_> {
             self.series("_bucket", labels, Some(&seconds(bound)));
             self.end(format_args!("{sum}"));
         }
-        // From the same reading as above, so that the last bucket equals the count even while other threads add to it.
+        // Use the same counts as for the buckets, so that the last bucket equals the count even while other
+        // threads add to it.
         sum += counts[BOUNDS_MICROS.len()];
         self.series("_bucket", labels, Some("+Inf"));
         self.end(format_args!("{sum}"));

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::Counter;
 
-/// The upper bounds of the buckets in microseconds: from a round trip through a pipe to an agent's long turn.
+/// The upper bounds of the buckets in microseconds. They range from a round trip through a pipe to a long
+/// turn of an agent.
 pub const BOUNDS_MICROS: [u64; 15] = [
     100,
     250,
@@ -23,10 +24,10 @@ pub const BOUNDS_MICROS: [u64; 15] = [
     600_000_000,
 ];
 
-/// Durations, counted by length.
+/// A histogram of durations.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    /// Not cumulative; the last bucket counts durations longer than every bound.
+    /// The count per bucket, not cumulative. The last bucket counts durations longer than every bound.
     buckets: [Counter; BOUNDS_MICROS.len() + 1],
     sum_micros: Counter,
 }

@@ -1,13 +1,13 @@
 //! Counters that cost one relaxed addition, and the text format in which a scraper reads them.
 //!
-//! Why not a metrics facade: a facade looks up each series by name and labels whenever it is incremented, and this
-//! product increments counters for every message. Here a series is a struct field. Code that counts owns the field, and
-//! writes its fields with [`Exposition`] when it is scraped. There is no registry, no global state and no dependency,
-//! and nothing is pushed anywhere.
+//! Why this is not a metrics facade: a facade looks up a series by name and labels on every increment, and
+//! this product increments counters for every message. Here, a series is a struct field. The code that counts
+//! owns the field, and writes it with [`Exposition`] when it is scraped. There is no registry, no global
+//! state and no dependency, and metrics are never pushed anywhere.
 //!
-//! Labels are chosen when a family is written, from constants in the code. A value that a client or an agent chose (a
-//! path, a server id) is never a label, because the number of series would grow without bound. The one exception is the
-//! name of an agent, and the code that counts by agent bounds how many there are.
+//! Labels are chosen when a family is written, from constants in the code. A value that a client or an agent
+//! chose (a path, a server id) is never a label, because the number of series would grow without bound. The
+//! only exception is the name of an agent, and the code that counts by agent limits the number of names.
 
 mod exposition;
 mod histogram;
