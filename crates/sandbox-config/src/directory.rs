@@ -1,8 +1,8 @@
 //! The directory that entries belong to: an absolute path, compared as text.
 //!
 //! The path is normalised lexically: `.`, `..`, doubled and trailing slashes are removed, symlinks are not
-//! followed, and the directory need not exist. So a directory that is created later keeps its file in the store, and
-//! two paths that lead to one place through symlinks count as two directories.
+//! followed, and the directory need not exist. So the entries of a directory stay the same when the directory
+//! is created later, and two paths that lead to one place through symlinks count as two directories.
 
 use std::path::Path;
 
@@ -60,8 +60,8 @@ impl Directory {
         &self.0
     }
 
-    /// The stem of this directory's file names in the store. It is a hash, since a path contains slashes and may be
-    /// longer than a file name may be.
+    /// The stem of this directory's file names in the store. The stem is a hash, because a path contains
+    /// slashes and may be longer than a file name may be.
     pub(crate) fn file_stem(&self) -> String {
         Sha256::digest(self.0.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,4 +1,4 @@
-//! The content of one directory's file, independent of its location:
+//! The content of the file that stores one directory's entries, independent of where that file is.
 //!
 //! Parsing is strict. Anything that this release would not write itself is an error, because the next write
 //! replaces the whole file and would silently drop it. Entries stay text and are validated when they are
@@ -17,7 +17,7 @@ use crate::{Directory, EntryName, Error};
 /// The format version that this release reads and writes.
 const VERSION: u32 = 1;
 
-/// The entries of one list, by name.
+/// The entries of one list, keyed by name.
 pub(crate) type Entries = BTreeMap<EntryName, Box<RawValue>>;
 
 /// Everything that is stored for one directory.

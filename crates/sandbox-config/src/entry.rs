@@ -1,4 +1,4 @@
-//! What MCP entries and skills entries have in common: each is the text of one validated JSON object.
+//! What MCP entries and skills entries have in common: an entry is the text of one validated JSON object.
 //!
 //! [`Entry::parse`] does no I/O: the command line uses it to report errors without a server or a store.
 
@@ -13,9 +13,9 @@ pub const MAX_ENTRY_BYTES: usize = 1024 * 1024;
 
 /// One entry of the configuration, valid by construction.
 ///
-/// It serialises as the original text when `serde_json` writes text or bytes. (Do not serialise it to
-/// `serde_json::Value`: big numbers would lose digits.) Its `Debug` shows no content, since entries may hold
-/// secrets.
+/// An entry serialises as its original text if `serde_json` writes text or bytes. (Do not serialise it to
+/// `serde_json::Value`: big numbers would lose digits.) The `Debug` output shows no content, since entries
+/// may hold secrets.
 pub trait Entry: Sealed + Clone + std::fmt::Debug + Serialize + Send + Sync + 'static {
     /// Validates one entry.
     ///
@@ -35,7 +35,7 @@ pub trait Entry: Sealed + Clone + std::fmt::Debug + Serialize + Send + Sync + 's
     fn as_json(&self) -> &str;
 }
 
-/// The list of a directory's file that an entry belongs to.
+/// The lists in a directory's file, one per kind of entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// MCP servers.

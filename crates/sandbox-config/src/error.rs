@@ -38,7 +38,7 @@ pub enum Error {
     /// The entry has more than [`MAX_ENTRY_BYTES`](crate::MAX_ENTRY_BYTES).
     #[error("the entry has {bytes} bytes; at most {limit} are stored")]
     EntryTooLarge {
-        /// The entry's size.
+        /// The size of the entry.
         bytes: usize,
         /// The maximum size.
         limit: usize,
@@ -73,7 +73,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err`: adds the operation and the path.
+    /// Adds the operation and the path to an I/O error. Meant for `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }

@@ -38,7 +38,7 @@ impl DirectoryFile {
         &self.content
     }
 
-    /// The content; `None` if nothing was ever stored.
+    /// Returns the content; `None` if nothing was ever stored.
     pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, Error> {
         match fs::read(&self.content) {
             Ok(content) => Ok(Some(content)),
@@ -47,7 +47,7 @@ impl DirectoryFile {
         }
     }
 
-    /// Waits until no other thread or process writes this file, and excludes them until the lock is dropped.
+    /// Waits until no other thread or process writes this file, then excludes them until the lock is dropped.
     pub(crate) fn lock(self) -> Result<LockedFile, Error> {
         loop {
             let lock = self.open_lock()?;
@@ -57,7 +57,8 @@ impl DirectoryFile {
                 Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
                     return Ok(LockedFile { file: self, lock });
                 }
-                // The lock file was deleted meanwhile. Others lock the new file by now, so this writer must too.
+                // The lock file was deleted in the meantime. Others now lock a new lock file, so this writer
+                // must do so too.
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("look at", &self.lock)(error)),
@@ -69,7 +70,7 @@ impl DirectoryFile {
         let open =
             || OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(&self.lock);
         match open() {
-            // The data directory was removed while the server was running: create it again.
+            // The data directory was removed while the server was running, so create it again.
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 make_private_folder(&self.folder)?;
                 open()
@@ -105,7 +106,8 @@ impl LockedFile {
         sync_folder(&self.file.folder)
     }
 
-    /// The lock makes the fixed name safe, and the next write replaces what a killed process left.
+    /// Writes the temporary file. The lock makes the fixed name safe, and the next write replaces a file left
+    /// by a killed process.
     fn write_temporary(&self, content: &[u8]) -> io::Result<()> {
         match fs::remove_file(&self.file.temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

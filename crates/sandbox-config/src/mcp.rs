@@ -29,7 +29,7 @@ pub enum McpKind {
 }
 
 impl McpEntry {
-    /// The kind of server that it describes.
+    /// The kind of server that the entry describes.
     #[must_use]
     pub fn kind(&self) -> McpKind {
         self.kind
@@ -70,8 +70,8 @@ impl fmt::Debug for McpEntry {
     }
 }
 
-/// `type` is never guessed, since readers depend on it; but the error for an entry copied from elsewhere names the
-/// likely type.
+/// Checks `type`. A missing type is never guessed, since readers depend on it; but the error names the likely
+/// type.
 fn check_type(object: &Object<'_>) -> Result<McpKind, Error> {
     let Some(field) = object.optional("type") else {
         let likely = match (object.optional("command"), object.optional("url")) {
@@ -99,7 +99,8 @@ fn check_local(object: &Object<'_>) -> Result<(), Error> {
     optional(object, "cwd", |field| field.filled_string().map(drop))
 }
 
-/// Checks a program, or a list of the program and its first arguments: the first version of the types had both.
+/// Checks a command: a program, or a list of the program and its first arguments. The first version of the
+/// types allowed both.
 fn check_command(field: &Field<'_>) -> Result<(), Error> {
     if field.raw().get().starts_with('"') {
         return field.filled_string().map(drop);
@@ -144,7 +145,8 @@ fn optional(
     object.optional(key).map_or(Ok(()), |field| check(&field))
 }
 
-/// Both transports are HTTP, so any other scheme is a mistake that would show only when an agent fails to connect.
+/// Checks that the URL is http or https. Both transports are HTTP, so any other scheme is a mistake that
+/// would become visible only when an agent fails to connect.
 fn check_url(field: &Field<'_>) -> Result<(), Error> {
     let url = field.string()?;
     let after_scheme = url.split_once("://").and_then(|(scheme, rest)| {

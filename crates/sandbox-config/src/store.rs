@@ -1,7 +1,7 @@
 //! The public store: two collections, each keyed by directory and name.
 //!
-//! It holds no state in memory. Every read reads the file; every write locks, reads, changes and replaces it, so
-//! several servers with one data directory see each other's changes at once.
+//! The store has no state in memory. Every read reads the file; every write locks, reads, changes and
+//! replaces it, so several servers with the same data directory see each other's changes immediately.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -130,7 +130,8 @@ fn load(file: &DirectoryFile, directory: &Directory) -> Result<Document, Error> 
     }
 }
 
-/// Files may have been edited by hand, so stored entries are validated again when they are read.
+/// Parses a stored entry. Files may have been edited by hand, so entries are validated again when they are
+/// read.
 fn stored_entry<E: Entry>(
     file: &DirectoryFile,
     name: &EntryName,
@@ -148,7 +149,8 @@ fn stored_entry<E: Entry>(
     })
 }
 
-/// Encoding text that is already JSON cannot fail; if it did, the error would name the file.
+/// Converts an encoding error. Encoding text that is already JSON cannot fail; if it did, the error would
+/// name the file.
 fn encoding(file: &DirectoryFile) -> impl FnOnce(serde_json::Error) -> Error {
     let path = file.path().to_owned();
     move |error| Error::io("encode", &path)(error.into())

@@ -1,7 +1,8 @@
 //! Concurrent writers: threads, processes, and processes that are killed. Every acknowledged entry is stored.
 //!
-//! The child processes are this test binary again, running only `a_writer_stores_its_share_and_acknowledges_each`
-//! with its share in the environment. Without one, that test uses a share of its own.
+//! The child processes run this test binary again, with only the test
+//! `a_writer_stores_its_share_and_acknowledges_each` and their share of the entries in the environment. When
+//! the variable is not set, that test uses a share of its own.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail by panicking, as the test itself does")]
 
