@@ -9,13 +9,13 @@ use rustix::io::{Errno, Result};
 use crate::sys::{self, Stat};
 use crate::timestamp::Timestamp;
 
-/// File capabilities were granted to the old bytes. The kernel drops them on a write, so a replacement drops them
-/// too.
+/// The extended attributes that a replaced file loses. File capabilities were granted to the old content: the
+/// kernel removes them on a write, so a replacement removes them too.
 const DROPPED: &[&CStr] = &[c"security.capability"];
 
 /// Gives `to` the owner, mode and extended attributes of `from`.
 ///
-/// On an error, some of it could not be preserved, and `to` must not replace `from`.
+/// After an error, some attributes could not be preserved, and `to` must not replace `from`.
 pub(crate) fn preserve(from: BorrowedFd<'_>, stat: &Stat, to: BorrowedFd<'_>) -> Result<()> {
     let (user, group) = stat.owner();
     let present = sys::stat_handle(to)?;
@@ -32,7 +32,7 @@ pub(crate) fn preserve(from: BorrowedFd<'_>, stat: &Stat, to: BorrowedFd<'_>) ->
 /// it.
 fn copy_extended(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<()> {
     let names = extended_names(from)?;
-    // A new file may have inherited an access list from its directory that the old file does not have.
+    // A new file may have inherited an access list from its directory. Remove it if the old file has none.
     for inherited in extended_names(to)?.iter().filter(|name| !is_label(name) && !names.contains(name)) {
         let _ = rustix::fs::fremovexattr(to, inherited.as_c_str());
     }

@@ -40,7 +40,7 @@ struct Copier<'a> {
     shown: &'a Path,
     /// The top of the copy, from which the first of several hard links is opened again.
     top: std::os::fd::OwnedFd,
-    /// The current directory of the copy, in step with the walk.
+    /// The directory of the copy that corresponds to the current position of the walk.
     target: Descent,
     /// Files with several hard links, and the path of the first one in the copy.
     linked: HashMap<Identity, PathBuf>,
@@ -95,7 +95,7 @@ fn link_again(top: impl AsFd, first: &Path, to: Name<'_>) -> rustix::io::Result<
     rustix::fs::linkat(&directory, &last, to.directory, to.name, AtFlags::empty())
 }
 
-/// Copies anything but a directory.
+/// Copies an entry that is not a directory.
 fn copy_single(from: Name<'_>, stat: &Stat, to: Name<'_>) -> io::Result<()> {
     match stat.file_type() {
         FileType::RegularFile => {

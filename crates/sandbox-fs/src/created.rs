@@ -1,6 +1,6 @@
-//! Directories that an operation created on its way, removed again if the operation fails.
+//! Remembers directories that an operation created on its way, and removes them if the operation fails.
 //!
-//! Only empty directories are removed, so files that others have put into them meanwhile stay.
+//! Only empty directories are removed, so files that others have created in them in the meantime stay.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};

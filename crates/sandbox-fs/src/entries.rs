@@ -43,18 +43,18 @@ pub struct EntriesRequest {
 /// One entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its own name.
+    /// The last component of the entry's path.
     pub name: OsString,
     /// The listed directory's path joined with this entry's relative path.
     pub path: PathBuf,
-    /// Its metadata; for a link, those of the link itself.
+    /// The metadata of the entry; for a link, those of the link itself.
     pub metadata: Metadata,
 }
 
 /// One page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// In order.
+    /// The entries in order.
     pub entries: Vec<Entry>,
     /// Present if more entries follow.
     pub next: Option<ContinuationToken>,
@@ -95,7 +95,7 @@ struct Lister<'a> {
     descent: Descent,
     /// The current directory of `descent`, relative to the listed one.
     relative: PathBuf,
-    /// The remaining path components to the last entry of the previous page, outermost first.
+    /// The remaining path components that lead to the previous page's last entry, outermost first.
     resume: VecDeque<OsString>,
     depth: Depth,
     limit: usize,
@@ -161,7 +161,7 @@ impl Lister<'_> {
     /// Reads the current directory, starting where the previous page ended if that is in this directory.
     fn read_level(&self, bound: Option<Bound>) -> rustix::io::Result<Level> {
         let bound = bound.or_else(|| self.resume.front().cloned().map(Bound::From));
-        // One entry more than fits shows whether another page follows, and one may only be entered, not listed.
+        // Two more than the page holds: one to learn whether a page follows, one that is entered, not listed.
         let keep = (self.limit - self.entries.len()).saturating_add(2);
         smallest_names(self.descent.current(), bound.as_ref(), keep)
     }

@@ -43,15 +43,15 @@ impl EntryType {
 /// One entry's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    /// Its kind.
+    /// The kind of the entry.
     pub entry_type: EntryType,
     /// The size in bytes; for a symbolic link, the length of its target.
     pub size: u64,
-    /// When its contents last changed.
+    /// When the contents last changed.
     pub modified: Timestamp,
     /// Permission bits, set-id and sticky bits included.
     pub mode: u32,
-    /// The version of its contents.
+    /// The version of the contents.
     pub etag: ETag,
 }
 

@@ -1,6 +1,6 @@
 //! A path given by a user, validated once.
 //!
-//! It refuses only what no file system accepts: the kernel resolves `..` and links, below the root's anchor.
+//! Only what no file system accepts is refused here. The kernel resolves `..` and links, below the root.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

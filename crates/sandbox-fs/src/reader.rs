@@ -28,7 +28,8 @@ const RACE_RETRIES: usize = 16;
 pub enum Length {
     /// The length in its metadata.
     Known(u64),
-    /// Unknown until the end is read: the system generates the contents, as in `/proc`. Ranges are not available.
+    /// Unknown until the end is read, because the system generates the contents, as in `/proc`. Ranges are
+    /// not available.
     Unknown,
 }
 
@@ -56,8 +57,8 @@ impl FileService {
         };
         for _ in 0..RACE_RETRIES {
             let place = self.tree().place_followed(&located)?;
-            // Opening a device can have side effects, so the kind is checked on the name before and on the handle
-            // after.
+            // Opening a device can have side effects, so the kind is checked twice: on the name before
+            // opening, and on the handle afterwards.
             match place.stat()?.entry_type() {
                 EntryType::File => {}
                 EntryType::Symlink => continue,
@@ -123,8 +124,8 @@ impl FileReader {
     }
 }
 
-/// Reads a range in chunks. If the file grows meanwhile, only the promised bytes are read; if it shrinks, reading
-/// fails, so that the answer is aborted instead of being silently short.
+/// Reads a range in chunks. If the file grows in the meantime, only the bytes of the range are read; if it
+/// shrinks, reading fails, so that the response is aborted instead of being silently too short.
 #[derive(Debug)]
 pub struct RangeReader {
     file: File,

@@ -52,7 +52,7 @@ impl FileService {
     }
 }
 
-/// Removes a directory tree, or whatever else has that name by now. A missing name is not an error.
+/// Removes a directory tree, or any other entry that has that name by now. A missing name is not an error.
 pub(crate) fn remove_tree(target: Name<'_>, shown: &Path) -> Result<()> {
     for _ in 0..REFILL_RETRIES {
         match sys::open_directory(target.directory, target.name) {

@@ -56,7 +56,7 @@ pub(crate) struct Located {
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) directory: OwnedFd,
-    /// How the anchor was asked for the directory.
+    /// The path of the directory as it was passed to the anchor.
     pub(crate) parent: PathBuf,
     pub(crate) name: OsString,
     pub(crate) shown: PathBuf,

@@ -1,10 +1,11 @@
 //! Removes temporary files and folders of processes that were killed.
 //!
-//! Every temporary name of an upload or a move is appended to a list before it is created. A list belongs to the process
-//! that holds its lock. If no process holds the lock, the entries of the list are removed, and then the list itself. Names
-//! are random and never reused, so a list may contain names that no longer exist; it is emptied when none is in use.
+//! Every temporary name of an upload or a move is written to a list before the file is created. A list
+//! belongs to the process that holds its lock. If no process holds the lock, the entries of the list are
+//! removed, and then the list itself. Names are random and never reused, so a list may contain names that no
+//! longer exist; it is emptied when none of its names is in use.
 //!
-//! Best effort: an upload does not fail because its temporary name could not be recorded.
+//! Recording is best effort: an upload does not fail because its temporary name could not be recorded.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -32,7 +33,7 @@ pub(crate) struct Temporaries {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// Created with the first name.
+    /// The list, created when the first name is recorded.
     list: Option<List>,
     /// The names in use, with their directories.
     names: HashMap<OsString, PathBuf>,
@@ -116,7 +117,7 @@ impl Temporaries {
     }
 
     fn locked(&self) -> MutexGuard<'_, Open> {
-        // At worst, a panic leaves an unneeded name on the list.
+        // The worst effect of a panic is an unneeded name on the list.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -37,11 +37,11 @@ pub enum Precondition {
     /// No requirement.
     #[default]
     None,
-    /// It must not exist (`If-None-Match: *`).
+    /// The target must not exist (`If-None-Match: *`).
     MustNotExist,
-    /// It must exist, in any version (`If-Match: *`).
+    /// The target must exist, in any version (`If-Match: *`).
     MustExist,
-    /// It must exist in one of these versions (`If-Match`).
+    /// The target must exist in one of these versions (`If-Match`).
     MustMatch(Vec<ETag>),
 }
 
@@ -66,7 +66,7 @@ pub struct WriteOptions {
     pub max_bytes: Option<u64>,
 }
 
-/// How the bytes were put into place.
+/// How the new bytes replaced the old ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Atomicity {
     /// Atomically: a reader sees the old file or the new one.
@@ -138,7 +138,7 @@ impl FileService {
         }
         for _ in 0..RACE_RETRIES {
             match self.try_begin(&located, options) {
-                // A parent was removed before it was used: another upload failed and removed its directories.
+                // Another upload failed and removed its new directories, among them a parent of this target.
                 Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(error),
                 Ok(writer) => return Ok(writer),
@@ -298,7 +298,8 @@ impl AtomicWriter {
     }
 }
 
-/// A target that must not exist is also protected against other processes, if the system supports that.
+/// Renames the temporary file to the target's name. A target that must not exist is also protected against
+/// other processes, if the system supports that.
 fn rename_over(from: Name<'_>, to: Name<'_>, precondition: &Precondition) -> rustix::io::Result<()> {
     if *precondition == Precondition::MustNotExist {
         match sys::rename_exclusive(from, to) {
@@ -309,12 +310,13 @@ fn rename_over(from: Name<'_>, to: Name<'_>, precondition: &Precondition) -> rus
     sys::rename(from, to)
 }
 
-/// Whether the new file could be given all metadata of the old one.
+/// True if the new file was given all metadata of the old one.
 fn preserve_attributes(place: &Place, stat: &Stat, file: &File) -> bool {
     let old = sys::open_for_reading(&place.directory, &place.name)
         .or_else(|_| sys::open_for_writing(&place.directory, &place.name));
     old.and_then(|old| {
-        // The file may have been replaced meanwhile: the attributes of the new one were not checked.
+        // The file may have been replaced in the meantime: the attributes of the replacement were not
+        // checked.
         if sys::stat_handle(&old)?.identity() != stat.identity() {
             return Err(Errno::STALE);
         }

@@ -28,7 +28,7 @@ const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A directory that is open and ready to be packed. Everything that can be refused has been checked.
+/// A directory that is open and ready to be packed. All checks that can refuse it have been made.
 #[derive(Debug)]
 pub struct ArchiveBuilder {
     directory: OwnedFd,
@@ -43,7 +43,7 @@ impl FileService {
     pub fn open_archive(&self, path: &UserPath) -> Result<ArchiveBuilder> {
         let located = self.tree().locate(path)?;
         let directory = self.tree().open_directory(&located.inner).at(&located.shown)?;
-        // Once the answer has begun, it cannot report an error, so read permission is checked now.
+        // Check the read permission now: once the response has begun, it cannot report an error.
         drop(sys::names(&directory).at(&located.shown)?);
         Ok(ArchiveBuilder { directory, shown: located.shown })
     }
@@ -59,8 +59,8 @@ impl ArchiveBuilder {
     /// Writes the archive and returns the number of its entries.
     ///
     /// # Errors
-    /// [`Error::OutputFailed`] if the client is gone; otherwise the error of the entry that could not be read. The
-    /// stream then has no end marker.
+    /// [`Error::OutputFailed`] if the client has disconnected; otherwise the error of the entry that could
+    /// not be read. In both cases the stream has no end marker.
     pub fn write_to(self, format: ArchiveFormat, output: impl Write) -> Result<u64> {
         let failed = Rc::new(RefCell::new(None));
         let watched = Watched { output, failed: Rc::clone(&failed) };

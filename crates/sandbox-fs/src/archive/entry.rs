@@ -1,7 +1,7 @@
-//! The entries of an archive, of whatever format.
+//! The entries of an archive, independent of its format.
 //!
-//! `extract` sees archives only through these types, so that one set of rules for names, links and limits holds for all
-//! formats.
+//! `extract` handles all archives through these types, so that one set of rules for names, links and limits
+//! applies to all formats.
 
 use crate::error::Result;
 use crate::timestamp::Timestamp;
@@ -22,13 +22,13 @@ pub(super) enum Kind {
     },
 }
 
-/// An entry as the archive describes it, unchecked.
+/// An entry as the archive describes it, before any check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PackedEntry {
     pub(super) name: Vec<u8>,
     pub(super) kind: Kind,
     pub(super) mode: u32,
-    /// `None` where the archive has no exact time.
+    /// The modification time; `None` if the archive has no exact time.
     pub(super) modified: Option<Timestamp>,
 }
 
@@ -38,7 +38,7 @@ pub(super) trait EntryData {
     fn read_data(&mut self, buffer: &mut [u8]) -> Result<usize>;
 }
 
-/// An archive to be read once.
+/// An archive that can be read once, from beginning to end.
 pub(super) trait EntrySource {
     /// Passes every entry to `take`, in the archive's order, until the first error. Unread data is skipped.
     fn for_each(

@@ -57,14 +57,14 @@ impl FileService {
         let located = self.tree().locate(path)?;
         let (target, created) = self.tree().make_directories(&located.inner, &located.shown)?;
         let options = ExtractOptions { limits, ..ExtractOptions::default() };
-        // Declared after `created`: the staging folder must be removed before the directories that were created
-        // for it.
+        // Declared after `created`, so that the staging folder is removed before the directories that were
+        // created for it.
         let notes = Notes::With { service: self.clone(), target: located.inner.clone() };
         let mut extraction = Extraction::begin(target, &located.shown, notes, options)?;
         extraction.read(&mut TarReader::new(Input::open(source, format.into())?))?;
         let target = if created.is_empty() { Target::Found } else { Target::Made };
         let extracted = {
-            // Another archive must not change what the links of this one are checked against.
+            // Another archive must not change the directories that this archive's links are checked against.
             let _one_at_a_time = self.hold_merging();
             extraction.finish(target)?
         };
@@ -99,9 +99,9 @@ pub fn extract_file(
 /// Whether the target existed before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
-    /// It existed, so it keeps its mode and time.
+    /// The target existed, so it keeps its mode and time.
     Found,
-    /// It was created for this archive, and gets the archive's mode and time.
+    /// The target was created for this archive, and gets the archive's mode and time.
     Made,
 }
 
@@ -230,7 +230,8 @@ impl Extraction {
         }
     }
 
-    /// Writes the data of a file. It must have the size that the header states, because that size was counted.
+    /// Writes the data of a file, which must have the size in its header, because the limits were checked
+    /// with that size.
     fn write(
         &mut self,
         mut file: File,
@@ -259,7 +260,8 @@ fn named(error: Error, name: &EntryName) -> Error {
     }
 }
 
-/// Best effort, since the contents are in place: a directory that belongs to another user keeps its mode and time.
+/// Sets a directory's attributes if possible. A failure is ignored, since the contents are in place: a
+/// directory that belongs to another user keeps its mode and time.
 fn finish_directory(staging: &Staging, name: &EntryName, attributes: DirectoryAttributes) {
     let finish = || -> rustix::io::Result<()> {
         let directory = readable_below(staging.target(), name.as_path())?;

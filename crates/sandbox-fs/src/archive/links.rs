@@ -1,9 +1,10 @@
 //! Checks that symbolic links stay inside the target, now and after any later archive.
 //!
-//! A link is checked at its final location. A target that first goes up and then only down stays inside, whatever the
-//! names on its way become, as long as all other links do so too. Going up after a name is different: `a/b/../..` is the
-//! target itself while `a/b` is a directory, but leads outside once another archive has replaced `a/b` with a link to
-//! `..`. So a target may go up only from a directory that no archive can replace: one that is not empty.
+//! A link is checked at its final location. If its target first goes up and then only down, it stays inside,
+//! even if the directories on the way are replaced, as long as all other links do so too. Going up after a
+//! name is different: `a/b/../..` is the target directory itself while `a/b` is a directory, but leads
+//! outside once another archive has replaced `a/b` with a link to `..`. So a link may go up only from a
+//! directory that no archive can replace: one that is not empty.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -48,7 +49,8 @@ impl Visitor for LinkVisitor<'_> {
     }
 }
 
-/// True for a link that cannot lead outside. `is_settled` returns whether a path is a directory that no archive can replace.
+/// True if a link cannot lead outside. `is_settled` returns whether a path is a directory that no archive can
+/// replace.
 fn stays_inside(link: &Path, target: &Path, mut is_settled: impl FnMut(&Path) -> bool) -> bool {
     let mut reached = link.parent().map(Path::to_path_buf).unwrap_or_default();
     let components: Vec<_> = target.components().collect();
@@ -73,7 +75,7 @@ fn stays_inside(link: &Path, target: &Path, mut is_settled: impl FnMut(&Path) ->
     true
 }
 
-/// True for a directory that is not empty: no archive can replace it.
+/// True if a directory is not empty, so that no archive can replace it.
 fn is_settled(staging: &Staging, path: &Path) -> bool {
     let Some((parent, name)) = split(path) else { return false };
     let of_archive = sys::open_below(staging.top(), parent).and_then(|parent| sys::find_name(parent, name));
@@ -86,7 +88,7 @@ fn is_settled(staging: &Staging, path: &Path) -> bool {
 
 fn has_entries(top: &std::os::fd::OwnedFd, path: &Path) -> bool {
     let names = sys::open_below(top, path).and_then(sys::names);
-    // The staging folder of another archive is temporary.
+    // Ignore the staging folder of another archive, which is temporary.
     let lasts = |name: &OsStr| !sys::is_temporary(name);
     names.is_ok_and(|mut names| names.any(|name| name.is_ok_and(|name| lasts(&name))))
 }
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn going_up_is_only_safe_from_what_cannot_become_a_link() {
+    fn going_up_is_only_safe_from_a_directory_that_cannot_become_a_link() {
         assert!(inside("a", "full/../b"));
         assert!(inside("a", "full/full/../../b"));
         assert!(!inside("a", "empty/../b"));

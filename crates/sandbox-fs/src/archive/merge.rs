@@ -32,7 +32,7 @@ pub(super) fn check(staging: &Staging, directories: &Directories, shown: &Path) 
     run(staging, directories, shown, Mode::Check)
 }
 
-/// Moves everything.
+/// Moves all entries into place.
 pub(super) fn merge(staging: &Staging, directories: &Directories, shown: &Path) -> Result<()> {
     run(staging, directories, shown, Mode::Move)
 }
@@ -67,7 +67,7 @@ struct Merger<'a> {
     directories: &'a Directories,
     shown: &'a Path,
     mode: Mode,
-    /// The current directory of the target, in step with the walk.
+    /// The directory of the target that corresponds to the current position of the walk.
     target: Descent,
 }
 
@@ -128,7 +128,8 @@ impl Merger<'_> {
                 if self.directories.contains_key(&EntryName::of_plain(path)) {
                     return Ok(Meeting::Swap);
                 }
-                // The archive only implies this directory, so the existing entry stays.
+                // The archive contains this directory only as a part of longer names, so the existing entry
+                // stays.
                 let reason = match found.entry_type() {
                     EntryType::Symlink => RejectReason::ThroughLink,
                     _ => RejectReason::ThroughFile,

@@ -1,9 +1,10 @@
 //! Unpacks and packs archives.
 //!
-//! To unpack, `tar_reader` (with `input`, which decompresses) or `zip_reader` turns the archive into entries, `extract`
-//! writes these into a `staging` folder inside the target, `links` checks every symbolic link once all are known, and
-//! `merge` moves the result into the target, entry by entry. A rejected archive has touched nothing but its own staging
-//! folder, which is removed. Uploads and installs differ in their [`ExtractOptions`] only. `build` packs.
+//! To unpack, `tar_reader` (with `input`, which decompresses) or `zip_reader` turns the archive into entries.
+//! `extract` writes them into a `staging` folder inside the target, `links` checks every symbolic link once
+//! all links are known, and `merge` moves the result into the target, entry by entry. A rejected archive has
+//! changed nothing but its own staging folder, which is removed. Uploads and installs differ only in their
+//! [`ExtractOptions`]. `build` packs archives.
 
 mod build;
 mod entry;

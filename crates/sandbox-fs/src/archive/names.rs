@@ -29,7 +29,7 @@ impl EntryName {
         Ok(Self(path))
     }
 
-    /// Drops leading components; `None` when nothing is left.
+    /// Removes leading components; `None` if no component is left.
     pub(super) fn without_leading(&self, components: usize) -> Option<Self> {
         let rest: PathBuf = self.0.iter().skip(components).collect();
         (components == 0 || !rest.as_os_str().is_empty()).then_some(Self(rest))
@@ -54,7 +54,7 @@ impl EntryName {
     }
 }
 
-/// A printable name for messages, whatever its bytes.
+/// The name in printable form for messages, even if it is not UTF-8.
 pub(super) fn printable(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes[..bytes.len().min(LONGEST_NAME)].to_vec()))
 }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn leading_names_are_dropped_and_what_has_no_more_than_these_is_left_out() {
+    fn leading_components_are_removed_and_names_without_others_are_omitted() {
         let name = EntryName::parse(b"./package/bin/tool").expect("plain");
         assert_eq!(name.without_leading(1).expect("two are left").as_path(), Path::new("bin/tool"));
         assert_eq!(name.without_leading(3), None);

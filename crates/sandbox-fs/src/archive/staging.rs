@@ -25,7 +25,7 @@ use crate::sys::{self, Name};
 use crate::temporaries::Noted;
 use crate::timestamp::Timestamp;
 
-/// Where temporary names below the target are recorded, if anywhere.
+/// Where the temporary names below the target are recorded.
 #[derive(Debug)]
 pub(super) enum Notes {
     /// The caller removes the whole target if unpacking does not finish.
@@ -55,7 +55,7 @@ pub(super) struct Staging {
     target: OwnedFd,
     name: OsString,
     notes: Notes,
-    /// For the folder itself; let go of when that is gone.
+    /// The record of the folder's own name, dropped once the folder has been removed.
     _noted: Option<Noted>,
     top: Rc<OwnedFd>,
     /// The same folder, for following links inside it.
@@ -81,7 +81,7 @@ impl Staging {
         let noted = notes.note(Path::new(""), &name);
         sys::make_directory(&target, &name).at(shown)?;
         let opened = sys::open_for_reading(&target, &name).and_then(|top| {
-            // Before access is restricted, its mode shows what the umask leaves of 0777.
+            // Before access to the folder is restricted, its mode shows which bits of 0777 the umask leaves.
             let allowed = sys::stat_handle(&top)?.permissions() & 0o777;
             rustix::fs::fchmod(&top, sys::mode_bits(0o700))?;
             let confined = Dir::from_std_file(rustix::io::fcntl_dupfd_cloexec(&top, 0)?.into());
@@ -193,7 +193,7 @@ impl Staging {
         rustix::fs::utimensat(&*directory, name, &times, AtFlags::SYMLINK_NOFOLLOW).at(&self.shown)
     }
 
-    /// Creates a hard link to an earlier file of the archive, else to an existing file of the target.
+    /// Creates a hard link to an earlier file of the archive, or else to an existing file of the target.
     pub(super) fn make_hard_link(&mut self, entry: &EntryName, original: &EntryName) -> Result<()> {
         let outside = || RejectReason::HardLinkOutside { target: original.as_path().to_path_buf() };
         let reject = || Error::rejected(entry.as_path(), outside());
@@ -203,7 +203,7 @@ impl Staging {
         let staged = self.confined.open_dir(way).ok().map(|open| OwnedFd::from(open.into_std_file()));
         let (source, found, linkable) = match staged.map(|open| (sys::stat_name(&open, last), open)) {
             Some((Ok(found), open)) => (open, found, &[EntryType::File, EntryType::Symlink][..]),
-            // An existing symbolic link may lead anywhere, so it is not linked elsewhere.
+            // An existing symbolic link may lead anywhere, so it must not get a second name elsewhere.
             _ => {
                 let open = sys::open_below(&self.target, parent).map_err(|_| reject())?;
                 let found = sys::stat_name(&open, last).map_err(|_| reject())?;

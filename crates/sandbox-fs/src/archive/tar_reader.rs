@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::timestamp::Timestamp;
 
 const BLOCK: usize = 512;
-/// Extended headers larger than this, or more of them before one entry, are a denial-of-service attempt.
+/// The limits on extended headers. More or larger ones before one entry are a denial-of-service attempt.
 const EXTENSION_BYTES: u64 = 1 << 20;
 const EXTENSIONS_IN_A_ROW: usize = 16;
 /// How much padding is read after the end, so that the checksums of a compressed stream are verified.
@@ -32,7 +32,7 @@ pub(super) struct TarReader<'a> {
     input: Input<'a>,
     /// Unread bytes of the current entry.
     data_left: u64,
-    /// Padding bytes after them, up to the next block.
+    /// The padding bytes behind that data, up to the next block.
     padding: u64,
     started: bool,
 }
@@ -106,7 +106,8 @@ impl<'a> TarReader<'a> {
 
     fn begin_data(&mut self, size: u64) {
         self.data_left = size;
-        // A size that rounds up to more than there are numbers is refused as larger than any limit, or as cut off.
+        // If rounding the size up overflows, the entry is refused anyway: its size is above every limit, or
+        // the archive ends early.
         self.padding = size.checked_next_multiple_of(BLOCK as u64).map_or(0, |rounded| rounded - size);
     }
 
@@ -202,8 +203,8 @@ fn until_nul(mut data: Vec<u8>) -> Vec<u8> {
     data
 }
 
-/// Checks the sum of all header bytes, with the checksum field counted as spaces. Some old writers summed signed
-/// bytes.
+/// Checks the sum of all header bytes, where the checksum field itself counts as spaces. Some old programs
+/// summed signed bytes, which is accepted too.
 fn has_valid_checksum(header: &tar::Header) -> bool {
     let Ok(stored) = header.cksum() else { return false };
     let bytes = header.as_bytes();

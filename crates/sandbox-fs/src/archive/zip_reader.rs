@@ -29,7 +29,7 @@ const DEFAULT_MODE: u32 = 0o644;
 
 pub(super) struct ZipReader<'a> {
     archive: ZipArchive<BufReader<&'a File>>,
-    /// The target, for errors of the system.
+    /// The path of the target, for errors of the system.
     shown: &'a Path,
 }
 

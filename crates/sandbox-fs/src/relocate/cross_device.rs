@@ -63,7 +63,7 @@ fn remove_copied(source: &Place, target: &Place) -> Result<()> {
 
 struct CopiedRemover<'a> {
     shown: &'a Path,
-    /// The current directory of the copy, in step with the walk.
+    /// The directory of the copy that corresponds to the current position of the walk.
     copy: Descent,
 }
 

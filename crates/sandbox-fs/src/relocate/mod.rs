@@ -1,4 +1,4 @@
-//! Moves entries. Whatever fails, no data is lost.
+//! Moves entries. A move never loses data, whichever step fails.
 //!
 //! A move is one rename if possible. Between devices it is a copy next to the target, which is synced and renamed
 //! into place; then each source entry is removed if it is unchanged since the copy. A directory only replaces a
@@ -34,9 +34,9 @@ pub enum Overwrite {
 /// The result of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// Its former path.
+    /// The former path of the entry.
     pub from: PathBuf,
-    /// Its new path.
+    /// The new path of the entry.
     pub to: PathBuf,
 }
 

@@ -1,6 +1,6 @@
-//! Turns the system's notifications into changes. The two halves of a rename become one change; a half without its
-//! counterpart is a creation or a removal. Temporary names of uploads are not reported; what they are renamed to is. No
-//! I/O; the caller passes the time.
+//! Turns the system's notifications into changes. The two halves of a rename become one change; a half
+//! without its counterpart is a creation or a removal. The temporary names of uploads are not reported, only
+//! the final names. This module does no I/O; the caller passes the time.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::sys;
 
 /// How long the first half of a rename waits for the second.
 const RENAME_WAIT: Duration = Duration::from_millis(100);
-/// When a new directory is scanned, counted from its creation: its own watch is set by then.
+/// How long after its creation a new directory is scanned. By then the directory has a watch of its own.
 const NEW_DIRECTORY_WAIT: Duration = Duration::from_millis(100);
 /// The maximum number of new directories that wait to be scanned; beyond that, an overflow is reported.
 const NEW_DIRECTORIES: usize = 1024;
@@ -105,7 +105,8 @@ impl Coalescer {
                 }
             }
             EventKind::Modify(ModifyKind::Name(RenameMode::To)) => {
-                // If the first half is known, an event with both names follows.
+                // If the first half is known, an event with both names follows, and this half needs no
+                // report.
                 if self.pending_rename.as_ref().map(|pending_rename| pending_rename.tracker) != tracker
                     || tracker.is_none()
                 {
@@ -119,7 +120,7 @@ impl Coalescer {
                 let Some(to) = paths.next() else { return };
                 match (is_temporary(&path), is_temporary(&to)) {
                     (false, false) => self.report(Change::Renamed { from: path, to }),
-                    // An upload or an archive is in place now.
+                    // A rename of a temporary name means that an upload or an archive is now in place.
                     (true, false) => self.created(to, CreateKind::Any, now),
                     (false, true) => self.report(Change::Removed(path)),
                     (true, true) => {}

@@ -1,9 +1,9 @@
 //! Linux's inotify, with watches set on open directories instead of on paths.
 //!
-//! The system takes watches by path, and a path can be redirected with a link between two uses. So every directory is
-//! opened first, component by component below the watched one, without following links, and its watch is set through
-//! `/proc/self/fd`. A process that may not read that uses the path, does not follow a link in its last name, and compares
-//! it with the handle before and after.
+//! The system takes watches by path, and a link could redirect a path between two uses. So every directory is
+//! opened first, component by component below the watched one, without following links, and its watch is set
+//! through `/proc/self/fd`. If the process may not read that, it uses the path, does not follow a link in the
+//! last component, and checks before and after that the path leads to the opened directory.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -26,13 +26,13 @@ use crate::entries::Depth;
 use crate::error::{At, Error, Result};
 use crate::sys;
 
-/// How long a directory that was moved away stays watched, in case it was renamed inside the tree.
+/// How long a directory that was moved away stays watched, in case it was only renamed inside the tree.
 const RENAME_WAIT: Duration = Duration::from_millis(100);
 const BUFFER_BYTES: usize = 64 << 10;
 
 type Handler = Box<dyn FnMut(notify::Result<Event>) + Send>;
 
-/// A running watch; dropping it ends it.
+/// A running watch, which ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct SystemWatcher {
     stop: OwnedFd,
@@ -69,7 +69,7 @@ impl Drop for SystemWatcher {
     }
 }
 
-/// How a directory is named to the system.
+/// How a directory is passed to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Handles,
@@ -95,7 +95,7 @@ struct Watches {
     queue: OwnedFd,
     watched: Watched,
     access: Access,
-    /// The directory of each watch, relative to the watched one.
+    /// The path of each watch's directory, relative to the watched directory.
     paths: HashMap<i32, PathBuf>,
     /// The first half of a rename, until the second half arrives.
     leaving: Option<Leaving>,
@@ -109,7 +109,7 @@ struct Leaving {
     since: Instant,
 }
 
-/// A notification, copied out of the buffer.
+/// A notification, copied from the buffer.
 struct Notification {
     watch: i32,
     flags: ReadFlags,
@@ -208,7 +208,7 @@ impl Watches {
         let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
         let mut reader = Reader::new(&self.queue, &mut buffer);
         let mut found = Vec::new();
-        // At most one buffer, so that a flood of changes cannot keep this loop running.
+        // Read at most one buffer, so that a flood of changes cannot keep this loop running.
         while let Ok(event) = reader.next() {
             found.push(Notification {
                 watch: event.wd(),
@@ -237,7 +237,8 @@ impl Watches {
         let is_top = directory.as_os_str().is_empty();
         let is_directory = flags.contains(ReadFlags::ISDIR);
         let Some(name) = name else {
-            // The event is about the watched entry itself. For a directory below, its parent has an event as well.
+            // The event is about the watched directory itself. For a directory below, there is also an event
+            // from its parent.
             if is_top {
                 self.about_top(flags);
             }
@@ -276,7 +277,7 @@ impl Watches {
         if flags.contains(ReadFlags::DELETE_SELF) {
             self.tell_of(EventKind::Remove(RemoveKind::Any), top);
         } else if flags.contains(ReadFlags::MOVE_SELF) {
-            // It may be outside the root now, so the watch ends.
+            // The directory may now be outside the root, so the watch ends.
             self.tell_of(EventKind::Modify(ModifyKind::Name(RenameMode::From)), top);
             self.forget_below(top);
         } else if flags.contains(ReadFlags::MODIFY) {
@@ -286,7 +287,7 @@ impl Watches {
         }
     }
 
-    /// Watches a new directory and everything below it.
+    /// Watches a new directory and all directories below it.
     fn arrived(&mut self, path: &Path, is_directory: bool) {
         if !is_directory || self.watched.depth != Depth::Recursive {
             return;

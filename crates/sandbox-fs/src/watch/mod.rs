@@ -1,10 +1,10 @@
 //! Watches for changes with bounded memory: changes that do not fit are reported as one overflow, never lost
 //! silently.
 //!
-//! The system's notifications are collected on a thread of their own, which never waits for the reader. A new directory
-//! is scanned after its watch is set, because files that were created in it before cause no notification. Links are not
-//! followed: on Linux a watch is set on an open directory, elsewhere on a path that is resolved inside the root and
-//! checked again after the watch is set.
+//! The system's notifications are collected by a separate thread, which never waits for the reader. A new
+//! directory is scanned after its watch is set, because files that were created in it before that cause no
+//! notification. Links are not followed: on Linux, a watch is set on an open directory; elsewhere, on a path
+//! that is resolved inside the root and checked again after the watch is set.
 
 mod coalesce;
 #[cfg(target_os = "linux")]
@@ -74,7 +74,7 @@ impl Default for WatchOptions {
     }
 }
 
-/// A running watch; dropping it ends it.
+/// A running watch, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Watcher {
     /// Keeps the notification thread running.
@@ -99,7 +99,8 @@ impl FileService {
         let handler = forward(sender, Arc::clone(&overflowed));
         let (shown, depth) = (located.shown.clone(), options.depth);
         let system = SystemWatcher::start(Watched { top, shown, real: real.clone(), depth }, handler)?;
-        // If a path had to be used, it must still lead to the opened entry: a link may have been swapped in.
+        // If a path had to be used for the watch, it must still lead to the opened entry: a link may have
+        // replaced it.
         if self.open_watchable(&located)?.1 != identity || self.tree().canonical_path(&located)? != real {
             return Err(Error::Changed { path: located.shown });
         }
@@ -134,14 +135,14 @@ impl FileService {
     }
 }
 
-/// What the system is to watch.
+/// The file or directory that the system watches.
 #[derive(Debug)]
 struct Watched {
     /// The directory or file, open.
     top: OwnedFd,
-    /// How its path is shown.
+    /// The path, as shown to the user.
     shown: PathBuf,
-    /// Its real path, for where handles cannot be used.
+    /// The real path, for systems that cannot watch by handle.
     real: PathBuf,
     depth: Depth,
 }
@@ -174,7 +175,7 @@ impl Watcher {
         }
     }
 
-    /// Reports the entries that a new directory already has.
+    /// Reports the entries that already exist in a new directory.
     fn scan_new_directory(&mut self, directory: &Path) {
         let Ok(path) = UserPath::parse(directory) else { return };
         let limit = std::num::NonZeroUsize::new(NEW_DIRECTORY_ENTRIES);
@@ -190,7 +191,7 @@ impl Watcher {
     }
 }
 
-/// Runs on the notification thread, so it must not wait.
+/// Returns the callback that receives notifications. It runs on the notification thread, so it must not wait.
 fn forward(
     sender: SyncSender<notify::Event>,
     overflowed: Arc<AtomicBool>,
@@ -199,7 +200,8 @@ fn forward(
         Ok(event) if event.need_rescan() => overflowed.store(true, Ordering::Release),
         // Opening, reading and closing are not changes.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
-        // Changes inside the staging folder of an archive must not fill the queue. Renames out of it are needed.
+        // Changes inside the staging folder of an archive must not fill the queue. Renames out of that folder
+        // are needed.
         Ok(event)
             if !matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)))
                 && event.paths.iter().all(|path| is_temporary(path)) => {}
@@ -208,7 +210,7 @@ fn forward(
                 overflowed.store(true, Ordering::Release);
             }
         }
-        // For example, no watch is available for a new directory.
+        // For example, the system has no watch left for a new directory.
         Err(_) => overflowed.store(true, Ordering::Release),
     }
 }

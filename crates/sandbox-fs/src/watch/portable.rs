@@ -1,5 +1,5 @@
-//! Notifications on systems other than Linux, which take watches by path only. The caller resolves the path inside the root
-//! before, and checks it again afterwards.
+//! Watches on systems other than Linux, which take watches only by path. The caller resolves the path inside
+//! the root first, and checks it again after the watch is set.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::Watched;
 use crate::entries::Depth;
 use crate::error::{Error, Result};
 
-/// A running watch; dropping it ends it.
+/// A running watch, which ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct SystemWatcher {
     _system: RecommendedWatcher,

@@ -66,24 +66,24 @@ fn links_that_lead_outside_are_refused_even_through_other_links() {
     }
     let chain = [Packed::link("a/b/up", ".."), Packed::link("out", "a/b/up/../..")];
     assert!(matches!(assert_refused(&chain, "out"), RejectReason::LinkOutside { .. }));
-    // A hard link to a symbolic link moves it to where its target means something else.
+    // A hard link to a symbolic link gives it a second location, from which its target means something else.
     let moved = [Packed::link("a/b/link", "../../x"), Packed::hard_link("moved", "a/b/link")];
     assert!(matches!(assert_refused(&moved, "moved"), RejectReason::LinkOutside { .. }));
-    // Going up from an existing link leaves as well.
+    // A path that goes up from an existing link leaves the target as well.
     let foreign = [Packed::link("sly", "to-outside/../x")];
     assert!(matches!(assert_refused(&foreign, "sly"), RejectReason::LinkOutside { .. }));
 }
 
 #[test]
-fn two_archives_together_plant_no_link_out_of_the_target() {
+fn two_archives_together_cannot_create_a_link_out_of_the_target() {
     let pairs = [
-        // The first link stays inside until the second archive makes what it goes up from a link.
+        // The link `out` stays inside, until the second archive turns the directory `a/b` into a link.
         [vec![Packed::link("out", "a/b/../..")], vec![Packed::link("a/b", "..")]],
         [
             vec![Packed::directory("a/b", 0o755), Packed::link("out", "a/b/../..")],
             vec![Packed::link("a/b", "..")],
         ],
-        // Or until it makes the link that it goes up from a directory.
+        // The link `out` stays inside, until the second archive turns the link `l` into a directory.
         [
             vec![
                 Packed::file("a/b/c/file", ""),
@@ -105,7 +105,7 @@ fn two_archives_together_plant_no_link_out_of_the_target() {
 }
 
 #[test]
-fn a_link_may_go_up_from_behind_a_directory_that_no_archive_can_replace() {
+fn a_link_may_go_up_from_a_directory_that_no_archive_can_replace() {
     let scratch = Scratch::unconfined();
     let archive = [Packed::file("lib/file", "x"), Packed::link("again", "lib/../lib/file")];
     extract(&scratch, "to", &pack(&archive)).unwrap();
@@ -262,7 +262,7 @@ fn a_million_empty_entries_are_refused_at_the_limit() {
     let limits = ArchiveLimits { max_bytes: None, max_entries: Some(10_000) };
     let result = scratch.service.extract_archive(&path("to"), ArchiveFormat::Tar, limits, &mut source);
     assert!(matches!(result, Err(Error::TooManyEntries { limit: 10_000 })), "{result:?}");
-    assert!(source.served < 12_000, "it was read on past the limit: {}", source.served);
+    assert!(source.served < 12_000, "reading continued past the limit: {}", source.served);
     assert_eq!(scratch.snapshot(), before);
 }
 
@@ -292,13 +292,13 @@ fn a_decompression_bomb_is_refused_by_its_declared_size() {
     let bomb = gzip.finish().unwrap();
     let result = scratch.service.extract_archive(&path("."), ArchiveFormat::TarGzip, limits, bomb.as_slice());
     assert!(matches!(result, Err(Error::TooLarge { limit: 1_048_576 })), "{result:?}");
-    // Many small files add up.
+    // The sizes of many small files are added up.
     let mut block = Vec::new();
     Packed::file("a", &"x".repeat(1000)).append_to(&mut block);
     let mut source = Repeated::new(block, 10_000);
     let result = scratch.service.extract_archive(&path("."), ArchiveFormat::Tar, limits, &mut source);
     assert!(matches!(result, Err(Error::TooLarge { .. })), "{result:?}");
-    assert!(source.served < 1500, "it was read on past the limit: {}", source.served);
+    assert!(source.served < 1500, "reading continued past the limit: {}", source.served);
     assert_eq!(scratch.snapshot(), BTreeMap::new());
 }
 

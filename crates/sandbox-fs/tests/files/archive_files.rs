@@ -1,5 +1,5 @@
-//! Archives that are files, as installs have them: every kind by the same rules, with modes that do not depend on the
-//! packer.
+//! Archives that are files, as installs use them: every kind is unpacked by the same rules, with modes that
+//! do not depend on the packer.
 
 use std::fs::{self, File};
 use std::io::{Seek, Write};
@@ -30,15 +30,15 @@ fn file_of(bytes: &[u8]) -> File {
     file
 }
 
-/// Unpacks into `target` inside a folder of its own, and looks that nothing else appears there.
+/// Unpacks into `target` inside a new folder, and checks that nothing else appears there.
 fn unpack(bytes: &[u8], format: FileFormat, options: ExtractOptions) -> (TempDir, Result<()>) {
     let around = TempDir::new().unwrap();
     let target = around.path().join("target");
     fs::create_dir(&target).unwrap();
     let result = extract_file(&file_of(bytes), format, &target, options).map(drop);
-    assert_eq!(fs::read_dir(around.path()).unwrap().count(), 1, "something was made outside");
+    assert_eq!(fs::read_dir(around.path()).unwrap().count(), 1, "something was created outside");
     if result.is_err() {
-        assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "something of a refused archive stays");
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "a part of a refused archive is left");
     }
     (around, result)
 }
@@ -56,7 +56,7 @@ fn mode(path: &Path) -> u32 {
     path.metadata().unwrap().permissions().mode() & 0o7777
 }
 
-/// A zip with one file, whose name and mode are whatever a test wants.
+/// A zip file with one file that has the given name and mode.
 fn zip_of(name: &str, unix_mode: u32, content: &str) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default()
@@ -65,7 +65,8 @@ fn zip_of(name: &str, unix_mode: u32, content: &str) -> Vec<u8> {
     zip.start_file(name, options).unwrap();
     zip.write_all(content.as_bytes()).unwrap();
     let mut bytes = zip.finish().unwrap().into_inner();
-    // The writer decides on the kind of an entry by itself, so it is put into the directory afterwards.
+    // The zip writer sets the kind of an entry itself, so the mode is written into the central directory
+    // afterwards.
     let entry = bytes.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
     let attributes = u32::from_le_bytes(bytes[entry + 38..entry + 42].try_into().unwrap());
     let attributes = attributes & 0xffff | unix_mode << 16;
@@ -126,7 +127,7 @@ fn names_in_a_zip_that_lead_out_are_refused() {
 }
 
 #[test]
-fn links_and_special_files_in_a_zip_are_judged_like_those_in_a_tar() {
+fn links_and_special_files_in_a_zip_follow_the_same_rules_as_in_a_tar() {
     let outside = RejectReason::LinkOutside { target: "../outside".into() };
     let link = zip_of("link", 0o120_777, "../outside");
     assert_eq!(refused(&link, FileFormat::Zip), ("link".to_owned(), outside));
@@ -147,7 +148,7 @@ fn a_zip_whose_data_is_longer_than_it_says_is_refused() {
 }
 
 #[test]
-fn zips_past_a_limit_or_damaged_are_refused() {
+fn zips_above_a_limit_or_damaged_are_refused() {
     let big = zip_of("big", 0o100_644, &"0".repeat(2 << 20));
     let result = unpack(&big, FileFormat::Zip, INSTALL).1;
     assert!(matches!(result, Err(Error::TooLarge { limit: 1_048_576 })), "{result:?}");

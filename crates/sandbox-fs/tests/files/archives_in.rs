@@ -131,7 +131,7 @@ fn links_repeated_names_modes_and_times_come_out_as_with_tar() {
         Packed::new(b'7', "contiguous", "", b"x"),
         Packed::new(b'\0', "old-style", "", b"x"),
     ];
-    // Implied directories get the current time, so both implementations are given explicit ones here.
+    // Implied directories get the current time, so this archive has explicit entries for them.
     let implied = [Packed::directory("dotted", 0o755), Packed::directory("dotted/implied", 0o755)];
     assert_same_as_tar(&[&entries[..], &implied[..]].concat(), |_| {});
 }
@@ -276,7 +276,7 @@ fn a_hard_link_may_name_an_existing_file_of_the_target() {
 }
 
 #[test]
-fn an_empty_archive_makes_its_target_and_nothing_else() {
+fn an_empty_archive_creates_its_target_and_nothing_else() {
     let scratch = Scratch::unconfined();
     let outcome = extract(&scratch, "to", &pack(&[])).unwrap();
     assert_eq!((outcome.count, outcome.truncated), (0, false));

@@ -64,7 +64,7 @@ fn no_link_leads_any_operation_outside() {
     scratch.assert_outside_untouched();
 }
 
-/// The same, while a second thread repeatedly swaps a directory for a link and back.
+/// Like the test above, while a second thread repeatedly swaps a directory for a link and back.
 fn no_swapped_link_leads_any_operation_outside() {
     let scratch = Scratch::confined();
     scratch.file("here/secret", "safe");

@@ -20,7 +20,7 @@ mod support;
 mod watching;
 mod writing;
 
-/// These need mount namespaces of their own, so they run in `make test-builds`.
+/// These tests need mount namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod devices;
 }

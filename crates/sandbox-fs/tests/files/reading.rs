@@ -91,7 +91,7 @@ fn links_are_followed_to_their_end() {
 }
 
 #[test]
-fn the_etag_changes_with_every_write_and_only_then() {
+fn the_etag_changes_with_every_write_and_otherwise_never() {
     let scratch = Scratch::unconfined();
     scratch.put("a", "one").unwrap();
     let tag = || scratch.service.open_file(&path("a")).unwrap().metadata().etag.clone();

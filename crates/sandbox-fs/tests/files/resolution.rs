@@ -1,5 +1,5 @@
-//! Path resolution, compared with a walk by the test itself, with and without confinement, with and without
-//! `openat2`.
+//! Path resolution, compared with a component-by-component walk in the test itself, with and without
+//! confinement, with and without `openat2`.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -109,7 +109,7 @@ fn confined_paths_agree_with_a_walk() {
 }
 
 #[test]
-fn a_confined_path_leads_where_its_components_lead_and_never_outside() {
+fn a_confined_path_resolves_like_its_components_and_never_outside() {
     confined_paths_agree_with_a_walk();
 }
 
@@ -146,7 +146,7 @@ fn an_unconfined_path_leads_where_the_kernel_resolves_it() {
 }
 
 #[test]
-fn any_bytes_without_nul_are_a_path_that_is_found_or_not() {
+fn any_bytes_without_nul_are_a_valid_path() {
     let scratch = Scratch::confined();
     TestRunner::new(Config::with_cases(500))
         .run(&prop::collection::vec(any::<u8>(), 0..40), |bytes| {

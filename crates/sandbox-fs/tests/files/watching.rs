@@ -131,7 +131,7 @@ fn a_new_directory_that_becomes_a_link_out_of_the_root_is_not_watched_through() 
     let scratch = Scratch::confined();
     fs::create_dir(scratch.outside.join("deep")).unwrap();
     let mut watcher = watch(&scratch, ".");
-    // Fast enough that some of them are links before the news of the directory has been read.
+    // Swap quickly, so that some directories are links before their creation has been read.
     for number in 0..500 {
         let path = scratch.directory(&format!("d{number}"));
         fs::remove_dir(&path).unwrap();
