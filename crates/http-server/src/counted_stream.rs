@@ -1,4 +1,4 @@
-//! A TCP stream that counts its bytes: one addition per system call.
+//! A stream that counts its bytes: one addition per system call.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use metrics::GaugeGuard;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 use crate::metrics::ServerMetrics;
 
@@ -16,15 +15,15 @@ const SMALL: usize = 512;
 
 /// An open connection.
 #[derive(Debug)]
-pub(crate) struct CountedStream {
-    stream: TcpStream,
+pub(crate) struct CountedStream<S> {
+    stream: S,
     metrics: Arc<ServerMetrics>,
     /// Counts this connection as open.
     _open: GaugeGuard,
 }
 
-impl CountedStream {
-    pub(crate) fn new(stream: TcpStream, metrics: &Arc<ServerMetrics>) -> Self {
+impl<S> CountedStream<S> {
+    pub(crate) fn new(stream: S, metrics: &Arc<ServerMetrics>) -> Self {
         Self { stream, metrics: Arc::clone(metrics), _open: metrics.connected() }
     }
 
@@ -36,7 +35,7 @@ impl CountedStream {
     }
 }
 
-impl AsyncRead for CountedStream {
+impl<S: AsyncRead + Unpin> AsyncRead for CountedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -52,7 +51,7 @@ impl AsyncRead for CountedStream {
     }
 }
 
-impl AsyncWrite for CountedStream {
+impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

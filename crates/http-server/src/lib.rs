@@ -38,6 +38,8 @@ mod service;
 pub mod sse;
 #[cfg(test)]
 mod test_client;
+#[cfg(test)]
+mod test_server;
 pub mod trace_context;
 
 pub use codes::Code;

@@ -35,7 +35,6 @@ pub struct RequestBody {
     discards_rest: bool,
     /// The timer that runs while the server waits for the client.
     silence: Option<Pin<Box<Sleep>>>,
-    silence_limit: Duration,
 }
 
 /// Why a body could not be read to its end.
@@ -50,17 +49,12 @@ pub enum RequestBodyError {
 }
 
 impl RequestBody {
-    pub(crate) fn new(head: &Parts, body: Incoming, silence_limit: Duration) -> Self {
+    pub(crate) fn new(head: &Parts, body: Incoming) -> Self {
         let is_http2 = head.version == Version::HTTP_2;
         // An HTTP/2 stream can be refused on its own. A client that waits for `100 Continue` sends no body
         // until the server reads it, and reading would send `100 Continue`.
         let discards_rest = !is_http2 && !head.headers.contains_key(EXPECT);
-        Self { body: Some(body), is_http2, discards_rest, silence: None, silence_limit }
-    }
-
-    /// The limit outside of tests.
-    pub(crate) const fn default_silence_limit() -> Duration {
-        SILENCE_LIMIT
+        Self { body: Some(body), is_http2, discards_rest, silence: None }
     }
 }
 
@@ -79,11 +73,10 @@ impl Body for RequestBody {
             this.silence = None;
             return Poll::Ready(frame.map(|frame| frame.map_err(RequestBodyError::from)));
         }
-        let limit = this.silence_limit;
-        let silence = this.silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        let silence = this.silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(SILENCE_LIMIT)));
         ready!(silence.as_mut().poll(context));
         this.discards_rest = false;
-        Poll::Ready(Some(Err(RequestBodyError::Silent(limit))))
+        Poll::Ready(Some(Err(RequestBodyError::Silent(SILENCE_LIMIT))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Accepting connections, and closing them when the server stops.
 
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +22,7 @@ use crate::counted_stream::CountedStream;
 use crate::direct_route::DirectRoute;
 use crate::server::HttpServer;
 use crate::service::ConnectionService;
-use crate::{Code, Problem, RequestBody};
+use crate::{Code, Problem};
 
 /// How long a client may take to send the head of a request, counted from the connection or from the previous response.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -39,32 +41,46 @@ pub async fn serve<D: DirectRoute>(
     stop: CancellationToken,
     drain: Duration,
 ) {
-    Server::new(server, HEADER_TIMEOUT, drain).run(listener, stop).await;
+    Server::new(server, drain).run(listener, stop).await;
 }
 
-/// What all connections share. Tests set shorter limits.
+/// Where connections come from: a TCP socket. In tests that need paused time, streams in memory.
+pub(crate) trait Listener {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    fn accept(&mut self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+
+    async fn accept(&mut self) -> io::Result<TcpStream> {
+        let (stream, _) = TcpListener::accept(self).await?;
+        // Small responses must not wait for a full packet.
+        let _ = stream.set_nodelay(true);
+        Ok(stream)
+    }
+}
+
+/// What all connections share.
 pub(crate) struct Server<D: DirectRoute> {
     server: Arc<HttpServer<D>>,
     http: auto::Builder<TokioExecutor>,
-    header_timeout: Duration,
-    /// See [`RequestBody`].
-    pub(crate) silence_limit: Duration,
     drain: Duration,
 }
 
 impl<D: DirectRoute> Server<D> {
-    pub(crate) fn new(server: HttpServer<D>, header_timeout: Duration, drain: Duration) -> Self {
+    pub(crate) fn new(server: HttpServer<D>, drain: Duration) -> Self {
         let mut http = auto::Builder::new(TokioExecutor::new());
-        http.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout);
+        http.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
         http.http2()
             .timer(TokioTimer::new())
             .keep_alive_interval(KEEP_ALIVE_INTERVAL)
             .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
-        let silence_limit = RequestBody::default_silence_limit();
-        Self { server: Arc::new(server), http, header_timeout, silence_limit, drain }
+        Self { server: Arc::new(server), http, drain }
     }
 
-    pub(crate) async fn run(self, listener: TcpListener, stop: CancellationToken) {
+    pub(crate) async fn run(self, mut listener: impl Listener, stop: CancellationToken) {
         let connections = TaskTracker::new();
         loop {
             let accepted = tokio::select! {
@@ -72,7 +88,7 @@ impl<D: DirectRoute> Server<D> {
                 () = stop.cancelled() => break,
             };
             match accepted {
-                Ok((stream, _)) => self.spawn_connection(stream, &connections, &stop),
+                Ok(stream) => self.spawn_connection(stream, &connections, &stop),
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -86,15 +102,16 @@ impl<D: DirectRoute> Server<D> {
         }
     }
 
-    fn spawn_connection(&self, stream: TcpStream, connections: &TaskTracker, stop: &CancellationToken) {
-        // Small responses must not wait for a full packet.
-        let _ = stream.set_nodelay(true);
+    fn spawn_connection<S>(&self, stream: S, connections: &TaskTracker, stop: &CancellationToken)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let stream = CountedStream::new(stream, &self.server.metrics);
         let activity = Arc::new(Activity::default());
         let (service, first_request) =
-            ConnectionService::new(Arc::clone(&self.server), Arc::clone(&activity), self.silence_limit);
+            ConnectionService::new(Arc::clone(&self.server), Arc::clone(&activity));
         let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
-        let idle = wait_until_idle(first_request, activity, self.header_timeout);
+        let idle = wait_until_idle(first_request, activity);
         let stop = stop.clone();
         connections.spawn(async move {
             let mut connection = pin!(connection);
@@ -127,20 +144,16 @@ enum Idle {
     AfterRequests,
 }
 
-/// Waits until a connection has been idle for `limit`.
+/// Waits until a connection has been idle for [`HEADER_TIMEOUT`].
 ///
 /// Hyper's own limit starts only when hyper knows the HTTP version, for which it may wait for 24 bytes, and
 /// covers only the request heads of HTTP/1. So this function waits for the first request of every connection,
 /// and for pauses on HTTP/2 connections.
-async fn wait_until_idle(
-    first_request: oneshot::Receiver<()>,
-    activity: Arc<Activity>,
-    limit: Duration,
-) -> Idle {
-    if tokio::time::timeout(limit, first_request).await.is_err() {
+async fn wait_until_idle(first_request: oneshot::Receiver<()>, activity: Arc<Activity>) -> Idle {
+    if tokio::time::timeout(HEADER_TIMEOUT, first_request).await.is_err() {
         return Idle::WithoutRequest;
     }
-    activity.wait_until_idle(limit).await;
+    activity.wait_until_idle(HEADER_TIMEOUT).await;
     Idle::AfterRequests
 }
 
@@ -164,3 +177,7 @@ async fn method_not_allowed(request: Request<Body>) -> Response<Body> {
 #[cfg(test)]
 #[path = "serve_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "serve_time_tests.rs"]
+mod time_tests;

@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::IntoResponse;
@@ -28,18 +27,13 @@ pub(crate) struct ConnectionService<D: DirectRoute> {
     /// Dropped when the first request arrives, which wakes the receiver.
     first_request: Cell<Option<oneshot::Sender<()>>>,
     activity: Arc<Activity>,
-    silence_limit: Duration,
 }
 
 impl<D: DirectRoute> ConnectionService<D> {
     /// The service, and a receiver that is ready as soon as hyper has read the head of the first request.
-    pub(crate) fn new(
-        server: Arc<HttpServer<D>>,
-        activity: Arc<Activity>,
-        silence_limit: Duration,
-    ) -> (Self, oneshot::Receiver<()>) {
+    pub(crate) fn new(server: Arc<HttpServer<D>>, activity: Arc<Activity>) -> (Self, oneshot::Receiver<()>) {
         let (sender, first_request) = oneshot::channel();
-        (Self { server, first_request: Cell::new(Some(sender)), activity, silence_limit }, first_request)
+        (Self { server, first_request: Cell::new(Some(sender)), activity }, first_request)
     }
 
     /// The response that needs no route: a failed access check, or a CORS preflight.
@@ -61,7 +55,7 @@ impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for ConnectionSe
         let open = self.activity.begin(request.version());
         drop(self.first_request.take());
         let (head, body) = request.into_parts();
-        let body = RequestBody::new(&head, body, self.silence_limit);
+        let body = RequestBody::new(&head, body);
         let in_flight = InFlight::new(&self.server, &head);
         let finish = move |response| Ok(in_flight.finish(response).map(|body| TrackedBody::new(body, open)));
         if let Some(response) = self.answer_without_route(&head) {
