@@ -64,7 +64,7 @@ pub fn run() -> Result<(), MockAgentError> {
     let wire = wire::Wire::open().map_err(MockAgentError::Start)?;
     let agent = agent::Agent::from_environment(wire.flow())?;
     let served = runtime.block_on(wire.serve(agent));
-    // A `stderr` prompt may still block in a write that no one reads: do not wait for it.
+    // A `stderr` prompt may still block in a write whose data nobody reads, so do not wait for it.
     runtime.shutdown_background();
     served
 }

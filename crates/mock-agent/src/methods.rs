@@ -21,8 +21,9 @@ pub(crate) struct Opened<T> {
 }
 
 /// A handler that sends the method's result as the response.
+/// A handler that sends the method's result as the response.
 ///
-/// A macro, because the SDK needs the closure itself: a function cannot name its type.
+/// This is a macro, because the SDK needs the closure itself: a function could not name the closure's type.
 macro_rules! answer {
     ($agent:ident, $method:path) => {{
         let agent = Arc::clone(&$agent);
@@ -32,7 +33,7 @@ macro_rules! answer {
     }};
 }
 
-/// As `answer`, and then sends the slash commands of the opened session.
+/// Like `answer`, but also sends the slash commands of the opened session afterwards.
 macro_rules! open {
     ($agent:ident, $method:path) => {{
         let agent = Arc::clone(&$agent);

@@ -29,9 +29,9 @@ pub(crate) const CONTEXT_SIZE: u64 = 200_000;
 /// How a turn ends successfully.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// With this stop reason.
+    /// The turn ends with this stop reason.
     Stop(StopReason),
-    /// With `end_turn`, and then the process exits.
+    /// The turn ends with `end_turn`, and then the process exits with this code.
     Exit(i32),
 }
 
@@ -41,7 +41,7 @@ pub(crate) const DONE: Ending = Ending::Stop(StopReason::EndTurn);
 /// Why a turn ends early.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The client cancelled it.
+    /// The client cancelled the turn.
     Cancelled,
     /// The turn sends this text and ends.
     Say(String),
@@ -92,7 +92,7 @@ pub(crate) fn start(
                 Ending::Exit(_) => StopReason::EndTurn,
             })
         });
-        // Both fail only when the connection is closed, and then no client is waiting.
+        // Both calls fail only if the connection is closed, and then no client is waiting.
         let _ = responder.respond_with_result(answer);
         if let Some(code) = exit {
             let _ = turn.client.notify(ExitNow { code, stderr_message: String::new() });

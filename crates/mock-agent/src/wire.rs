@@ -178,7 +178,7 @@ impl Wire {
 
         let reading = Arc::clone(&shared);
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
-            // Ends with stdin, or when the receiver is dropped.
+            // The loop ends with stdin, or when the receiver is dropped.
             read_lines(&reading, |frame| incoming.unbounded_send(frame).is_ok());
         })?;
         let (writer, output) = mpsc::channel(WRITER_QUEUE);
@@ -209,7 +209,7 @@ impl Wire {
             Ok(())
         };
         tokio::try_join!(Box::pin(connection), pump)?;
-        // The pump has dropped its sender: the thread ends after the last line is written.
+        // The pump has dropped its sender, so the thread ends after it has written the last line.
         writing.join().map_err(|_| MockAgentError::Output)
     }
 }

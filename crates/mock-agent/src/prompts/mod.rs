@@ -132,7 +132,7 @@ fn number(rest: &str, index: usize, limit: u64) -> Result<Option<u64>, Stop> {
     }
 }
 
-/// As [`number`], but the number is required.
+/// Like [`number`], but the number is required.
 fn required_number(rest: &str, index: usize, limit: u64) -> Result<u64, Stop> {
     number(rest, index, limit)?
         .ok_or_else(|| Stop::Say("A number is missing. Say help for the usage.".to_owned()))

@@ -1,6 +1,6 @@
 //! Permission requests, one or many at once.
 //!
-//! Nothing is remembered: "always" applies to the one tool call only, so the next prompt asks again.
+//! The agent remembers no decision: "always" applies only to one tool call, so the next prompt asks again.
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
@@ -22,7 +22,7 @@ enum Decision {
     Refused,
 }
 
-/// The four options, one of each kind.
+/// The four options of a permission request, one of each kind.
 const OPTIONS: [(&str, &str, PermissionOptionKind, Decision); 4] = [
     ("allow-once", "Allow once", PermissionOptionKind::AllowOnce, Decision::Granted),
     ("allow-always", "Always allow", PermissionOptionKind::AllowAlways, Decision::Granted),
@@ -78,7 +78,7 @@ async fn ask(turn: &Turn, call: &ToolCall) -> Result<Option<String>, Stop> {
                 None => (Decision::Refused, Some(format!("refused: {id} was not an option"))),
             }
         }
-        // `cancelled`, and any outcomes that ACP may add.
+        // The outcome `cancelled`, and any outcomes that ACP may add.
         Ok(_) => (Decision::Refused, None),
         Err(error) => {
             (Decision::Refused, Some(format!("not given: the client answered with an error: {error}")))

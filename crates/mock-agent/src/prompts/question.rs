@@ -88,7 +88,7 @@ pub(super) async fn elicit(turn: &Turn, _: &str) -> Outcome {
     Ok(DONE)
 }
 
-/// Names for the SDK's boolean argument.
+/// Readable names for a boolean argument of the SDK.
 const REQUIRED: bool = true;
 const OPTIONAL: bool = false;
 

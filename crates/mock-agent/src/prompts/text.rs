@@ -27,7 +27,7 @@ pub(super) async fn echo(turn: &Turn, rest: &str) -> Outcome {
     Ok(DONE)
 }
 
-/// Any other prompt.
+/// Any prompt that is not a command.
 pub(super) async fn quote(turn: &Turn, text: &str) -> Outcome {
     for chunk in
         ["This is the mock agent. ", "You said: ", "\"", text, "\". ", "Say help to see what I can do."]
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filler_is_exactly_as_long_as_asked() {
+    fn filler_has_exactly_the_requested_length() {
         assert_eq!(filler("chunk 1 ", 10), "chunk 1 ab");
         assert_eq!(filler("chunk 1 ", 3), "chu");
         assert_eq!(filler("", 30).len(), 30);

@@ -101,7 +101,7 @@ pub(crate) fn load(
     Ok(Opened { session: number.id(), response })
 }
 
-/// `session/resume`: as `session/load`, without the replay.
+/// `session/resume`: like `session/load`, but without the replay.
 pub(crate) fn resume(
     agent: &Agent,
     request: ResumeSessionRequest,
@@ -174,7 +174,8 @@ pub(crate) fn close(
 ) -> Result<CloseSessionResponse, Error> {
     agent.change_session(&request.session_id, |_, session| {
         session.cancel();
-        // A reopened session accepts a prompt at once: the cancelled turn sends nothing more.
+        // Free the turn now, so that a reopened session accepts a prompt at once. The cancelled turn sends
+        // nothing more.
         session.turn = None;
         session.active = false;
         Ok(())

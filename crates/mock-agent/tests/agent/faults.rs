@@ -77,10 +77,10 @@ fn a_client_that_does_not_read_does_not_fill_the_agents_memory() {
         unchanged = if now == resident && now > 10_000 { unchanged + 1 } else { 0 };
         resident = now;
         assert!(resident < 200 * 1024, "{resident} kB");
-        assert!(Instant::now() < until, "it is still growing: {resident} kB");
+        assert!(Instant::now() < until, "the agent's memory is still growing: {resident} kB");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The agent still reads.
+    // The agent still reads its input.
     agent.notify("session/cancel", &json!({"sessionId": "mock-session-1"}));
     let answer = agent.next_where(|message| message.get("id").is_some());
     assert_eq!(answer["result"]["stopReason"], "cancelled");

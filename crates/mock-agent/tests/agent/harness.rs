@@ -158,7 +158,7 @@ impl Agent {
         self.prompt_answering(text, |request| panic!("the agent asked: {request}"))
     }
 
-    /// As `prompt`, answering the agent's requests with `answer`.
+    /// Like `prompt`, but answers the agent's requests with `answer`.
     pub(crate) fn prompt_answering(&mut self, text: &str, answer: impl FnMut(&Value) -> Value) -> Turn {
         let id = self.ask_prompt("mock-session-1", text);
         self.finish(id, answer)
