@@ -91,8 +91,8 @@ pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32)
     if let Newest::Results(results) = conversation.newest() {
         return Answer::Turn(Turn::saying(&quote(&results)));
     }
-    // Agents send such requests besides the user's prompt and quote the prompt in them; the script is not meant
-    // for those.
+    // Agents also send requests that force a tool or a schema. Answer these first: they quote the user's prompt, but
+    // the script in it is not meant for them.
     if let Some(turn) = forced_turn(conversation, &NoHints) {
         return Answer::Turn(turn);
     }
@@ -107,8 +107,8 @@ pub(crate) fn answer(conversation: &Conversation, script: &Script, attempt: u32)
     }
 }
 
-/// The attempt within the current round: after a script has failed its number of times and succeeded, the same
-/// prompt starts again, for example in another session whose requests are identical.
+/// The number of the attempt in the current round. After a script has failed as often as it says and then
+/// succeeded, a new round starts: the same prompt may come from another session whose requests are identical.
 fn within_round(script: &Script, attempt: u32) -> u32 {
     match script {
         Script::Fail { times: Some(times), .. } | Script::Cut { times: Some(times) } => {
@@ -118,7 +118,8 @@ fn within_round(script: &Script, attempt: u32) -> u32 {
     }
 }
 
-/// The turn for a request for a title: in the tool or the JSON that the request forces, or else as text.
+/// The turn that answers a request for a title: in the tool or the JSON that the request forces, or else as
+/// text.
 fn titled_turn(conversation: &Conversation, title: &Title) -> Turn {
     forced_turn(conversation, title).unwrap_or_else(|| Turn::saying(title.as_str()))
 }
@@ -164,7 +165,7 @@ fn perform(script: &Script, tools: &[Tool], attempt: u32) -> Turn {
     }
 }
 
-/// Calls the agent's tool for the job, else its shell; otherwise the text names what is missing.
+/// Calls the agent's tool for the job, or else its shell. If there is neither, the text says what is missing.
 fn work(job: &Job, tools: &[Tool]) -> Turn {
     let through_shell = || job.through_shell()?.call(tools);
     match job.call(tools).or_else(through_shell) {

@@ -9,9 +9,9 @@ use crate::script::{self, Script};
 pub(crate) struct Conversation {
     /// The requested model; echoed in the answer.
     pub(crate) model: String,
-    /// The agent's instructions to the model: no prompt, but they tell what kind of answer is wanted.
+    /// The agent's instructions to the model. They are not a prompt, but show what kind of answer is wanted.
     pub(crate) instructions: String,
-    /// Oldest first.
+    /// The messages, oldest first.
     pub(crate) entries: Vec<Entry>,
     /// The tools that the agent offers.
     pub(crate) tools: Vec<Tool>,
@@ -51,7 +51,7 @@ pub(crate) enum Usage {
 pub(crate) enum Entry {
     /// A message of the user, or of the agent in the user's name.
     User(String),
-    /// Text in the same message as a tool's result: it is a prompt only if it contains a script.
+    /// Text in the same message as a tool's result. It counts as a prompt only if it contains a script.
     TextWithResult(String),
     /// A tool's result.
     Result(String),
@@ -73,9 +73,9 @@ pub(crate) struct Tool {
 /// How a tool is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolKind {
-    /// With a JSON object.
+    /// The tool takes a JSON object.
     Function,
-    /// With free text.
+    /// The tool takes free text.
     Custom,
 }
 

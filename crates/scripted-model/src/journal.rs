@@ -40,9 +40,9 @@ pub(crate) enum Outcome {
     UnderWay,
     Finished,
     Failed,
-    /// The client disconnected first.
+    /// The client disconnected before the answer was complete.
     Abandoned,
-    /// The script broke the connection.
+    /// The script broke the connection on purpose.
     Cut,
 }
 

@@ -14,14 +14,14 @@ use crate::conversation::Usage;
 use crate::journal::{Outcome, Ticket};
 use crate::tools::Call;
 
-/// A delay before the connection is broken, so that earlier data is sent: an error discards data that is still
-/// queued.
+/// The delay before the connection is broken. It lets earlier data be sent: an error discards data that is
+/// still queued.
 const BEFORE_BREAK: Duration = Duration::from_millis(100);
 
 /// A turn with the metadata that the wire formats need.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
-    /// The id without the prefix that each format adds.
+    /// The id of the reply, without the prefix that each format adds.
     pub(crate) id: String,
     pub(crate) model: String,
     pub(crate) turn: Turn,
@@ -92,7 +92,7 @@ impl Playback {
                 Step::End if self.reply.turn.ending == Ending::CutOff => {
                     tokio::time::sleep(BEFORE_BREAK).await;
                     self.ticket.set_outcome(Outcome::Cut);
-                    // Nothing follows an error.
+                    // Send nothing after an error.
                     self.position = usize::MAX;
                     return Some((Err(Broken), self));
                 }
@@ -125,7 +125,7 @@ pub(crate) async fn wait(turn: &Turn) {
 /// A body that ends with an error, for answers in one document that the script cuts off.
 pub(crate) fn broken(ticket: Ticket) -> Body {
     Body::from_stream(stream::unfold(Some(ticket), |ticket| async {
-        // The ticket is gone after the error, which ends the stream.
+        // The ticket has been used up after the error, and that ends the stream.
         let mut ticket = ticket?;
         tokio::time::sleep(BEFORE_BREAK).await;
         ticket.set_outcome(Outcome::Cut);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// The maximum depth: enough for any tool, and a limit for recursive schemas.
 const MAX_DEPTH: usize = 12;
-/// Long enough for any scripted command, whether in milliseconds or seconds.
+/// The value for a timeout: long enough for any scripted command, whether in milliseconds or seconds.
 const TIMEOUT: u64 = 60_000;
 
 /// A script's values for the arguments of a tool.

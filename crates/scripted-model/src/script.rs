@@ -62,17 +62,17 @@ pub(crate) enum Script {
     Think(String),
     Slow(Duration),
     Long(usize),
-    /// `None`: at every try.
+    /// Fails this many times; `None` means always.
     Fail {
         status: StatusCode,
         times: Option<u32>,
     },
-    /// `None`: at every try.
+    /// Cuts the answer off this many times; `None` means always.
     Cut {
         times: Option<u32>,
     },
     Help,
-    /// No script: the prompt is quoted back.
+    /// There is no script: the prompt is quoted back.
     Echo(String),
 }
 

@@ -1,11 +1,11 @@
-//! Titles of sessions.
+//! Generates titles of sessions.
 //!
-//! Many agents ask the model for a title in the background, with the user's prompt quoted. Such a request is not for the
-//! script in the prompt: a session would be called after an error or after the script's answer. The title is made of
-//! the prompt's first words.
+//! Many agents ask the model for a title in the background and quote the user's prompt in that request. The
+//! script in the prompt must not answer it: the session would be named after an error or after the script's
+//! answer. Instead, the title consists of the prompt's first words.
 //!
-//! Requests are recognised by what agents send: claude, gemini, goose, hermes, opencode, and agents made from them. None
-//! of them offers a tool with it.
+//! Such requests are recognised by the wording that agents use: claude, gemini, goose, hermes, opencode, and
+//! agents derived from them. None of them offers a tool in these requests.
 
 use crate::conversation::{Conversation, Entry};
 use crate::schema::Hints;
@@ -16,11 +16,11 @@ const MAX_CHARACTERS: usize = 50;
 /// The title of a session without a prompt.
 const UNTITLED: &str = "New session";
 
-/// How a sentence begins that asks for a title; one of [`SUBJECTS`] follows.
+/// The verbs that start a sentence which asks for a title; one of [`SUBJECTS`] follows.
 const VERBS: &[&str] = &["generate", "create", "write", "provide", "summarize"];
-/// What the title is for.
+/// The things that a title is for.
 const SUBJECTS: &[&str] = &["conversation", "session", "thread", "task", "messages"];
-/// Other ways to ask for one.
+/// Other phrases that ask for a title.
 const PHRASES: &[&str] = &[
     "you are a title generator",
     "you are naming a coding session",
@@ -29,7 +29,7 @@ const PHRASES: &[&str] = &[
     "primary intent or goal in this conversation",
 ];
 
-/// What agents put around the quoted prompt.
+/// The texts that agents put before and after the quoted prompt.
 const FRAMES: &[(&str, &str)] = &[
     ("<session>", "</session>"),
     ("---BEGIN USER MESSAGES---", "---END USER MESSAGES---"),
@@ -37,7 +37,7 @@ const FRAMES: &[(&str, &str)] = &[
     ("\nConversation:\n", "\nSummary (max"),
 ];
 
-/// A title, for wherever the answer has a place for one.
+/// A title, in a form that can fill any place for one in the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Title(String);
 
@@ -46,7 +46,7 @@ impl Title {
         &self.0
     }
 
-    /// Makes a title of a prompt.
+    /// Makes a title from a prompt.
     fn of(prompt: &str) -> Self {
         let mut title = String::new();
         for word in prompt.split_whitespace().take(MAX_WORDS) {
@@ -83,9 +83,10 @@ impl Hints for Title {
     }
 }
 
-/// The title that a request asks for; nothing if it asks for something else.
+/// The title that a request asks for; `None` if it asks for something else.
 pub(crate) fn wanted(conversation: &Conversation) -> Option<Title> {
-    // A tool that is forced may be the place for the title. Others are only offered with the user's own prompts.
+    // A forced tool may be the place for the title. Tools that are only offered show that this is the user's
+    // own prompt.
     if !conversation.tools.is_empty() && conversation.forced_tool.is_none() {
         return None;
     }
@@ -99,7 +100,8 @@ pub(crate) fn wanted(conversation: &Conversation) -> Option<Title> {
     asks.then(|| Title::of(prompt_in(&quoted)))
 }
 
-/// Splits what the agent wrote into the quoted prompt and the text around it. Without a frame, both are the whole.
+/// Splits the agent's text into the quoted prompt and the text around it. Without a frame, both are the whole
+/// text.
 fn unframed(said: &str) -> (String, String) {
     for (begin, end) in FRAMES {
         if let Some((before, rest)) = said.split_once(begin)
@@ -111,7 +113,7 @@ fn unframed(said: &str) -> (String, String) {
     (said.to_owned(), said.to_owned())
 }
 
-/// The first line that is the user's.
+/// The first line that the user wrote.
 fn prompt_in(quoted: &str) -> &str {
     let lines = quoted.lines().map(|line| {
         let line = line.trim();
@@ -121,7 +123,7 @@ fn prompt_in(quoted: &str) -> &str {
     users.find(|line| !line.is_empty() && !asks_for_title(line)).unwrap_or_default()
 }
 
-/// True when one sentence asks for a title of a session.
+/// True if a sentence asks for the title of a session.
 fn asks_for_title(text: &str) -> bool {
     let text = text.to_lowercase();
     PHRASES.iter().any(|phrase| text.contains(phrase))

@@ -124,7 +124,7 @@ impl Job {
         Some(Call::new(tool, input))
     }
 
-    /// The same job, done by the shell.
+    /// The same job as a shell command.
     pub(crate) fn through_shell(&self) -> Option<Self> {
         match self {
             Self::Write { path, text } => {
@@ -191,7 +191,8 @@ impl Hints for Job {
     }
 }
 
-/// The first tool with one of these names, best name first; the agent's own tools before those of an MCP server.
+/// The first tool with one of these names, preferring earlier names, and the agent's own tools over those of
+/// an MCP server.
 fn find<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
     let own = names.iter().find_map(|name| tools.iter().find(|tool| plain(&tool.name) == *name));
     own.or_else(|| {

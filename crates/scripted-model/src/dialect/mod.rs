@@ -26,7 +26,7 @@ pub(crate) trait Dialect: Sync {
     fn failure(&self, failure: &Failure) -> Value;
 }
 
-/// The fixed time in every answer, so that answers are always the same.
+/// The fixed creation time of every answer, so that answers are always the same.
 pub(crate) const CREATED: u64 = 1_750_000_000;
 /// The listed model; requests may name any other.
 pub(crate) const MODEL: &str = "scripted";
