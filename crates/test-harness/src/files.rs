@@ -1,4 +1,5 @@
-//! A server for each test, and a client that reads complete answers.
+//! For the suites about files and configuration: a server per test, and a client that reads complete
+//! responses.
 
 mod archive;
 mod client;
@@ -14,7 +15,7 @@ pub use self::server::{Options, Server};
 /// The deadline for everything that is awaited.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Polls until there is a result.
+/// Polls until `look` returns a result.
 pub async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {

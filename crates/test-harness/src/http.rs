@@ -81,7 +81,7 @@ impl Request {
         Response::read(&mut BufReader::new(self.write()))
     }
 
-    /// Sends the request in its own thread.
+    /// Sends the request in a new thread.
     pub fn start(&self) -> JoinHandle<Response> {
         let request = self.clone();
         std::thread::spawn(move || request.send())

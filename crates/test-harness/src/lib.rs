@@ -1,6 +1,7 @@
-//! What the suites share: a server for each test, a plain HTTP client, a stream reader, and a view of processes.
+//! The code that the test suites share: a server per test, a plain HTTP client, a stream reader, and a view
+//! of processes.
 //!
-//! Everything blocks and everything has a deadline: a test that waits in vain fails, it never hangs.
+//! All functions block, and all have a deadline: a test that waits in vain fails; it never hangs.
 //!
 //! - [`server`], [`http`], [`sse`], [`rpc`]: the product over raw sockets, for tests that care about every byte.
 //! - [`files`]: the product through an ordinary HTTP client, for the suites about files and configuration.
@@ -29,7 +30,8 @@ pub use process::Process;
 pub use server::{Server, ServerBuilder};
 pub use sse::{Event, Stream};
 
-/// The deadline for things that should happen at once. Generous, since it only costs time when a test fails.
+/// The deadline for things that should happen at once. It is generous, since a longer deadline only costs
+/// time when a test fails.
 pub const SOON: Duration = Duration::from_secs(20);
 
 /// Calls `ask` until it returns something.

@@ -10,7 +10,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process that has this number now.
+    /// The process that currently has this number.
     #[track_caller]
     pub fn of(pid: u32) -> Self {
         Self::find(pid).unwrap_or_else(|| panic!("there is no process {pid}"))
@@ -20,35 +20,35 @@ impl Process {
         Some(Self { pid, started: stat(pid)?.started })
     }
 
-    /// Whether it is gone completely, not even a zombie.
+    /// True if the process is gone completely, so that not even a zombie is left.
     pub fn is_gone(self) -> bool {
         stat(self.pid).is_none_or(|stat| stat.started != self.started)
     }
 
-    /// Whether it has exited but was not reaped.
+    /// True if the process has exited but was not reaped.
     pub fn is_zombie(self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.started == self.started && stat.state == 'Z')
     }
 
-    /// Whether it is running.
+    /// True if the process is running.
     pub fn is_alive(self) -> bool {
         !self.is_gone() && !self.is_zombie()
     }
 
-    /// Waits until it is gone completely.
+    /// Waits until the process is gone completely.
     #[track_caller]
     pub fn wait_until_gone(self) {
         super::eventually(&format!("process {} is gone", self.pid), || self.is_gone().then_some(()));
     }
 
-    /// Sends it a signal by name, such as `KILL`.
+    /// Sends the process a signal by name, such as `KILL`.
     #[track_caller]
     pub fn signal(self, name: &str) {
         let sent = std::process::Command::new("kill").args(["-s", name, &self.pid.to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "cannot send {name} to {}", self.pid);
     }
 
-    /// Kills it, unless it has already exited.
+    /// Kills the process, unless it has already exited.
     pub fn kill_if_there(self) {
         let mut kill = std::process::Command::new("kill");
         let _ = kill.args(["-s", "KILL", &self.pid.to_string()]).stderr(std::process::Stdio::null()).status();
@@ -58,12 +58,12 @@ impl Process {
         Self::of(stat(self.pid).expect("the process is there").parent)
     }
 
-    /// Whether it is the parent of a process that still exists.
+    /// True if the process is the parent of a process that still exists.
     pub fn is_parent_of(self, child: Self) -> bool {
         !child.is_gone() && stat(child.pid).is_some_and(|stat| stat.parent == self.pid)
     }
 
-    /// All its descendants, zombies included.
+    /// All descendants of the process, including zombies.
     pub fn descendants(self) -> Vec<Self> {
         let everybody: Vec<(u32, Stat)> = fs::read_dir("/proc")
             .expect("there is a /proc")
@@ -81,7 +81,7 @@ impl Process {
         found
     }
 
-    /// Its largest resident size so far, in bytes.
+    /// The largest resident size of the process so far, in bytes.
     pub fn peak_memory(self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).expect("the process is there");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a size is listed");

@@ -61,7 +61,7 @@ impl Server {
         self.request("DELETE", &path(server_id))
     }
 
-    /// An instance's entry in the list.
+    /// The instance's entry in the list.
     #[track_caller]
     pub fn summary(&self, server_id: &str) -> Option<Value> {
         let list = self.request("GET", "/v1/acp").send().expect(200).json();

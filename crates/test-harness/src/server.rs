@@ -1,4 +1,4 @@
-//! A server for one test, with its own port and folders; stopped when the test ends.
+//! A server for one test, with its own port and folders. It is stopped when the test ends.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -135,7 +135,7 @@ impl ServerBuilder {
     fn prepare(&mut self) {
         let registry = self.file("registry.json", &self.registry);
         for (name, _) in std::env::vars_os() {
-            // The environment of the person who runs the tests must not affect them.
+            // The environment of the developer who runs the tests must not affect them.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_")
                 && !self.command.get_envs().any(|(given, _)| given == name)
             {
@@ -203,7 +203,7 @@ pub struct Server {
     pub process: Process,
     pub port: u16,
     child: Child,
-    /// Kept open, so that the server can always write to it.
+    /// Kept open, so that the server can always write to its standard output.
     _output: BufReader<std::process::ChildStdout>,
     scratch: TempDir,
 }
@@ -228,7 +228,8 @@ impl Server {
         std::fs::read_to_string(self.scratch.path().join("server.log")).unwrap_or_default()
     }
 
-    /// Whether the server has read every byte that clients have sent, by the kernel's connection table.
+    /// True if the server has read every byte that clients have sent, according to the kernel's connection
+    /// table.
     pub fn has_read_everything(&self) -> bool {
         let table = std::fs::read_to_string("/proc/net/tcp").expect("there is a table of connections");
         let port = format!(":{:04X}", self.port);

@@ -33,12 +33,12 @@ impl Event {
         id.parse().unwrap_or_else(|_| panic!("`{id}` is not a number"))
     }
 
-    /// Whether it is a message with this method.
+    /// True if the event is a message with this method.
     pub fn is_call_of(&self, method: &str) -> bool {
         self.name == "message" && self.json()["method"] == method
     }
 
-    /// Whether it is a response with this id.
+    /// True if the event is a response with this id.
     pub fn answers(&self, id: &Value) -> bool {
         self.name == "message" && {
             let message = self.json();
@@ -95,7 +95,7 @@ impl Stream {
         self.ready.pop_front()
     }
 
-    /// Skips to the first event that matches.
+    /// Skips to the first event that matches, and returns it.
     #[track_caller]
     pub fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
         loop {
@@ -134,7 +134,7 @@ impl Stream {
         self.comments.remove(0)
     }
 
-    /// Cuts the connection.
+    /// Closes the connection without notice to the server.
     pub fn cut(self) {
         let _ = self.connection.get_ref().shutdown(Shutdown::Both);
     }

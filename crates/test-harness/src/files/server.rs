@@ -1,4 +1,4 @@
-//! The built binary, started for one test and stopped after it.
+//! The server of one test: the built binary, started for the test and stopped at its end.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,7 @@ pub struct Options {
     pub flags: Vec<OsString>,
     /// A command that gets the server's command line as arguments, such as `setpriv`.
     pub wrapper: Vec<OsString>,
-    /// Another binary than the product under test.
+    /// The program to start instead of the product under test.
     pub program: Option<PathBuf>,
 }
 
