@@ -1,5 +1,5 @@
-//! `api`: every endpoint, unprocessed. A unit test next to the endpoint list checks that none is missing; these
-//! tests call one of each kind.
+//! `api`: calls each kind of endpoint and expects unprocessed answers. A unit test next to the endpoint list
+//! checks that no endpoint is missing.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `prompt` with a server of its own and with a running one.
+//! `prompt`, with an engine in its own process and with a running server.
 
 use serde_json::json;
 

@@ -20,7 +20,7 @@ const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"
 /// Long enough for the image's health check, which runs only twice a minute.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Plays a person who follows the page, and runs its commands in a temporary folder.
+/// A user who follows the page and runs its commands in a temporary folder.
 struct Reader {
     folder: TempDir,
 }
@@ -124,7 +124,7 @@ fn the_image_serves(reader: &Reader, run: &str) {
         reader.run("docker exec sandbox-agent sh -c 'id -un; pwd; cat /proc/1/comm note; git --version'");
     assert!(inside.starts_with("agent\n/home/agent/workspace\nsandbox-agent\nkept"), "{inside}");
 
-    // The exit code is 0 only if the server stops when asked; otherwise Docker kills it.
+    // The exit code is 0 only if the server stops on SIGTERM; otherwise Docker kills it.
     reader.run("docker stop sandbox-agent");
     let code = reader.run("docker inspect -f '{{.State.ExitCode}}' sandbox-agent");
     assert_eq!(code.trim(), "0", "{}", reader.run("docker logs sandbox-agent 2>&1"));
@@ -151,7 +151,7 @@ fn the_scratch_image_serves(reader: &Reader) {
 }
 
 fn the_binary_can_be_copied_from_the_image(reader: &Reader, copied: &str) {
-    // Any base image would do, if it has a directory for programs.
+    // Any base image works if it has a directory for programs.
     reader.build("copied", &format!("FROM base:debian\n{copied}\n"));
     let printed = reader.run("docker run --rm copied sandbox-agent prompt mock hello");
     assert!(printed.contains("hello"), "{printed}");

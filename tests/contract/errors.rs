@@ -1,5 +1,5 @@
-//! Section 2: every error is a problem document. This suite's client checks that for every answer; these tests
-//! cover the remaining cases.
+//! Section 2 of the contract: every error is a problem document. The HTTP client of this suite checks that
+//! for every answer; these tests cover the remaining cases.
 
 use serde_json::json;
 
@@ -93,7 +93,8 @@ fn odd_targets_and_methods_are_answered_with_problems() {
         let response = server.request(method, target).header("Accept", "text/event-stream").send();
         assert!((400..500).contains(&response.status), "{method} {target}: {}", response.status);
     }
-    // Request target forms that are not meant for origin servers; the server only must not crash.
+    // Forms of the request target that are meant for proxies only. The server may refuse them, but must not
+    // crash.
     for (method, target) in [("OPTIONS", "*"), ("CONNECT", "127.0.0.1:80")] {
         drop(server.request(method, target).write());
     }

@@ -130,8 +130,8 @@ fn a_server_without_instances_stops_at_once() {
 
 #[test]
 fn the_end_of_standard_input_stops_a_server_that_is_configured_for_it() {
-    // The harness starts servers with an input that has already ended; the other tests in this file do not stop on
-    // it.
+    // The test harness starts servers with a standard input that has already ended. Without the flag, that
+    // does not stop them.
     let mut server = Server::with().switch("--stop-with-stdin").start();
     assert_eq!(server.wait_for_end(LIMIT).code(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! The shell blocks of a page, and how they are run, according to their first lines.
+//! Parses the shell blocks of a page. The first line of a block says how the block is run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -54,15 +54,16 @@ pub(crate) fn of(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Run by the packaging tests, which have an archive, an nginx and a harmless `sudo`, and by the container tests.
+/// The tests of these pages are elsewhere: in the packaging tests, which have an archive, an nginx and a
+/// harmless `sudo`, and in the container tests.
 const RUN_ELSEWHERE: &str = "docs/deploying.md";
 
-/// The pages that have shell blocks, by their path in the project.
+/// The pages that have shell blocks, with their paths in the project.
 pub(crate) fn pages() -> Vec<(String, String)> {
     every_page().into_iter().filter(|(name, page)| name != RUN_ELSEWHERE && !of(page).is_empty()).collect()
 }
 
-/// All pages for users, by their path in the project, in order.
+/// All pages for users, with their paths in the project, in order.
 pub(crate) fn every_page() -> Vec<(String, String)> {
     let project = project();
     let docs = fs::read_dir(project.join("docs")).expect("there is documentation");

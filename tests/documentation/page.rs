@@ -1,8 +1,8 @@
 //! Runs the commands of a page as a reader would: in one folder, one after the other, with the built program on
 //! the `PATH` and without the machine's own settings.
 //!
-//! The ports in the pages are replaced by free ones, so that pages can run concurrently. A page that does not
-//! start a server finds one running.
+//! The ports in the pages are replaced by free ones, so that pages can run concurrently. If a page does not
+//! start a server itself, one is already running.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::blocks::{self, Block, RunMode};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// For blocks that install.
+/// The time limit for blocks that install something.
 const LONG_TIMEOUT: Duration = Duration::from_secs(210);
 const PORTS: [&str; 2] = ["2468", "2469"];
 

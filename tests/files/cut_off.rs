@@ -109,7 +109,7 @@ async fn an_interrupted_archive_upload_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_killed_server_leaves_of_uploads_is_not_shown_and_is_removed_at_the_next_start() {
+async fn files_left_by_a_killed_server_are_not_listed_and_are_removed_at_the_next_start() {
     let mut server = Server::start();
     server.put("folder/file", "the old file").await.json();
     std::os::unix::fs::symlink("folder/file", server.at("link")).unwrap();

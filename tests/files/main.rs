@@ -17,7 +17,7 @@ mod system_limits;
 mod watching;
 mod writing;
 
-/// These need mount namespaces of their own, so they run in `make test-builds`.
+/// These tests need mount namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod full_disk;
 }

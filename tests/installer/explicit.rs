@@ -32,7 +32,7 @@ fn an_explicit_install_asks_the_registry_again() {
     let machine = Machine::new(&depot.registry());
     let server = machine.start();
     install(&server, "fake", &json!({})).send().expect(200);
-    // Published a moment ago.
+    // The new version was published a moment ago.
     depot.offer("1.1.0", &script("1.1.0"), &json!({}));
     let asked = install(&server, "fake", &json!({"agentProcessVersion": "1.1.0"})).send().expect(200).json();
     assert_eq!(asked["artifacts"][0]["version"], "1.1.0");

@@ -94,7 +94,7 @@ fn a_running_install_reports_its_step_and_its_duration() {
 }
 
 #[test]
-fn without_lazy_installs_the_first_post_is_409_until_the_agent_is_installed() {
+fn without_installs_on_first_use_the_first_post_is_409_until_the_agent_is_installed() {
     let depot = Depot::with_fake(&script("1.0.0"));
     let machine = Machine::new(&depot.registry());
     for how in [Preinstall::Flag, Preinstall::Variable, Preinstall::ConfigFile] {

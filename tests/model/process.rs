@@ -40,7 +40,7 @@ impl Model {
         request.body(body.to_string()).send().expect(200).json()
     }
 
-    /// Sends a signal and waits until it exits; returns its standard error.
+    /// Sends a signal and waits until the model exits; returns its exit status and its standard error.
     fn end(&mut self, signal: &str) -> (ExitStatus, String) {
         Process::of(self.child.id()).signal(signal);
         let status = eventually("the model ends", || self.child.try_wait().unwrap());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Model, shell_schema};
 
-/// What a session is about; as a prompt it fails.
+/// The topic of a session. Used as a prompt, it would make the model fail.
 const PROMPT: &str = "fail 500 in the build";
 const TITLE: &str = "Fail 500 in the build";
 
@@ -17,7 +17,7 @@ async fn last_script(model: &Model) -> Value {
 }
 
 #[tokio::test]
-async fn claude_gets_it_as_json_in_the_anthropic_format() {
+async fn claude_gets_the_title_as_json_in_the_anthropic_format() {
     let model = Model::start().await;
     let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"],
         "additionalProperties": false});
@@ -34,7 +34,7 @@ async fn claude_gets_it_as_json_in_the_anthropic_format() {
 }
 
 #[tokio::test]
-async fn agents_get_it_as_text_in_the_chat_format() {
+async fn agents_get_the_title_as_text_in_the_chat_format() {
     let model = Model::start().await;
     let goose =
         "Generate a short title (four words or less) for this conversation.\n\nReply with only the title.";
@@ -66,7 +66,7 @@ async fn agents_get_it_as_text_in_the_chat_format() {
 }
 
 #[tokio::test]
-async fn opencode_gets_it_in_the_responses_format() {
+async fn opencode_gets_the_title_in_the_responses_format() {
     let model = Model::start().await;
     let user = |text: &str| json!({"role": "user", "content": [{"type": "input_text", "text": text}]});
     let in_list = json!({"model": "any", "input": [{"role": "developer", "content": OPENCODE},
@@ -79,7 +79,7 @@ async fn opencode_gets_it_in_the_responses_format() {
 }
 
 #[tokio::test]
-async fn gemini_gets_it_in_its_own_format() {
+async fn gemini_gets_the_title_in_its_own_format() {
     let model = Model::start().await;
     let asked = format!(
         "Summarize the user's primary intent or goal in this conversation in ONE sentence (max 80 characters).\n\n\

@@ -1,4 +1,4 @@
-//! What a running server shows to the outside, tested against the built binary.
+//! Metrics, logs and notifications of a running server, tested against the built binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should panic")]
 
@@ -11,7 +11,7 @@ mod monitoring;
 mod promql;
 mod service_manager;
 
-/// This needs a network namespace of its own, so it runs in `make test-builds`.
+/// This test needs a network namespace of its own, so it runs in `make test-builds`.
 mod privileged {
     mod telemetry;
 }

@@ -21,7 +21,7 @@ pub(crate) fn scrape(server: &Server) -> Scrape {
     Scrape::parse(answer.text())
 }
 
-/// A server on which every metric has a series, and which has failed once.
+/// A server on which every metric has a series, including those that count failures.
 #[track_caller]
 pub(crate) fn busy_server() -> Server {
     let server = Server::start();
@@ -30,12 +30,12 @@ pub(crate) fn busy_server() -> Server {
     server.post("a", response(1, json!({}))).send().expect(202);
     server.post("a", call(1, "exit", json!({"code": 3}))).send().problem(502, "agent_exited");
     server.open("b", "mock");
-    // A request is counted when it is answered, so a scrape does not count itself.
+    // A request is counted when it is answered, so a scrape does not include itself.
     scrape(&server);
     server
 }
 
-/// The growth of series between two scrapes.
+/// Two scrapes, to see how much series have grown in between.
 struct Growth(Scrape, Scrape);
 
 impl Growth {
@@ -105,7 +105,7 @@ fn a_prompt_is_seen_as_messages_bytes_and_requests() {
         ],
     );
     assert!(grown.of("sandbox_agent_http_request_duration_seconds_sum", &route) > 0.0);
-    // The previous scrape is counted too, once it is answered.
+    // The previous scrape is counted too, since it was answered.
     assert!(grown.of("sandbox_agent_http_responses_total", &[("status", "200")]) >= 2.0);
     let received = grown.of("sandbox_agent_events_heard_total", &[("kind", "message")]);
     assert!(received >= 2.0, "at least one update and the answer: {received}");
@@ -285,7 +285,7 @@ fn processor_time_is_counted_even_of_an_agent_that_ended_before_the_scrape() {
     let server = Server::start();
     let time = || scrape(&server).value("sandbox_agent_agent_cpu_seconds_total", &[("agent", "fault")]);
     server.open("a", "fault");
-    // Some hundredths of a second; the kernel counts hundredths.
+    // The processor time is some hundredths of a second, and the kernel counts in hundredths.
     server.tell("a", "emit", json!({"count": 100_000}));
     server.delete("a").send().expect(204);
     let ended = time();

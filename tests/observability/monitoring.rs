@@ -11,11 +11,11 @@ use crate::promql::{Expression, Matcher};
 
 const DASHBOARD: &str = include_str!("../../packaging/monitoring/grafana-dashboard.json");
 const RULES: &str = include_str!("../../packaging/monitoring/prometheus-rules.yaml");
-/// Prometheus adds these to what it scrapes.
+/// Metrics and labels that Prometheus adds to what it scrapes.
 const ADDED_METRICS: [&str; 1] = ["up"];
 const ADDED_LABELS: [&str; 2] = ["instance", "job"];
 
-/// What an expression uses that the server does not expose.
+/// The metrics, labels and values in an expression that the server does not expose.
 fn unknown(scrape: &Scrape, text: &str) -> Vec<String> {
     let expression = Expression::parse(text);
     let mut unknown = Vec::new();

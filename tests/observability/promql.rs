@@ -1,13 +1,14 @@
-//! Reads from an expression of Prometheus' query language which metrics and labels it uses.
+//! Parses an expression of Prometheus' query language to find out which metrics and labels it uses.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Functions and aggregations that the dashboard and the rules use. Another name in front of a parenthesis is an error.
+/// The functions and aggregations that the dashboard and the rules use. Any other name before a parenthesis
+/// is an error.
 const FUNCTIONS: [&str; 5] = ["histogram_quantile", "increase", "min_over_time", "rate", "sum"];
 const OPERATORS: [&str; 3] = ["and", "or", "unless"];
 
-/// What an expression uses.
+/// The metrics and labels that an expression uses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expression {
     pub(crate) selectors: Vec<Selector>,
@@ -15,14 +16,14 @@ pub(crate) struct Expression {
     pub(crate) groupings: Vec<String>,
 }
 
-/// A metric and the labels that it is selected by.
+/// A metric with the labels that select its series.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Selector {
     pub(crate) metric: String,
     pub(crate) matchers: Vec<Matcher>,
 }
 
-/// A label and the values that it may have; none where they come from a variable.
+/// A label and the values that it may have; empty if they come from a variable.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Matcher {
     pub(crate) label: String,
@@ -94,7 +95,7 @@ fn tokens(text: &str) -> Vec<Token> {
     while let Some(character) = rest.next() {
         match character {
             '"' => tokens.push(Token::Text(rest.by_ref().take_while(|next| *next != '"').collect())),
-            // The time that a rate looks back.
+            // Skip the time range of a rate.
             '[' => rest.by_ref().take_while(|next| *next != ']').for_each(drop),
             '0'..='9' => drop(word(character, &mut rest)),
             'a'..='z' | 'A'..='Z' | '_' => tokens.push(Token::Name(word(character, &mut rest))),

@@ -46,7 +46,8 @@ fn the_image_is_built_from_locked_versions() {
     let cargo = DOCKERFILE.lines().find(|line| line.starts_with("RUN sh scripts/musl.sh build")).unwrap();
     assert!(cargo.contains(" --locked "), "{cargo}");
 
-    // What is installed, beside a lock file that has one package and leaves out the tool of one platform.
+    // Compares installed packages with a lock file that lists the package `a`, but not its tool for another
+    // platform, `a-arm`.
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packages/scripts/install-locked.mjs");
     let lock = r#""node_modules/a":{"version":"1.0.0","integrity":"sha512-a","optionalDependencies":{"a-arm":"1.0.0"}}"#;
     let check = |installed: &str| {

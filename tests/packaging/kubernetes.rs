@@ -104,11 +104,13 @@ fn the_secret_has_the_keys_that_the_pod_references() {
     let secret = String::from_utf8_lossy(&secret);
     let (key, token) = token_line.trim().split_once('=').unwrap();
     for (key, value) in [(key, token), ("ANTHROPIC_API_KEY", "key-for-agents")] {
-        // Newer versions of kubectl send the value as it is, in protobuf, older ones as base64, in JSON.
+        // Newer versions of kubectl send the value unchanged, in protobuf; older ones send it as base64, in
+        // JSON.
         let encoded = reader.run(&format!("printf %s '{value}' | base64 --wrap=0"));
         assert!(secret.contains(key) && (secret.contains(value) || secret.contains(&encoded)), "{secret}");
     }
-    // The server has all of it, so that agents inherit the credentials; the application has the token alone.
+    // The server gets the whole secret, so that agents inherit the credentials; the application gets only the
+    // token.
     let (server, application) = manifest().split_once("  containers:\n").unwrap();
     let whole = "      envFrom:\n        - secretRef:\n            name: sandbox-agent\n";
     let token = format!("secretKeyRef:\n              name: sandbox-agent\n              key: {key}\n");

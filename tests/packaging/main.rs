@@ -13,7 +13,7 @@ mod page;
 mod papers;
 mod systemd;
 
-/// These need namespaces of their own, so they run in `make test-builds`.
+/// These tests need namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod bare_root;
     mod first_process;

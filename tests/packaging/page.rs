@@ -139,7 +139,7 @@ fn the_page_installs_a_healthy_server_from_the_archive_and_upgrades_it() {
         "the page uses that file"
     );
 
-    // The program of the running server is replaced, and it goes on with the old one.
+    // The upgrade replaces the program of the running server, which continues with the old one.
     reader.run(upgrade);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#;
     let post = test_harness::Request::new(port.parse().unwrap(), "POST", "/v1/acp/a?agent=mock").body(hello);

@@ -1,4 +1,4 @@
-//! A test's own environment for the command line, with its own home and a mark on every process.
+//! A test's own environment for the command line, with its own home directory and a mark on every process.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The environment that commands run in.
 pub(crate) struct Place {
     folder: TempDir,
-    /// A unique value for a realtime scheduling limit, which nothing here uses. Processes inherit it and cannot
-    /// hide it. The environment would not do: the product hides it, and only root could read a mark there.
+    /// A unique value for a realtime scheduling limit that is not used otherwise. Processes inherit the limit
+    /// and cannot hide it. A mark in the environment would not work: the product hides its environment, so
+    /// only root could read it.
     mark: u128,
     variables: Vec<(String, String)>,
 }
@@ -79,7 +80,7 @@ impl Place {
 
     fn prepare(&self, mut command: Command, arguments: &[&str]) -> Command {
         for (name, _) in std::env::vars_os() {
-            // The environment of the person who runs the tests must not affect them.
+            // The environment of the developer who runs the tests must not affect them.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
                 command.env_remove(name);
             }
@@ -95,7 +96,7 @@ impl Place {
         self.begin(arguments).end()
     }
 
-    /// The same, with standard input.
+    /// Like [`Place::run`], with this standard input.
     #[track_caller]
     pub(crate) fn run_with_input(&self, input: impl AsRef<[u8]>, arguments: &[&str]) -> Finished {
         let file = self.file("input", input);
@@ -137,7 +138,7 @@ impl Place {
         assert_eq!(self.leftovers(), Vec::<String>::new());
     }
 
-    /// The same, with a deadline.
+    /// Like [`Place::expect_nothing_left`], but polls until a deadline.
     #[track_caller]
     pub(crate) fn wait_until_nothing_left(&self) {
         eventually("every process is gone", || self.leftovers().is_empty().then_some(()));
@@ -151,17 +152,17 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Its standard output so far.
+    /// The command's standard output so far.
     pub(crate) fn output(&self) -> String {
         self.read("out")
     }
 
-    /// Its standard error so far.
+    /// The command's standard error so far.
     pub(crate) fn errors(&self) -> String {
         self.read("err")
     }
 
-    /// Waits until it exits.
+    /// Waits until the command exits.
     #[track_caller]
     pub(crate) fn end(mut self) -> Finished {
         let deadline = Instant::now() + TIMEOUT;
@@ -190,7 +191,7 @@ impl Drop for Running {
 /// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// `None` if a signal ended it.
+    /// The exit code; `None` if a signal ended the command.
     pub(crate) code: Option<i32>,
     pub(crate) output: String,
     pub(crate) errors: String,

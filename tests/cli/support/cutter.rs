@@ -1,5 +1,5 @@
-//! An unreliable connection between a command and a server: a proxy that repeatedly cuts every connection after
-//! some bytes.
+//! An unreliable connection between a command and a server: a proxy that cuts every connection after some
+//! bytes.
 
 use std::io::Read;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,8 +13,8 @@ pub(crate) struct Cutter {
 }
 
 impl Cutter {
-    /// Starts a proxy for the server on this port. Each connection is cut after this many bytes from the server,
-    /// wherever that is.
+    /// Starts a proxy for the server on this port. Each connection is cut after this many bytes from the
+    /// server, even in the middle of an event.
     pub(crate) fn before(port: u16, bytes: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

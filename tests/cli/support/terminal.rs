@@ -1,4 +1,4 @@
-//! A command on its own terminal: what a person would see, and keys to press.
+//! A command on a terminal of its own: what the user would see, and keys to press.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -30,7 +30,7 @@ impl Terminal {
         Self::start_with_output(place, arguments, None)
     }
 
-    /// The same, with standard output redirected.
+    /// Like [`Terminal::start`], with standard output redirected.
     pub(crate) fn start_with_output(place: &Place, arguments: &[&str], output: Option<File>) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -44,7 +44,7 @@ impl Terminal {
         command.stdin(side()).stderr(side());
         command.stdout(output.map_or_else(side, Stdio::from));
         let child = command.spawn().unwrap();
-        // Only the command has its side open, so that its end can be detected here.
+        // Keep only the command's copy of its side open, so that the end of the command can be detected here.
         drop(command);
         let keyboard = File::from(master);
         let mut display = keyboard.try_clone().unwrap();
@@ -88,8 +88,8 @@ impl Terminal {
         let status = eventually(&format!("the command ends; it shows {}", self.screen()), || {
             self.child.try_wait().unwrap()
         });
-        // The last output may not have arrived yet. The terminal ends when the command's side is closed
-        // everywhere.
+        // The last output may not have arrived yet. The terminal ends when all processes have closed the
+        // command's side.
         eventually("all that was shown is read", || self.reader.is_finished().then_some(()));
         (status.code(), self.screen())
     }

@@ -22,8 +22,8 @@ pub(super) enum Part {
     Result,
 }
 
-/// Checks params or a result against the definition of a method. Extensions, which begin with `_`, have no
-/// definition.
+/// Checks params or a result against the definition of a method. Extensions, whose names begin with `_`, have
+/// no definition.
 #[track_caller]
 pub(super) fn check(method: &str, part: Part, value: &Value) {
     if method.starts_with('_') {
@@ -105,7 +105,7 @@ fn each(properties: &Map<String, Value>, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the properties that a schema does not name.
+/// Checks the properties that a schema does not list.
 fn others(rule: &Value, schema: &Map<String, Value>, value: &Value) -> Result<(), String> {
     let named =
         |name: &String| schema.get("properties").is_some_and(|properties| properties.get(name).is_some());

@@ -33,8 +33,8 @@ fn names(schema: &str) -> BTreeSet<String> {
     kinds.iter().map(name).collect()
 }
 
-/// Makes an instance send every kind of event, and exit.
-fn live_a_full_life(server: &Server) {
+/// Makes an instance send every kind of event and then exit.
+fn send_every_event_and_exit(server: &Server) {
     server.open("a", "fault");
     server.tell("a", "raw", json!({"text": "noise\n"}));
     server.tell("a", "ask", json!({"id": "q", "method": "m", "params": {}}));
@@ -47,7 +47,7 @@ fn live_a_full_life(server: &Server) {
 #[test]
 fn the_events_of_an_instance_are_as_documented() {
     let server = Server::start();
-    live_a_full_life(&server);
+    send_every_event_and_exit(&server);
     let journal = server.get("a").query("view", "journal").stream().rest();
     let mut seen = check("StreamEvent", &journal);
     let gap = server.get("a").header("Last-Event-ID", "1").stream().rest();
@@ -64,7 +64,7 @@ fn the_events_of_many_instances_are_as_documented() {
     };
     let mut stream = watch("0");
     let mut events = vec![stream.next()];
-    live_a_full_life(&server);
+    send_every_event_and_exit(&server);
     server.delete("a").send().expect(204);
     while events.last().is_none_or(|event| event.name != "closed") {
         events.push(stream.next());
@@ -77,7 +77,7 @@ fn the_events_of_many_instances_are_as_documented() {
 #[test]
 fn an_instance_and_its_end_are_listed_as_documented() {
     let server = Server::start();
-    live_a_full_life(&server);
+    send_every_event_and_exit(&server);
     server.open("b", "fault");
     server.tell("b", "ask", json!({"id": 7, "method": "m", "params": {}}));
     let broken = server.post("c", call(1, "echo", json!({}))).query("agent", "nobody");

@@ -106,7 +106,7 @@ fn an_unanswered_agent_request_blocks_nothing() {
 }
 
 #[test]
-fn an_agent_that_exits_in_the_middle_of_a_line_fails_its_requests_and_the_partial_line_is_no_message() {
+fn an_agent_that_exits_in_the_middle_of_a_line_fails_its_requests_and_the_partial_line_is_not_a_message() {
     let server = server();
     let mut stream = server.get("a").query("replay", "none").stream();
     let waiting = server.post("a", call(1, "never", json!({}))).start();

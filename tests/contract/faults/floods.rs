@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use test_harness::rpc::call;
 use test_harness::{Event, Server, Stream};
 
-/// Reads a stream after a sequence number up to the answer of `id`, and checks that every hole in the numbers is
-/// announced by a gap. Returns the number of received and of lost messages.
+/// Reads a stream from a sequence number up to the answer to `id`, and checks that every hole in the numbers
+/// is announced by a gap. Returns how many messages were received and how many were lost.
 #[track_caller]
 fn account(stream: &mut Stream, after: u64, id: &Value) -> (u64, u64) {
     let (mut seen, mut came, mut gone) = (after, 0, 0);

@@ -88,7 +88,7 @@ fn unfinished_lines_of_many_agents_stay_within_the_budget_and_none_is_lost_silen
         post.join().unwrap().expect(200);
         let event = reader.next();
         match event.name.as_str() {
-            // A gap reports a line that was kept, but not for as long as this reader took to read it.
+            // A gap stands for a line that was kept, but was evicted before this reader read it.
             "message" | "gap" => kept += 1,
             "unparsed" => assert!(event.data.contains("--memory-budget"), "{}", event.data),
             other => panic!("{other}: {}", event.data),
@@ -100,7 +100,7 @@ fn unfinished_lines_of_many_agents_stay_within_the_budget_and_none_is_lost_silen
 }
 
 #[test]
-fn an_id_has_a_greatest_length_in_both_directions() {
+fn an_id_has_a_maximum_length_in_both_directions() {
     let server = Server::start();
     server.open("a", "fault");
     let mut reader = server.stream("a");

@@ -18,7 +18,7 @@ fn closes(server: &Server) {
     eventually("the instance is closed", || server.summary("a").is_none().then_some(()));
 }
 
-/// Checks for three timeouts that the instance stays.
+/// Waits for three timeouts and checks that the instance stays.
 #[track_caller]
 fn stays(server: &Server) {
     let end = Instant::now() + Duration::from_millis(1500);

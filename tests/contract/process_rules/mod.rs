@@ -1,10 +1,10 @@
-//! One process per id. Its whole tree is ended and reaped, whatever ends first.
+//! One process per server id. Its whole process tree is ended and reaped, whichever process ends first.
 
 mod exit;
 mod idle;
 mod orphans;
 
-/// These need process namespaces of their own, so they run in `make test-builds`.
+/// These tests need process namespaces of their own, so they run in `make test-builds`.
 mod privileged {
     mod init;
 }

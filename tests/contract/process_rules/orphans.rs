@@ -1,4 +1,4 @@
-//! No orphans and no zombies, whatever ends and however.
+//! No orphans and no zombies are left, whichever process ends and however it ends.
 
 use serde_json::json;
 
@@ -169,12 +169,13 @@ fn server_with_hydra() -> (Server, String) {
 fn heads(script: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    // The agent's own shell also contains it, as part of a longer word, until it becomes the agent.
+    // The agent's own shell also has the script in its command line, as part of a longer word, until it
+    // becomes the agent.
     lines.filter(|line| line.split(|byte| *byte == 0).any(|word| word == script.as_bytes())).count()
 }
 
-/// Whether no process with this script is seen in many checks; a single check can miss it while it replaces
-/// itself.
+/// True if none of many checks sees a process with this script. A single check can miss a process that is
+/// just replacing itself.
 fn is_dead(script: &str) -> bool {
     (0..40).all(|_| {
         std::thread::sleep(std::time::Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! Section 3: which clients may use the server, and which secrets agents must not learn.
+//! Section 3 of the contract: which clients may use the server, and which secrets agents must not learn.
 
 mod cors;
 mod exposure;

@@ -30,7 +30,7 @@ fn the_agent_inherits_the_environment_without_the_servers_own_secrets() {
     assert_eq!(ask(&server, "env", json!({"name": "SOME_VARIABLE"})), "too");
     let own = ask(&server, "read", json!({"path": "/proc/self/environ"}));
     assert!(!own["text"].as_str().unwrap().contains(TOKEN));
-    // The supervisor between the two does not have it either.
+    // The supervisor between the server and the agent does not have the token either.
     let supervisor = format!("/proc/{}/environ", agent(&server).parent().pid);
     assert!(!String::from_utf8_lossy(&std::fs::read(supervisor).unwrap()).contains(TOKEN));
 }

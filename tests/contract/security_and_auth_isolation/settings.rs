@@ -6,7 +6,7 @@ use test_harness::rpc::call;
 use test_harness::server::fault_agent;
 use test_harness::{Server, ServerBuilder};
 
-/// The number of instances that fit: a setting that is easy to observe.
+/// The number of instances that the server allows: a setting that is easy to observe.
 fn room(server: &Server) -> usize {
     (0..6)
         .take_while(|n| {

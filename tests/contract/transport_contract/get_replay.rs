@@ -1,4 +1,4 @@
-//! GET: where a reader starts, and that every hole is announced.
+//! GET: where a reader starts, and that every gap is announced.
 
 use serde_json::json;
 

@@ -11,7 +11,8 @@ fn sandboxagent_methods_pass_through_untouched_in_both_directions() {
     server.open("a", "fault");
     let mut stream = server.get("a").query("replay", "none").stream();
     for method in ["_sandboxagent/session/list", "_sandboxagent/session/set_metadata", "_sandboxagent/x"] {
-        // To the agent: the error comes from the agent, which does not know the method, not from the server.
+        // To the agent: the error must come from the agent, which does not know the method, and not from the
+        // server.
         let request = format!(r#"{{"jsonrpc":"2.0","id":"r","method":"{method}","params":{{"b":1,"a":2}}}}"#);
         let answer = server.post("a", request).send().expect(200).json();
         assert_eq!(answer["error"]["message"], format!("unknown method {method}"));

@@ -148,7 +148,7 @@ fn a_known_server_id_needs_no_agent_and_refuses_another_one() {
     server.post("a", MESSAGE).query("agent", "fault").send().expect(200);
     let problem = server.post("a", MESSAGE).query("agent", "mock").send().problem(409, "agent_mismatch");
     assert_eq!(problem["agent"], "fault");
-    // It is refused before the agent's existence is checked.
+    // The request is refused before the agent's existence is checked.
     server.post("a", MESSAGE).query("agent", "nobody").send().problem(409, "agent_mismatch");
 }
 
@@ -184,7 +184,7 @@ fn by_default_a_message_may_have_32_mib_and_a_longer_one_is_refused_before_it_is
     assert_eq!(problem["limit"], 32 << 20);
 }
 
-/// A path that needs decoding goes to the router; others take the direct route.
+/// A path that needs decoding is served by the router; other paths take the direct route.
 #[test]
 fn every_spelling_of_a_path_leads_to_the_same_instance_and_the_same_answers() {
     let server = Server::start();

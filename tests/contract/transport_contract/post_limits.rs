@@ -149,7 +149,8 @@ fn crowd() -> (Server, Vec<TcpStream>) {
         server.post("a", message).query("agent", "deaf").write()
     };
     let waiting: Vec<_> = (0..8).map(post).collect();
-    // Some are in the pipe and in the queue; the others are not counted as pending yet, but have arrived.
+    // Some messages are in the pipe and in the queue. The others have arrived, but are not counted as pending
+    // yet.
     server.wait_for("a", "the queue is full", |summary| summary["pendingRequests"].as_u64().unwrap() >= 2);
     eventually("all have arrived", || server.has_read_everything().then_some(()));
     (server, waiting)

@@ -51,7 +51,7 @@ pub(crate) fn take(line: &[u8]) {
     run(method, id.as_deref(), &message["params"], text);
 }
 
-/// The id as received.
+/// The id exactly as it was received.
 fn raw_id(text: &str) -> Option<String> {
     let fields: std::collections::HashMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
     fields.get("id").map(|raw| raw.get().to_owned())

@@ -24,7 +24,7 @@ pub(crate) struct Flags {
     exit_at_start: Option<i32>,
 }
 
-/// Set after the signal was ignored, so that this happens only once.
+/// The flag with which the agent starts itself again once SIGTERM is ignored, so that it does so only once.
 const DEAF: &str = "--deaf";
 
 impl Flags {
@@ -80,7 +80,8 @@ impl Flags {
     }
 }
 
-/// Ignored signals survive `exec`, which allows ignoring one without unsafe code.
+/// Starts this program again with SIGTERM ignored. Ignored signals survive `exec`, so no unsafe code is
+/// needed.
 fn start_again_deaf() -> ! {
     let own = std::env::current_exe().unwrap_or_else(|error| give_up(&error.to_string()));
     let failure = Command::new("sh")

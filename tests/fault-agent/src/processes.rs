@@ -12,8 +12,8 @@ const LIFETIME_SECONDS: u32 = 300;
 
 /// Starts a process that leaves this one's session, environment and parent. Returns its id.
 ///
-/// `deaf` makes it ignore SIGTERM; `keepsStdout` makes it keep the agent's standard output open; `alone` uses no
-/// other program, for a file system that has none.
+/// `deaf` makes the daemon ignore SIGTERM; `keepsStdout` makes it keep the agent's standard output open; with
+/// `alone`, it uses no other program, for a file system that has none.
 pub(crate) fn daemon(params: &Value) -> u32 {
     if flag(params, "alone") {
         return lone_daemon();
@@ -66,7 +66,8 @@ pub(crate) fn start_daemon() -> ! {
     }
 }
 
-/// The flag of a process that starts a copy of itself and exits, until the time that follows, in milliseconds since 1970.
+/// The flag of a process that starts a copy of itself and exits. The next argument is the end of the chain,
+/// in milliseconds since the Unix epoch.
 pub(crate) const CHAIN: &str = "--chain";
 
 /// Starts processes that each start the next one and exit at once: `count` chains that end by themselves after
@@ -99,7 +100,8 @@ fn now() -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// This program with another flag. It uses pipes that are not read, since there may be no `/dev/null`.
+/// A command that runs this program with another flag. Its streams are pipes that are not read, since there
+/// may be no `/dev/null`.
 fn itself(flag: &str) -> Command {
     let mut command = Command::new(std::env::args_os().next().unwrap_or_default());
     command.arg(flag).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -108,7 +110,7 @@ fn itself(flag: &str) -> Command {
 
 /// Starts a child and never waits for it. Returns its id.
 ///
-/// `short` makes it exit at once, so that it stays a zombie for as long as the agent lives.
+/// `short` makes the child exit at once, so that it stays a zombie for as long as the agent lives.
 #[expect(clippy::zombie_processes, reason = "the test needs an agent that does not reap its children")]
 pub(crate) fn child(params: &Value) -> u32 {
     let seconds = if flag(params, "short") { "0".to_owned() } else { LIFETIME_SECONDS.to_string() };

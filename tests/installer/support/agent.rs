@@ -6,7 +6,7 @@ pub(crate) fn script(version: &str) -> String {
     script_after("", version)
 }
 
-/// The same, after running a command first.
+/// Like [`script`], but runs a command first.
 pub(crate) fn script_after(first: &str, version: &str) -> String {
     format!(
         r#"#!/bin/sh

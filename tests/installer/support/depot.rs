@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use test_harness::eventually;
 
-/// A delayed answer continues by itself after this, so that no thread outlives a failed test for long.
+/// The longest time that an answer can be delayed, so that no thread outlives a failed test for long.
 const MAX_HOLD: Duration = Duration::from_secs(60);
 
 /// Delays an answer until it is opened.
@@ -44,7 +44,7 @@ struct Shared {
     requests: Mutex<Vec<String>>,
 }
 
-/// The server.
+/// A server that agents are installed from.
 #[derive(Debug)]
 pub(crate) struct Depot {
     address: String,

@@ -121,7 +121,7 @@ impl Machine {
         let file = |name: &str| File::create(outputs.path().join(name)).expect("a file can be made");
         let mut command = Command::new(product());
         for (name, _) in std::env::vars_os() {
-            // The environment of the person who runs the tests must not affect them.
+            // The environment of the developer who runs the tests must not affect them.
             if name.to_string_lossy().starts_with("SANDBOX_AGENT_") {
                 command.env_remove(name);
             }
@@ -144,12 +144,12 @@ impl Running {
         Process::of(self.child.id())
     }
 
-    /// Its standard error so far.
+    /// The command's standard error so far.
     pub(crate) fn errors(&self) -> String {
         self.read("err")
     }
 
-    /// Waits until it exits.
+    /// Waits until the command exits.
     #[track_caller]
     pub(crate) fn end(mut self) -> Finished {
         let deadline = Instant::now() + TIMEOUT;
@@ -177,7 +177,7 @@ impl Drop for Running {
 /// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// `None` if a signal ended it.
+    /// The exit code; `None` if a signal ended the command.
     pub(crate) code: Option<i32>,
     pub(crate) output: String,
     pub(crate) errors: String,

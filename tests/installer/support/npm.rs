@@ -1,4 +1,4 @@
-//! A fake npm registry: enough of one for the real npm client, with packages that are agents.
+//! A fake npm registry, complete enough for the real npm client, with packages that are agents.
 
 use agent_catalog::Manifest;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub(crate) fn machine_with_gemini(versions: &[&str], more: &Value) -> (Depot, Ma
     machine_with(&pinned_gemini().0, versions, more)
 }
 
-/// The same, with any package.
+/// Like [`machine_with_gemini`], with any package.
 pub(crate) fn machine_with(name: &str, versions: &[&str], more: &Value) -> (Depot, Machine) {
     let depot = Depot::open();
     let command = name.rsplit('/').next().unwrap_or(name);

@@ -137,7 +137,7 @@ impl Inside {
         Self::start_with_token(command, "")
     }
 
-    /// The same, for a server with a token.
+    /// Like [`Inside::start`], for a server with a token.
     #[track_caller]
     pub(crate) fn start_with_token(mut command: Command, token: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started");

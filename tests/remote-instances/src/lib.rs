@@ -1,9 +1,9 @@
 //! A second implementation of [`acp_instances::Instances`]: remote, over a channel.
 //!
-//! It shows that a door needs nothing but the trait. A door holds the near side, [`RemoteInstances`]: a sender of
-//! commands and its own memory account. The far side, [`FarSide`], owns the engine that runs the processes. The
-//! binary `remote-server` is the whole product with this pair between its doors and its engine, and the contract
-//! suite runs against it: see `contract.sh`.
+//! It shows that a door (a transport such as HTTP) needs nothing but the trait. A door holds the near side,
+//! [`RemoteInstances`]: a sender of commands and its own memory account. The far side, [`FarSide`], owns the
+//! engine that runs the processes. The binary `remote-server` is the whole product with this pair between its
+//! doors and its engine, and the contract suite runs against it: see `contract.sh`.
 //!
 //! No memory is shared. The bytes of messages, answers and events are copied, and charged to the account of the
 //! side that holds them. Names, numbers and errors are passed as values.

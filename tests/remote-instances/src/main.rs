@@ -1,5 +1,5 @@
-//! The product with its engine behind a channel: identical to `sandbox-agent` except for the implementation of
-//! `Instances` that its doors hold. Only tests run it.
+//! The product with its engine behind a channel: identical to `sandbox-agent`, except for the implementation
+//! of `Instances` that its doors (transports such as HTTP) hold. Only tests run it.
 
 use std::process::ExitCode;
 

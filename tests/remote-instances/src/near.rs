@@ -1,4 +1,4 @@
-//! The near side, which a door holds.
+//! The near side of the channel, which a door (a transport such as HTTP) holds.
 
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ pub struct RemoteInstances {
 }
 
 impl RemoteInstances {
-    /// Both ends of a channel. The near side may hold `memory` bytes.
+    /// Creates both ends of a channel. The near side may hold `memory` bytes.
     #[must_use]
     pub fn pair(memory: usize) -> (Self, FarSide) {
         let (commands, receiver) = mpsc::channel(COMMANDS);
         (Self { commands, account: MemoryAccount::new(memory) }, FarSide::new(receiver))
     }
 
-    /// The same engine, reached over a channel. Must be called inside a tokio runtime.
+    /// Wraps an engine so that it is reached over a channel. Must be called inside a tokio runtime.
     #[must_use]
     pub fn over_channel(engine: Arc<dyn Instances>) -> Arc<dyn Instances> {
         let limit = engine.memory().limit();

@@ -38,7 +38,7 @@ impl WireUpdate {
         }
     }
 
-    /// The same update, with its events in a separate chunk that is charged to `account`.
+    /// Turns this into an ordinary update, with its events in a separate chunk that is charged to `account`.
     pub(crate) fn into_update(self, account: &Arc<MemoryAccount>) -> Result<Update, Error> {
         match self {
             Self::Events { server_id, records } => {
@@ -65,7 +65,7 @@ impl WireRecord {
     }
 }
 
-/// The same outcome, with the answer's bytes copied.
+/// A copy of the outcome, including the bytes of the answer.
 pub(crate) fn copy_settled(settled: Settled) -> Settled {
     settled.map(|answer| match answer {
         Answer::Response(bytes) => Answer::Response(copied(&bytes)),
@@ -73,7 +73,7 @@ pub(crate) fn copy_settled(settled: Settled) -> Settled {
     })
 }
 
-/// The same exchange, with its bytes copied.
+/// A copy of the exchange, including its bytes.
 pub(crate) fn copy_exchange(exchange: FirstExchange) -> FirstExchange {
     match exchange {
         FirstExchange::Answered { request, response } => {

@@ -49,7 +49,7 @@ fn as_process_1_the_server_reaps_re_parented_orphans() {
             (orphan.is_gone() || first.is_parent_of(*orphan)).then_some(())
         });
     }
-    // Those that survive are children of process 1 now, which reaps them when they exit.
+    // The surviving processes are now children of process 1, which reaps them when they exit.
     for orphan in orphans.into_iter().filter(|orphan| !orphan.is_gone()) {
         orphan.kill_if_there();
         orphan.wait_until_gone();
@@ -71,7 +71,7 @@ fn as_process_1_the_server_forwards_sigterm_and_exits_with_0() {
     assert!(family.iter().all(|process| process.is_gone()));
 }
 
-/// Makes the agent start a daemon, whose process id here is not the one it has inside the namespace.
+/// Makes the agent start a daemon. The process id that the agent reports is the one inside the namespace.
 fn spawn_inside(server: &Server, server_id: &str) {
     assert!(server.tell(server_id, "spawn_daemon", json!({}))["pid"].is_u64());
 }

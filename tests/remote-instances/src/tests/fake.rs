@@ -22,7 +22,7 @@ pub(super) struct Fake {
     pub(super) is_endless: AtomicBool,
     /// How often subscriptions were asked for updates.
     pub(super) pulls: Arc<AtomicUsize>,
-    /// Each subscription holds one clone.
+    /// Every subscription holds one clone, so the number of clones shows how many subscriptions exist.
     pub(super) readers: Arc<()>,
 }
 
