@@ -40,9 +40,9 @@ impl Side {
 pub(crate) struct Programs {
     pub(crate) ours: PathBuf,
     pub(crate) glibc: PathBuf,
-    /// Not every machine has it.
+    /// The peer's program; `None` if it is not installed on this machine.
     pub(crate) peer: Option<PathBuf>,
-    /// Not every machine has it.
+    /// nginx; `None` if it is not installed on this machine.
     pub(crate) nginx: Option<PathBuf>,
 }
 
@@ -72,7 +72,7 @@ impl Context {
         Side::ALL.into_iter().filter(move |side| has_peer || *side != Side::Peer)
     }
 
-    /// Those of them that are servers with agents.
+    /// Those of [`Context::sides`] that are servers with agents.
     pub(crate) fn servers(&self) -> impl Iterator<Item = Side> {
         self.sides().filter(|side| *side != Side::Limit)
     }

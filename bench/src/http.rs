@@ -32,7 +32,7 @@ impl Connection {
         Ok(self.stream.write_all(bytes).await?)
     }
 
-    /// The same, without copying the body.
+    /// Like [`Connection::send`], but without copying the body.
     pub(crate) async fn send_in_place(&mut self, request: &[u8]) -> Result<&[u8]> {
         self.stream.write_all(request).await?;
         self.receive_in_place().await
@@ -127,7 +127,7 @@ pub(crate) fn post(server: &Target, path: &str, body: &str) -> Vec<u8> {
     post_with(server, path, "", body)
 }
 
-/// The same, with additional headers.
+/// A POST of a JSON body with additional headers.
 pub(crate) fn post_with(server: &Target, path: &str, headers: &str, body: &str) -> Vec<u8> {
     let authorization = authorization(server);
     format!(

@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) struct Target {
     /// `host:port`.
     pub(crate) address: String,
-    /// The bearer token that it requires.
+    /// The bearer token that the server requires.
     pub(crate) token: Option<&'static str>,
 }
 
@@ -36,9 +36,9 @@ impl Target {
 pub(crate) struct Server {
     child: Child,
     target: Target,
-    /// The name of its agent.
+    /// The name of the agent that this server starts.
     agent: &'static str,
-    /// The path of its health check.
+    /// The path of the server's health check.
     health: &'static str,
 }
 
@@ -48,7 +48,7 @@ impl Server {
         Self::start_with(side, context, &[]).await
     }
 
-    /// The same, with environment variables for its agents.
+    /// Like [`Server::start`], with environment variables for the agents.
     pub(crate) async fn start_with(
         side: Side,
         context: &Context,

@@ -1,4 +1,5 @@
-//! Uploaded archives: nothing is written outside of the target, a rejected archive changes nothing, and the limits hold.
+//! Fuzzes uploaded archives: nothing is written outside of the target, a rejected archive changes nothing,
+//! and the limits hold.
 
 #![no_main]
 
@@ -21,7 +22,7 @@ const LIMITS: ArchiveLimits = ArchiveLimits { max_bytes: Some(100_000), max_entr
 enum Archive {
     /// Any bytes, in one of the formats.
     Bytes(Compressed, Vec<u8>),
-    /// Entries with headers whose checksums are right: the fuzzer would rarely guess those.
+    /// Entries with valid headers. The fuzzer would rarely guess the checksum of a header.
     Entries(bool, Vec<Entry>),
 }
 
@@ -34,20 +35,20 @@ enum Compressed {
 
 #[derive(Debug, Arbitrary)]
 struct Entry {
-    /// The type flag of the header: file, links, device, directory, extended headers and anything else.
+    /// The type flag in the header: file, links, device, directory, extended headers, or any other byte.
     kind: u8,
     name: Vec<u8>,
     link: Vec<u8>,
     mode: u16,
-    /// The size in the header, if it is not that of the content.
+    /// The size in the header, if it differs from the size of the content.
     size: Option<u32>,
     content: Vec<u8>,
-    /// The number of zero blocks behind it.
+    /// The number of zero blocks after the content.
     padding: u8,
 }
 
 impl Entry {
-    /// The header of a tar archive in the format "ustar", with the content.
+    /// Writes the entry with a tar header in the "ustar" format.
     fn write_to(&self, archive: &mut Vec<u8>) {
         const KINDS: &[u8] = b"0123456789xgLKSV\0";
         let mut header = [0_u8; 512];
@@ -109,7 +110,7 @@ fuzz_target!(|archive: Archive| {
             found.look_at(&target, &target);
             assert!(Some(extracted.count) <= LIMITS.max_entries, "{} entries", extracted.count);
             assert!(Some(found.bytes) <= LIMITS.max_bytes, "{} bytes", found.bytes);
-            // The archive may name an entry twice, or leave out folders that its names imply.
+            // The archive may contain an entry twice, or leave out folders that its names imply.
             assert!(Some(found.entries) <= LIMITS.max_entries, "{} entries on disk", found.entries);
         }
         Err(

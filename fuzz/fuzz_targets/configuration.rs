@@ -1,5 +1,5 @@
-//! Entries of the MCP and skills store: an accepted entry is kept byte for byte, a rejected one does not show its values,
-//! and directories have one normal form.
+//! Fuzzes entries of the MCP and skills store: an accepted entry is kept byte for byte, a rejected one does
+//! not reveal its values, and directories have one normal form.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use sandbox_config::{
 };
 use serde_json::Value;
 
-/// Marks a value that no error may repeat.
+/// Marks the values that no error may repeat.
 const MARK: char = '§';
 
 fuzz_target!(|data: &[u8]| {
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     if let Some(mcp) = entry::<McpEntry>(data) {
         let value: Value = serde_json::from_str(mcp.as_json()).unwrap_or_default();
         let kind = value.get("type").and_then(Value::as_str);
-        // Absent where a plain parser cannot hold a number of the entry.
+        // The kind is unknown if a plain parser cannot represent a number in the entry.
         assert!(
             kind.is_none_or(|kind| kind == if mcp.kind() == McpKind::Local { "local" } else { "remote" })
         );
@@ -55,7 +55,7 @@ fn entry<E: Entry>(data: &[u8]) -> Option<E> {
     }
 }
 
-/// True when a key is marked: errors do name keys.
+/// True if a key contains the mark: errors may repeat keys.
 fn marked_key(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(marked_key),
@@ -88,7 +88,7 @@ fn name(text: &str) {
     }
 }
 
-/// One store for the whole run. `scripts/fuzz.sh` removes its folder.
+/// The store of the whole run. `scripts/fuzz.sh` removes its folder.
 fn store() -> &'static ConfigStore {
     static STORE: OnceLock<ConfigStore> = OnceLock::new();
     STORE.get_or_init(|| {

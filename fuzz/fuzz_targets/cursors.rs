@@ -1,5 +1,5 @@
-//! Cursors: their text form is stable, and a reader receives every record of a log once and in order, or a gap in its
-//! place, wherever it starts and whatever is evicted meanwhile.
+//! Fuzzes cursors: their text form is stable, and a reader receives every record of a log once and in order,
+//! or a gap in its place, wherever it starts and whatever is evicted in the meantime.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use event_log::{Gap, Log, MemoryAccount, OrderCounter, Read, Reader, RecordInfo,
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
-/// The first sequence number of the log. Not 1, so that there are numbers before it.
+/// The first sequence number of the log. It is not 1, so that there are smaller numbers to start from.
 const FIRST: u64 = 5;
 
 #[derive(Debug, Arbitrary)]
@@ -62,7 +62,7 @@ fn text_is_stable(text: &str) {
     }
 }
 
-/// A log, one reader of it, and what the reader is owed.
+/// A log, one reader of it, and what the reader must receive next.
 struct Model {
     log: Log,
     reader: Reader,
@@ -72,7 +72,7 @@ struct Model {
     received: u64,
     /// The order number of the newest evicted record.
     evicted: u64,
-    /// True when the reader has received a gap since its last record.
+    /// True if the reader has received a gap since its last record.
     gap: bool,
 }
 
@@ -103,7 +103,7 @@ impl Model {
         self.evicted = evicted;
     }
 
-    /// False when there is nothing to read.
+    /// Reads once. Returns false if there is nothing to read.
     fn read(&mut self) -> bool {
         match self.reader.read(&[&self.log], u64::MAX) {
             Read::Run(run) => {

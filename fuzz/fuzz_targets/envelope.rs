@@ -1,5 +1,5 @@
-//! Messages of clients and agents: the two readers of envelopes agree with each other and with a plain JSON parser, and
-//! a message reaches the agent unchanged.
+//! Fuzzes messages of clients and agents: the two readers of envelopes agree with each other and with a plain
+//! JSON parser, and a message reaches the agent unchanged.
 
 #![no_main]
 
@@ -29,7 +29,8 @@ fn one_message(data: &[u8]) {
     assert_eq!(parsed, parse_slowly(text), "the fast reader disagrees with the slow one");
     let Ok(envelope) = parsed else { return };
 
-    // What a plain parser makes of it. It refuses some numbers that are valid JSON, and merges duplicate keys.
+    // Compare with a plain JSON parser, which refuses some numbers that are valid JSON, and merges duplicate
+    // keys.
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         agrees(&envelope, &value);
     }

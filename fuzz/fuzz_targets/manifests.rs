@@ -1,5 +1,5 @@
-//! The ACP registry's document, the manifest and the names of packages: what is accepted is safe to use as a path, and
-//! keeps its meaning.
+//! Fuzzes the ACP registry's document, the manifest and the names of packages: every accepted value is safe
+//! to use in a path, and keeps its meaning.
 
 #![no_main]
 
@@ -37,7 +37,7 @@ fn manifest(text: &str) {
     }
 }
 
-/// Ids become names of directories.
+/// Asserts that an id is safe as the name of a directory.
 fn is_one_path_component(id: &AgentId) {
     let text = id.as_str();
     assert!(!text.is_empty() && text.len() <= AgentId::MAX_LENGTH && !text.starts_with('.'), "{text:?}");

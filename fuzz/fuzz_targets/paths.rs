@@ -1,4 +1,5 @@
-//! Paths of clients, below a confined root: whatever they are, nothing outside of the root is read or changed.
+//! Fuzzes paths of clients below a confined root: no path makes the service read or change anything outside
+//! of the root.
 
 #![no_main]
 
@@ -21,7 +22,7 @@ enum Step {
     Stat(Name),
 }
 
-/// Any bytes, or a path of pieces that are likely to lead somewhere.
+/// Arbitrary bytes, or a path made of pieces that are likely to exist.
 #[derive(Debug, Arbitrary)]
 enum Name {
     Bytes(Vec<u8>),
@@ -93,7 +94,7 @@ impl Piece {
 fuzz_target!(|steps: Vec<Step>| {
     let sandbox = Sandbox::new();
     for step in steps.iter().take(16) {
-        // Every error is fine; what matters is what happened to the files.
+        // Every error is allowed; only the effect on the files matters.
         let _ = step.run(&sandbox);
     }
     sandbox.check();

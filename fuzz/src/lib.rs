@@ -1,4 +1,5 @@
-//! What the fuzz targets of files share: a confined root beside files that it must not reach.
+//! The sandbox that the fuzz targets for files share: a confined root next to files that must stay out of
+//! reach.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,14 +11,14 @@ use tempfile::TempDir;
 /// The content of every file outside of the root.
 pub const SECRET: &[u8] = b"7b1f-not-for-clients-92c4";
 
-/// A root with a workspace in it, and an outside that has to stay as it is.
+/// A root with a workspace in it, and files outside of the root that must not change.
 pub struct Sandbox {
     folder: TempDir,
     pub service: FileService,
 }
 
 impl Sandbox {
-    /// Makes the folders, with links that lead out of the root in every way.
+    /// Creates the folders, with every kind of link out of the root.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("fuzz-").tempdir().expect("a folder can be made");
         let at = |name: &str| folder.path().join(name);
@@ -43,7 +44,7 @@ impl Sandbox {
         Self { folder, service }
     }
 
-    /// The folder that holds the root and the outside.
+    /// The folder that contains the root and the files outside of it.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -53,7 +54,7 @@ impl Sandbox {
         self.folder.path().join("root/work")
     }
 
-    /// Panics unless everything outside of the root is as it was, and the workspace is still there.
+    /// Panics unless everything outside of the root is unchanged and the workspace still exists.
     pub fn check(&self) {
         let names = |path: &str| -> Vec<String> {
             let entries = fs::read_dir(self.folder.path().join(path)).expect("the folder is still there");

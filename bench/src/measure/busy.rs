@@ -77,7 +77,7 @@ async fn piped(agents: usize, time: Duration) -> Result<f64> {
     let mut running = Vec::new();
     for _ in 0..agents {
         let mut agent = Direct::start()?;
-        // The first answer shows that the agent is up; such a short line arrives in one piece.
+        // The first answer shows that the agent is running; such a short line arrives in one piece.
         agent.ask(1, "echo").await?;
         if agent.stdout.read(&mut [0; 100]).await? == 0 {
             return Err("the agent ended early".into());

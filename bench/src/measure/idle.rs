@@ -78,7 +78,7 @@ fn megabytes(bytes: u64) -> Result<f64> {
 /// A fresh server with many instances.
 struct Crowd {
     instance_kb: f64,
-    /// Only our server has supervisors.
+    /// The memory of one supervisor; only our own server has supervisors.
     supervisor_kb: Option<f64>,
     processor_ms: f64,
 }

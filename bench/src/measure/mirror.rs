@@ -95,7 +95,7 @@ fn through_pipes(at_once: usize, time: Duration) -> Result<f64> {
     let (mut agent, mut stdin, stdout) = agent::start()?;
     let mut stdout = BufReader::with_capacity(256 << 10, stdout);
     let line = message(1_000_000, SIZE) + "\n";
-    // The first one waits until the agent is up.
+    // Wait for the first answer, which shows that the agent is running.
     stdin.write_all(line.as_bytes())?;
     stdout.skip_until(b'\n')?;
     // The agent reads no requests while it writes answers, so reading must not wait for writing.

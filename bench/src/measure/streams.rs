@@ -103,7 +103,7 @@ async fn bridge(server: &Server, readers: usize, time: Duration) -> Result<Strea
     finish(tasks, started).await
 }
 
-/// The same, through the limit program.
+/// Like [`bridge`], but through the limit program.
 async fn limit(readers: usize, time: Duration) -> Result<Streamed> {
     let server = Server::limit_stream(readers, time)?;
     let (_tell, told) = watch::channel(None);
@@ -120,7 +120,7 @@ pub(crate) async fn attach(server: &Server, instance: &str) -> Result<TcpStream>
     attach_to(server, &format!("/v1/acp/{instance}?replay=none")).await
 }
 
-/// The same, for a stream at any path.
+/// Like [`attach`], for a stream at any path.
 pub(crate) async fn attach_to(server: &Server, path: &str) -> Result<TcpStream> {
     let request = get_stream(server, path);
     let mut stream = Connection::open(&server.address).await?.into_stream(&request).await?;
