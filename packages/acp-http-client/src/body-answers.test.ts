@@ -1,4 +1,4 @@
-/** A server that answers in the body of the POST, as a client that sends no `Prefer` expects it. */
+/** A server that ignores the `Prefer` header and answers a request in the body of its POST. */
 
 import { describe, expect, onTestFinished, test } from "vitest";
 import { until } from "../../testing/until.ts";

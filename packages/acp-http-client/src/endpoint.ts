@@ -1,10 +1,10 @@
-/** The URLs derived from one endpoint URL, and the state of its instance in the server's list. */
+/** The URLs that are derived from one endpoint URL, and the state of its instance in the server's list. */
 
 import { numberOf } from "./follow.ts";
 import { type Http, httpErrorOf } from "./http.ts";
 import { parseObject } from "./json.ts";
 
-/** One endpoint. */
+/** The URLs of one endpoint. */
 export interface Endpoint {
   /** The instance's id, chosen by the client: the last path segment. */
   readonly serverId: string;
@@ -45,7 +45,7 @@ export function withQuery(url: string, name: string, value: string): string {
 /** The state of an instance in the server's list. */
 export interface InstanceState {
   readonly isRunning: boolean;
-  /** The number of its newest event; 0 if it has none. */
+  /** The number of the instance's newest event; 0 if there is none. */
   readonly lastEvent: number;
   /** The event numbers of the agent requests that are unanswered. */
   readonly awaiting: ReadonlySet<number>;
@@ -87,7 +87,7 @@ interface ListedServer {
   awaiting?: { event: number }[];
 }
 
-/** What a client receives of the events before it connected. */
+/** Which of the events from before it connected a client receives. */
 export type Replay = "open" | "all" | "none";
 
 /** Where a client starts to read the event stream. */
@@ -106,7 +106,7 @@ export interface StartPosition {
   readonly createdUs: number;
 }
 
-/** Decides where to start. `resume` is the cursor of an earlier connection. */
+/** Decides where to start to read. `resume` is the cursor of an earlier connection. */
 export function startPosition(
   endpoint: Endpoint,
   state: InstanceState | "absent" | "unknown",

@@ -59,7 +59,7 @@ export class AcpHttpError extends AcpTransportError {
   declare readonly detail: string;
   /** The problem document, if the response was one. */
   declare readonly problem: AcpProblem | undefined;
-  /** How long the server asked to wait before the next attempt. */
+  /** How long the server asked the client to wait before the next attempt; 0 if it did not say. */
   declare readonly retryAfterMs: number;
 
   /** @param text - The body of a response that is not a problem document. */
@@ -77,25 +77,25 @@ export class AcpHttpError extends AcpTransportError {
 
 /** How an agent's process exited. */
 export interface AcpExit {
-  /** Its exit code. */
+  /** The process's exit code. */
   readonly code?: number;
-  /** The signal that killed it. */
+  /** The signal that killed the process. */
   readonly signal?: string;
-  /** Why there is no process, if none exited by itself; such as `closed` or `spawn_failed`. */
+  /** Why there is no process, if it did not exit by itself: for example `closed` or `spawn_failed`. */
   readonly error?: string;
-  /** The end of its stderr. */
+  /** The end of what the process wrote to stderr. */
   readonly stderrTail?: string;
-  /** The problem that kept it from starting. */
+  /** The problem that kept the process from starting. */
   readonly problem?: AcpProblem;
 }
 
 /** The agent's process has exited, which ends the connection. */
 export class AcpExitError extends AcpTransportError {
   override name = "AcpExitError";
-  /** How it exited; empty if the exit event was not received. */
+  /** How the process exited; empty if the exit event was not received. */
   declare readonly exit: AcpExit;
 
-  /** @param exit - How it exited, as far as known. */
+  /** @param exit - How the process exited, as far as known. */
   constructor(exit: AcpExit) {
     const how = exit.error ?? exit.signal ?? (exit.code === undefined ? "unknown" : `code ${exit.code}`);
     super("exited", exit.problem?.detail ?? `the agent exited (${how})`);
@@ -104,8 +104,8 @@ export class AcpExitError extends AcpTransportError {
 }
 
 /**
- * Finds this package's error in the rejection of an SDK call: the error itself if the connection ended, or the `data`
- * of a `RequestError` if only that request failed.
+ * Finds this package's error in what an SDK call was rejected with: the error itself if the connection ended, or the
+ * `data` of a `RequestError` if only that request failed.
  *
  * @returns The error; `undefined` if the agent itself answered with an error.
  */

@@ -1,6 +1,6 @@
 /**
- * Reads one event stream over any number of connections: every event once, in order, from a cursor on. Does not
- * interpret events, except `gap` and `exit`, which decide where and whether to resume.
+ * Reads one event stream over any number of connections, and yields every event after a cursor once and in order.
+ * Interprets only two types of event: `gap` and `exit`, which decide where and whether to resume.
  */
 
 import { type AcpHttpError, AcpTransportError } from "./errors.ts";
@@ -13,7 +13,7 @@ const SILENCE_MS = 45_000;
 /** A connection that lasted this long resets the backoff, even if it delivered no event. */
 const GOOD_CONNECTION_MS = 5_000;
 
-/** What to follow. */
+/** Which stream to follow, and how. */
 export interface FollowOptions {
   readonly http: Http;
   /** Called for every connection. */
@@ -24,14 +24,14 @@ export interface FollowOptions {
   readonly silenceMs: number | undefined;
   readonly signal: AbortSignal;
   /**
-   * True if the server replays events without a number together with their neighbours. Duplicates among them are then
-   * recognised by counting.
+   * True if a stream that resumes also repeats the events without a number that followed the cursor. Such duplicates
+   * are then recognised by counting.
    */
   readonly replaysUnnumbered: boolean;
   /** True if the stream is over once it ends after an `exit`. */
   readonly endsAtExit: boolean;
   /**
-   * Called when there is no stream (404, 204). Resolves with true when it makes sense to try again, with false to stop.
+   * Called when there is no stream (404, 204). Resolves with true to try again, with false to stop.
    */
   onMissing?(): Promise<boolean>;
   onOpen?(): void;
@@ -64,7 +64,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
 
   const isNew = (event: NumberedEvent, repeats: { left: number }): boolean => {
     if (event.type === "gap") {
-      // After a gap nothing is replayed. If the clock was set back, numbers restart lower.
+      // After a gap, the server repeats nothing. If its clock was set back, a new instance has lower numbers.
       repeats.left = unnumbered = 0;
       const { serverId, after = 0, next = 0 } = JSON.parse(event.data) as Gap;
       if (!serverId && next <= after) seen = 0;
@@ -142,15 +142,15 @@ export async function* follow(options: FollowOptions): AsyncGenerator<NumberedEv
   }
 }
 
-/** True if trying again cannot help. */
+/** True if another attempt cannot succeed. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof AcpTransportError)) return false;
   const { status = 400 } = error as Partial<AcpHttpError>;
-  // 409: the instance is shutting down. Soon it is absent, or replaced by a new one.
+  // 409: the instance is shutting down. Soon there is none under this id, or a new one.
   return status < 500 && status !== 409 && !TRANSIENT.includes(status);
 }
 
-/** The number in an event id such as `17` or `j17`. */
+/** The number in an event id such as `17` or `j17`; 0 if there is none. */
 export function numberOf(id: string | undefined): number {
   return Number(/\d+$/.exec(id ?? "")?.[0] ?? 0);
 }

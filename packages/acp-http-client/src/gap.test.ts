@@ -5,7 +5,7 @@ import { startProxy, type TestProxy } from "./testing/proxy.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 import { connect, endpoint, openSession, prompt, type TestClient } from "./testing/session.ts";
 
-/** A server with a small replay buffer, and a client that is disconnected while events are evicted from it. */
+/** A server with a small replay buffer, and a client that is disconnected while the server evicts events. */
 let server: TestServer;
 let proxy: TestProxy;
 let url: string;

@@ -1,4 +1,4 @@
-/** HTTP requests with the caller's token, headers and `fetch`. Does not interpret the response, except for a 401. */
+/** HTTP requests with the caller's token, headers and `fetch`. The only response that it acts on is a 401. */
 
 import { AcpHttpError } from "./errors.ts";
 import { parseObject } from "./json.ts";
@@ -72,7 +72,7 @@ export function sharedToken(source: TokenSource): TokenSource {
   };
 }
 
-/** The response; throws its error unless it is a success. */
+/** Returns the response if it is a success, otherwise throws its error. */
 export async function expectOk(response: Response): Promise<Response> {
   if (!response.ok) throw await httpErrorOf(response);
   return response;
@@ -83,7 +83,7 @@ export async function httpErrorOf(response: Response): Promise<AcpHttpError> {
   const text = await response.text().catch(() => "");
   const value = parseObject(text);
   const problem = value && ("type" in value || "title" in value) ? value : undefined;
-  // Zero for a missing header, and for a date.
+  // Zero if the header is missing or is a date.
   const retryAfterMs = Number(response.headers.get("retry-after")) * 1000 || 0;
   return new AcpHttpError(response.status, problem, text, retryAfterMs);
 }

@@ -1,6 +1,6 @@
 /**
  * The Agent Client Protocol over HTTP. {@link connectAcp} connects a client of the official SDK, {@link acpHttpStream}
- * is the bare `Stream`, and {@link watchAcp} reads along without taking part.
+ * returns only the transport, and {@link watchAcp} reads events without sending anything.
  *
  * @packageDocumentation
  */

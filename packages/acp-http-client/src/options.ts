@@ -6,7 +6,7 @@ import type { AcpExit, AcpTransportError } from "./errors.ts";
 import type { HttpOptions } from "./http.ts";
 import type { RetryOptions } from "./retry.ts";
 
-/** Something that happened besides the messages. */
+/** Something that happened to the connection or the agent, other than a message. */
 export type AcpStreamEvent =
   /** The event stream is connected, for the first time or again. */
   | { readonly type: "open" }
@@ -20,12 +20,12 @@ export type AcpStreamEvent =
   | { readonly type: "failed"; readonly id: unknown; readonly error: AcpTransportError }
   /** The agent printed a line that is not JSON-RPC. */
   | { readonly type: "unparsed"; readonly line: string; readonly error?: string; readonly bytes?: number }
-  /** The agent's process has exited. The connection ends too, unless a new process follows. */
+  /** The agent's process has exited. The connection ends too, unless a new process has been started under the id. */
   | { readonly type: "exit"; readonly exit: AcpExit }
   /** A notification or a response of this client could not be delivered. */
   | { readonly type: "undelivered"; readonly message: AnyMessage; readonly error: AcpTransportError };
 
-/** Options of {@link acpHttpStream}. */
+/** Options for {@link acpHttpStream}. */
 export interface AcpHttpOptions extends HttpOptions {
   /**
    * What to receive from an instance that exists already. `open`: the unanswered agent requests, then everything new.
@@ -37,7 +37,7 @@ export interface AcpHttpOptions extends HttpOptions {
    * Resume after this event: the `lastEventId` of an earlier connection. Unanswered agent requests are delivered again.
    */
   readonly lastEventId?: string | undefined;
-  /** Receives what happens besides the messages. */
+  /** Called for everything that happens, other than messages. */
   readonly onEvent?: ((event: AcpStreamEvent) => void) | undefined;
   /** When to retry. */
   readonly retry?: RetryOptions | undefined;
@@ -57,7 +57,7 @@ export interface AcpCloseOptions {
 
 /** A `Stream` that can be closed or detached. */
 export interface AcpHttpStream extends Stream {
-  /** The cursor of the newest received event. Pass it as the option of the same name to resume. */
+  /** The cursor of the newest received event. To resume, pass it as the option of the same name. */
   readonly lastEventId: string | undefined;
   /** Resolves with the reason when the connection has ended. Never rejects. */
   readonly ended: Promise<AcpTransportError>;

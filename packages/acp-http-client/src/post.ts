@@ -1,6 +1,7 @@
 /**
- * Posts messages to the server, each exactly once: requests and notifications in order, responses in parallel. A
- * message keeps its idempotency key, so repeating a POST is always safe; this module decides whether it can help.
+ * Posts messages to the server, so that each takes effect once: requests and notifications in order, responses in
+ * parallel. A message keeps its idempotency key, so a POST can always be repeated safely. This module decides when that
+ * may succeed.
  */
 
 import type { AcpHttpError } from "./errors.ts";
@@ -19,11 +20,11 @@ export interface PostOptions {
   /** Default: `respond-async`. */
   readonly prefer?: string | undefined;
   /**
-   * True until the server has accepted a message of this client. Until then, an instance that is shutting down may be
-   * followed by a new one.
+   * True until the server has accepted a message from this client. Until then, it is worth waiting for an instance that
+   * is shutting down to be replaced by a new one.
    */
   isFirst(): boolean;
-  /** True if the server may respond only after the agent has, however long that takes. */
+  /** True if the server may hold the POST until the agent has answered, however long that takes. */
   readonly mayHold?: boolean;
   readonly retry: RetryOptions;
   readonly signal: AbortSignal;
@@ -32,7 +33,8 @@ export interface PostOptions {
 /**
  * Posts a message until the server accepts it.
  *
- * @returns The response's body: the agent's response, if the server had or awaited it; otherwise empty.
+ * @returns The body of the HTTP response: the agent's response if the server already had it or waited for it, otherwise
+ * empty.
  * @throws AcpTransportError when the server refused the message, or was unreachable for too long.
  */
 export async function post(outgoing: Outgoing, options: PostOptions): Promise<string> {

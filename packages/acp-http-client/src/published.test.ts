@@ -1,4 +1,4 @@
-/** Compatibility: the published client 0.4.2, unchanged, against this server. */
+/** Compatibility: the npm package acp-http-client 0.4.2, as published, against this server. */
 
 import { AcpHttpClient, type RequestPermissionRequest } from "acp-http-client-published";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";

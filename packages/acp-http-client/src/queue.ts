@@ -1,4 +1,4 @@
-/** The messages between the reader of the event stream and the reader of the `Stream`. */
+/** A bounded queue of messages between the code that reads the event stream and the reader of the SDK's `Stream`. */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk";
 
@@ -8,11 +8,11 @@ const FULL = 1024;
 /** A queue that can end with an error. */
 export interface MessageQueue {
   push(message: AnyMessage): void;
-  /** Ends the queue: messages already pushed are still delivered, then the error. */
+  /** Ends the queue: its reader still receives the messages that were pushed before, then the error. */
   end(error: Error): void;
   /** Resolves when the queue has room. */
   room(): Promise<void>;
-  /** The end to read from. */
+  /** Returns a stream that takes messages out of the queue. */
   readable(onCancel: () => void): ReadableStream<AnyMessage>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Translates request ids. Several clients may share one agent, and the SDK of each counts its requests from 0, so on
- * the wire every request gets an id that is unique to its connection. An agent request that was answered is not
- * answered again.
+ * Translates request ids. Several clients may share one agent, and each client's SDK numbers its requests from 0, so
+ * every request is sent under another id that no other connection uses. Also makes sure that no agent request is
+ * answered twice.
  */
 
 import type { AnyMessage, AnyRequest, AnyResponse, JsonRpcId } from "@agentclientprotocol/sdk";
@@ -41,17 +41,20 @@ export interface RequestIds {
   toWire(message: AnyMessage): Outgoing | undefined;
   /** Translates a message of the agent for the SDK; `undefined` when it is for another client. */
   fromWire(message: AnyMessage, event: number): AnyMessage | undefined;
-  /** Marks the agent request of this event as answered. Returns the notification that cancels the SDK's handler. */
+  /**
+   * Marks the agent request that was delivered as this event as answered. Returns the notification that cancels the
+   * SDK's handler.
+   */
   answered(event: number): AnyMessage | undefined;
   /** Marks a client request as failed. Returns the response that rejects the SDK's call. */
   failed(wireId: unknown, error: AcpTransportError): AnyResponse | undefined;
   /** The client requests that await a response, by wire id. */
   readonly pending: ReadonlyMap<unknown, Outgoing>;
-  /** The events of the agent requests that await an answer of this client. */
+  /** The event numbers of the agent requests that this client has not answered yet. */
   openEvents(): number[];
 }
 
-/** Makes the ids of one connection. */
+/** Makes the translator of one connection. */
 export function createRequestIds(): RequestIds {
   const prefix = randomHex(6);
   let count = 0;
@@ -142,7 +145,7 @@ export function createRequestIds(): RequestIds {
   };
 }
 
-/** Replaces `params.requestId` by the id under which the other side knows that request. */
+/** Replaces `params.requestId` with the id under which the recipient knows that request. */
 function withRequestId<M extends AnyMessage & { params?: unknown }>(
   message: M,
   translate: (id: JsonRpcId) => JsonRpcId | undefined,

@@ -1,4 +1,4 @@
-/** Retries with jittered exponential backoff and a limit. */
+/** Retries with jittered exponential backoff, for a limited time. */
 
 import { AcpHttpError, AcpTransportError } from "./errors.ts";
 
@@ -12,17 +12,17 @@ export interface RetryOptions {
   readonly giveUpMs?: number;
 }
 
-/** Counts consecutive failures. */
+/** Counts consecutive failures, and waits between attempts. */
 export interface Backoff {
-  /** The server responded: not a success yet, but it is reachable. */
+  /** Call it when the server responded, even with a failure: it is reachable. */
   reached(): void;
-  /** An attempt succeeded. */
+  /** Call it when an attempt succeeded. */
   reset(): void;
   /** Waits until the next attempt is due. Throws when it is time to give up, or when the signal is aborted. */
   wait(error: unknown): Promise<void>;
 }
 
-/** Makes a backoff without failures. */
+/** Makes a backoff that has counted no failure yet. */
 export function createBackoff(options: RetryOptions, signal: AbortSignal): Backoff {
   const { minMs = 50, maxMs = 10_000, giveUpMs = 60_000 } = options;
   let failures = 0;
@@ -48,7 +48,7 @@ export function createBackoff(options: RetryOptions, signal: AbortSignal): Backo
   };
 }
 
-/** Errors that are not of this package come from the network. */
+/** Returns this package's own errors as they are. Any other error comes from the network and becomes `unreachable`. */
 export function asTransportError(error: unknown): AcpTransportError {
   if (error instanceof AcpTransportError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -71,7 +71,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A controller that is aborted together with the signal until it is detached. */
+/** A controller that is aborted when the signal is, until `detach` is called. */
 export function linkedController(signal: AbortSignal): { readonly controller: AbortController; detach(): void } {
   const controller = new AbortController();
   const stop = (): void => controller.abort(signal.reason);
@@ -88,7 +88,7 @@ export const NEVER = new AbortController().signal;
 
 /** How long one attempt may take. */
 const ATTEMPT_MS = 60_000;
-/** The longest delay that a timer takes. */
+/** The longest delay that `setTimeout` accepts. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Parses server-sent events as framed by the HTML standard. An event that is incomplete when the text ends is dropped.
+ * Parses server-sent events, as the HTML standard defines them. An event that is incomplete when the text ends is
+ * dropped.
  */
 
 /** One event. */
@@ -67,7 +68,7 @@ export function createSseParser(): SseParser {
   };
 }
 
-/** Reads the events of a response body. Yields one batch per chunk of bytes, empty when the chunk completed no event. */
+/** Reads the events of a response body. Yields one batch per chunk of bytes; it is empty if the chunk ends no event. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent[], void, void> {
   const [parse, decoder, reader] = [createSseParser(), new TextDecoder(), body.getReader()];
   try {

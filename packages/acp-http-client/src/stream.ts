@@ -1,6 +1,6 @@
 /**
- * The transport: a `Stream` of the official SDK over one HTTP endpoint. Delivers every message once and in order. Reads
- * nothing of a message but the ids that match responses to requests.
+ * The transport: a `Stream` of the official SDK over one HTTP endpoint. Delivers every message once and in order. The
+ * only parts of a message that it reads are the ids that match responses to requests.
  */
 
 import type { AnyMessage } from "@agentclientprotocol/sdk";
@@ -16,13 +16,25 @@ import { createRequestIds, type Outgoing } from "./request-ids.ts";
 import { asTransportError, NEVER, sleep, withRetry } from "./retry.ts";
 import type { WatchedPayloads } from "./watch.ts";
 
-/** While the agent starts, the server reports a failed start to the request itself for this many seconds. */
+/**
+ * The `Prefer` header of a POST that starts the agent: the server waits up to 20 s for the agent's answer, so that a
+ * failed start is reported in the response to this POST.
+ */
 const BOOTSTRAP_PREFER = "respond-async, wait=20";
-/** A response in the body of a POST may overtake messages on the event stream: it waits until none came for this long. */
+/**
+ * A response in the body of a POST may overtake messages on the event stream. So it is delivered only when the stream
+ * has brought nothing for this long.
+ */
 const QUIET_MS = 50;
-/** A server that ignores `Prefer` holds a POST until the agent answers. Later messages wait for it no longer than this. */
+/**
+ * A server that ignores `Prefer` holds a POST until the agent answers. The next message is sent after this time even if
+ * the POST is still held.
+ */
 const HOLD_MS = 250;
-/** The first event number and the creation time of an instance come from two readings of the clock. */
+/**
+ * By how much the creation time of an instance may be later than its first event number: the server reads the clock
+ * for each of them.
+ */
 const CREATION_SLACK_US = 5_000;
 
 /**
@@ -48,15 +60,15 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   let position = 0;
   let createdUs = start.createdUs;
   let exit: AcpExit | undefined;
-  /** True once the server has accepted a message of this client. */
+  /** True once the server has accepted a message from this client. */
   let accepted = false;
-  /** True once the server has accepted a request before the agent answered it, as `Prefer` asks. */
+  /** True once the server has responded to a request before the agent answered it, as the `Prefer` header asks. */
   let isAsync = false;
   let hasOpened = false;
   let isLastTry = false;
   let sending = 0;
   let sendingBegan = deferred<void>();
-  /** Resolves when a message can be sent without missing its consequences. */
+  /** Resolves when messages can be sent, because it is known from where on to read the agent's answers. */
   const ready = deferred<void>();
   const ended = deferred<AcpTransportError>();
 
@@ -145,6 +157,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
 
   // Receiving.
 
+  /** Resolves when a message is being sent, or was accepted: only then can the event stream exist. */
   const messageInFlight = async (): Promise<void> => {
     do {
       await sendingBegan.promise;
@@ -153,7 +166,8 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   };
 
   /**
-   * There is no event stream. Waits while a message that would create it is in flight, then allows one more attempt.
+   * Called when there is no event stream. Returns true to try again: at most once after the server has accepted a
+   * message, and before that whenever a message is being sent that may create the stream.
    */
   const onMissing = async (): Promise<boolean> => {
     if (hasOpened || isLastTry) return false;
@@ -204,16 +218,16 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
     }
   };
 
-  /** Cancels the handlers of agent requests that await no answer any more. */
+  /** Cancels the handlers of agent requests that no longer await an answer. */
   const withdraw = (events: number[]): void => {
     for (const event of events) deliver(requestIds.answered(event));
   };
 
   const onGap = ({ after, next }: WatchedPayloads["gap"]): void => {
-    // A gap between an old open request and the present is expected: those events were not requested.
+    // A gap between an unanswered old request and the present is expected: those events were not requested.
     if (next > after && next <= past + 1) return;
     emit({ type: "gap", after: Math.max(after, past), next });
-    // Event numbers never decrease within the life of an instance. They do across instances if the clock was set back.
+    // Event numbers never decrease within one instance, but a new one starts lower if the server's clock was set back.
     if (next <= after) onReplaced();
     else void reconcile();
   };
@@ -221,11 +235,11 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   const onReplaced = (): void => end(new AcpTransportError("lost", "another agent has this id"));
 
   /**
-   * After a gap, pending requests may have been answered within it. Posts them again under their keys, unless another
-   * instance has taken the id.
+   * Called after a gap: the responses to pending requests may be among the lost events. Posts these requests again
+   * under their idempotency keys, which returns the lost responses, unless another instance has taken the id.
    */
   const reconcile = async (): Promise<void> => {
-    // Collected before the lookup, so that the server knows of all of them.
+    // Collected before the lookup, so that the list, which is newer, includes every one that is still unanswered.
     const open = requestIds.openEvents();
     const accepted = [...requestIds.pending].filter(([, outgoing]) => outgoing.accepted);
     const state = await lookUp(http, endpoint, signal).catch(() => "unknown" as const);
@@ -291,7 +305,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   // Closing.
 
   const detach = async (): Promise<void> => {
-    // The SDK writes in a later task than the call.
+    // The SDK writes a message one task after the call that sends it: let it write first.
     await sleep(0, NEVER);
     await Promise.race([outbox.idle(), ended.promise]);
     detachNow();

@@ -7,7 +7,7 @@ import { follow, type NumberedEvent } from "./follow.ts";
 import { createHttp, type HttpOptions } from "./http.ts";
 import { NEVER, type RetryOptions } from "./retry.ts";
 
-/** Options of {@link watchAcp}. */
+/** Options for {@link watchAcp}. */
 export interface WatchOptions extends HttpOptions {
   /** `messages`: what the agent sends. `journal`: both directions in one order. Default: `messages`. */
   readonly view?: "messages" | "journal" | undefined;
@@ -23,7 +23,7 @@ export interface WatchOptions extends HttpOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of {@link watchAcpServers}. */
+/** Options for {@link watchAcpServers}. */
 export interface WatchServersOptions extends WatchOptions {
   /** Only these instances, present and future. Default: all. */
   readonly servers?: readonly string[] | undefined;
@@ -33,19 +33,22 @@ export interface WatchServersOptions extends WatchOptions {
 export interface WatchedBase {
   /** The cursor of this event, if a watch can resume from it. */
   readonly id: string | undefined;
-  /** The instance; set in the stream of many instances. */
+  /** The id of the instance; set in the stream of many instances. */
   readonly serverId: string | undefined;
-  /** The event number that `answered` and `gap` refer to. */
+  /** The event's own number, by which `answered` and `gap` events refer to it. */
   readonly event: number | undefined;
-  /** When it happened, in milliseconds since the Unix epoch; set in the journal and in the stream of many instances. */
+  /**
+   * When the event happened, in milliseconds since the Unix epoch; set in the journal and in the stream of many
+   * instances.
+   */
   readonly atMs: number | undefined;
 }
 
 /** The payloads by event type. */
 export interface WatchedPayloads {
-  /** A message of the agent. */
+  /** A message from the agent. */
   message: AnyMessage;
-  /** A message to the agent; in the journal only. */
+  /** A message to the agent; only in the journal. */
   sent: AnyMessage;
   /** A client answered the agent request that was delivered as this event. */
   answered: { readonly id: unknown; readonly event: number };
@@ -121,7 +124,7 @@ async function* watch(
   }
 }
 
-/** The envelope of a payload in the stream of many instances. */
+/** How the stream of many instances wraps the payload of an event. */
 interface Wrapped {
   serverId?: string;
   event?: number;

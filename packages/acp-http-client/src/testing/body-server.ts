@@ -1,7 +1,6 @@
 /**
- * A server that does no more than the simplest transport asks for: it ignores `Prefer` and `Idempotency-Key`, answers
- * a request in the body of its POST when the agent has answered, and offers no list of instances. The agent's responses
- * are on its event stream only on request.
+ * A minimal server: it ignores `Prefer` and `Idempotency-Key`, answers a request in the body of its POST when the agent
+ * has answered, and offers no list of instances. Whether its event stream also has the agent's responses is an option.
  */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
@@ -20,7 +19,7 @@ export interface BodyServer {
 
 /** How the server behaves. */
 export interface BodyServerOptions {
-  /** Where a response of the agent appears first. `body` alone leaves it out of the event stream. */
+  /** Where a response from the agent appears, and in which order. */
   readonly responses: "body" | "body, then stream" | "stream, then body";
   /** Delays what the event stream delivers. Default: 0. */
   readonly streamDelayMs?: number;
@@ -34,7 +33,7 @@ interface Instance {
   readonly readers: Set<ServerResponse>;
 }
 
-/** How long the second of two copies of a response is held back. */
+/** How much later the second of two copies of a response is sent. */
 const APART_MS = 200;
 
 /** Starts a server. */

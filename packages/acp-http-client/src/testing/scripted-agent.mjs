@@ -1,6 +1,6 @@
 /**
- * An agent for what the mock agent does not do: it ties an elicitation to a request, reports the ids that it receives,
- * and sends any number of notifications.
+ * An agent that does what the mock agent cannot: it sends an elicitation that refers to a client request, and reports
+ * the request ids that it receives.
  */
 
 import { createInterface } from "node:readline";
@@ -20,9 +20,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if (method === "$/cancel_request") {
     cancelled.push(params.requestId);
     send({ id: params.requestId, error: { code: -32800, message: "cancelled" } });
-  } else if (method === "say") {
-    for (let index = 1; index <= params.count; index++) send({ method: "counted", params: { index } });
-    send({ id, result: {} });
   } else if (method === undefined) {
     send({ method: "answered", params: result });
   } else if (id !== undefined) {

@@ -8,7 +8,7 @@ import type { AcpHttpOptions, AcpStreamEvent } from "../options.ts";
 export interface TestClient extends AcpHttpClient<ClientConnection> {
   /** The agent's text chunks, in order. */
   readonly texts: string[];
-  /** What happened besides the messages. */
+  /** What happened, other than messages. */
   readonly events: AcpStreamEvent[];
 }
 
