@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts"],
-    // Every test talks to a real server over loopback; a hang is a failure.
+    // Tests talk to a real server over loopback and may be slow on a busy machine. Only a test that hangs should fail.
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

@@ -1,7 +1,7 @@
 /**
- * Stryker's runner for vitest, made to work with vitest 5. It selects tests by their names, with a space between the
- * names of suites and tests. Vitest 5 has another separator, so that it would find no test and every mutant would
- * survive. All tests of the conversions together are quick: run all of them.
+ * Makes Stryker's runner for vitest work with vitest 5. Stryker selects tests by their full names, in which it puts a
+ * space between the names of suites and tests. Vitest 5 uses another separator, so it would find no test, and every
+ * mutant would survive. All tests of the conversions together are quick, so this runner always runs all of them.
  */
 
 import { strykerPlugins as original } from "@stryker-mutator/vitest-runner";

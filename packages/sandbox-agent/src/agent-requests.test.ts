@@ -20,13 +20,13 @@ describe("permissions", () => {
       return reply;
     });
     const { text } = await client.prompt(id, "permission");
-    // The whole sentence: an error that quotes a malformed answer would contain the option, too.
+    // Compares the whole sentence, because an error that quotes a malformed answer would also contain the option.
     expect(text).toBe(`Permission ${outcome} with ${option}.`);
     expect(ofType(events, "permission.requested")).toHaveLength(1);
     expect(ofType(events, "permission.resolved")).toMatchObject([{ by: "client", reply, optionId: option }]);
   });
 
-  it("can be replied to later, by a call, with one of their own options", async () => {
+  it("can be replied to later, by calling replyPermission(), with one of their own options", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     const turn = client.prompt(id, "permission");
@@ -88,7 +88,7 @@ describe("what a permission request grants", () => {
       },
     });
 
-  it("is nothing if only a lasting permission is offered and `once` was replied: the request is cancelled", async () => {
+  it("is nothing if the reply is `once` and only `always` is offered: the request is cancelled", async () => {
     const client = await scriptClient();
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);
@@ -101,7 +101,7 @@ describe("what a permission request grants", () => {
     expect(ofType(events, "error")).toMatchObject([{ code: "permission_not_offered", source: "client" }]);
   });
 
-  it("is `once` if only that is offered and `always` was replied", async () => {
+  it("is `once` if the reply is `always` and only `once` is offered", async () => {
     const client = await scriptClient();
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);

@@ -1,4 +1,4 @@
-/** The packages as built, bundled for browsers by several bundlers, in a real browser. */
+/** Bundles the built packages for browsers with several bundlers, and runs the bundles in a real browser. */
 
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -13,7 +13,7 @@ it.each(Object.entries(BUNDLERS))(
   "a bundle made by %s works in a browser",
   async (_, bundle) => {
     const scripts = await bundle(PAGE);
-    // Nothing of Node.js is in it, not even to be loaded later.
+    // The bundle imports no module of Node.js, not even lazily.
     expect([...scripts.values()].join("\n").match(/node:[a-z_]+/g)).toBeNull();
     const site = await startSite<object>(scripts);
     const server = await startTestServer({ args: ["--cors-allow-origin", site.origin] });

@@ -1,4 +1,4 @@
-/** The client: one agent in a sandbox, its sessions, and the sandbox's files and settings. */
+/** The client: connects to one agent, and gives access to its sessions and to the server's files and settings. */
 
 import { type Agents, createAgents } from "./api/agents.ts";
 import {
@@ -38,8 +38,11 @@ import type { SandboxEvent } from "./events.ts";
 import type { JsonObject } from "./json.ts";
 import type { RunningTurn, Session, SessionInfo, SessionProperties, TurnResult } from "./session.ts";
 
-/** A client without a connection knows the stored sessions only. A client that was refused must learn why. */
-function unlessRefused(error: unknown): undefined {
+/**
+ * Ignores a failure to connect: the client can still list the stored sessions. Throws it again if the server has
+ * refused the client's token, because the caller must learn that.
+ */
+function ignoreUnlessUnauthorized(error: unknown): undefined {
   const reason = error instanceof NotConnectedError ? error.cause : error;
   if (reason instanceof HttpError && [401, 403].includes(reason.status)) throw reason;
 }
@@ -47,8 +50,9 @@ function unlessRefused(error: unknown): undefined {
 /**
  * A client of one agent.
  *
- * It connects when it is constructed, unless `autoConnect` is `false`, and has at most one connection at a time. Calls
- * that need a connection wait while one is being made, and fail with {@link NotConnectedError} if there is none.
+ * The client connects when it is constructed, unless `autoConnect` is `false`, and has at most one connection at a
+ * time. Calls that need a connection wait while one is being made, and fail with {@link NotConnectedError} if there is
+ * none.
  */
 export class SandboxAgentClient implements AsyncDisposable {
   readonly #core: Core;
@@ -80,9 +84,9 @@ export class SandboxAgentClient implements AsyncDisposable {
   }
 
   /**
-   * Starts a server of its own on a free port with a random token, and connects to it. The server is shut down with the
-   * client: by {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when this process exits
-   * for any reason. Not in browsers.
+   * Starts a server on a free port with a random token, and returns a client that is connected to it. The server is
+   * shut down with the client: by {@link SandboxAgentClient.dispose}, at the end of an `await using` block, and when
+   * this process exits for any reason. Not available in browsers.
    */
   static async start(options: EmbeddedOptions): Promise<SandboxAgentClient> {
     const server = await startOwnServer(options);
@@ -113,13 +117,13 @@ export class SandboxAgentClient implements AsyncDisposable {
     return this.#core.link()?.info;
   }
 
-  /** The client's own server; `undefined` unless it was started by {@link SandboxAgentClient.start}. */
+  /** The server that {@link SandboxAgentClient.start} has started; otherwise `undefined`. */
   get server(): { readonly baseUrl: string; readonly token: string } | undefined {
     return this.#server && { baseUrl: this.#server.baseUrl, token: this.#server.token };
   }
 
   /**
-   * Connects to the agent; starts it if necessary.
+   * Connects to the agent, and starts the agent if it is not running.
    *
    * @throws AlreadyConnectedError when the client is connected or connecting.
    */
@@ -145,14 +149,14 @@ export class SandboxAgentClient implements AsyncDisposable {
     return this.#withMethods(await newSession(this.#core, await this.#core.ready(), options));
   }
 
-  /** Opens a session that the agent has stored. Its history is replayed as events, unless the store has it already. */
+  /** Opens a session that the agent has stored. Its history becomes events, unless the client has stored it already. */
   async loadSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
     return this.#reopen(sessionId, async () => loadSession(this.#core, await this.#core.ready(), sessionId, options));
   }
 
   /**
    * Continues a session. If the agent has exited or the server was restarted, this reconnects and restarts the agent.
-   * The session is then restored by the agent itself, or by sending the agent the newest stored turns as text.
+   * The agent then restores the session if it can. If not, it receives the newest stored turns as text.
    */
   async resumeSession(sessionId: string, options: LoadSessionOptions = {}): Promise<Session> {
     return this.#reopen(sessionId, async () =>
@@ -172,13 +176,13 @@ export class SandboxAgentClient implements AsyncDisposable {
    * @throws HttpError when the server has refused the client's token.
    */
   async listSessions(): Promise<readonly SessionInfo[]> {
-    const link = await this.#core.ready().catch(unlessRefused);
+    const link = await this.#core.ready().catch(ignoreUnlessUnauthorized);
     return listSessions(this.#core, link);
   }
 
   /**
-   * Detaches from a session while the agent keeps working. A client with the same `serverId` and store can continue it
-   * later.
+   * Detaches from a session while the agent keeps working. A client with the same `serverId` and store can continue the
+   * session later.
    */
   async detachSession(sessionId: string): Promise<void> {
     const { link, session } = await this.#session(sessionId);
@@ -254,7 +258,7 @@ export class SandboxAgentClient implements AsyncDisposable {
     await setOption(link, session, optionId, value);
   }
 
-  /** Lists the models of a session; without a session, those that the server reports for the agent. */
+  /** Lists the models of a session. Without a session id, lists the models that the server reports for the agent. */
   async listModels(sessionId?: string): Promise<ModelList> {
     if (sessionId === undefined) {
       const { info } = await this.#core.ready();
@@ -274,7 +278,7 @@ export class SandboxAgentClient implements AsyncDisposable {
     return this.#core.recorder.stream(filter);
   }
 
-  /** Calls a function with every event. Returns a function that unsubscribes it. */
+  /** Calls a function with every event. Returns a function that unsubscribes the listener. */
   onEvent(listener: (event: SandboxEvent) => void): () => void {
     return this.#core.recorder.listen(listener);
   }
@@ -286,7 +290,7 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /**
    * Handles permission requests, including those that are already open. The handler's result is the reply. Returns a
-   * function that unsubscribes it.
+   * function that unsubscribes the handler.
    */
   onPermission(handler: PermissionHandler): () => void {
     return this.#core.agentRequests.onPermission(handler);
@@ -305,7 +309,7 @@ export class SandboxAgentClient implements AsyncDisposable {
 
   /**
    * Handles questions, including those that are already open. The handler's result is the answer; `null` rejects the
-   * question. Returns a function that unsubscribes it.
+   * question. Returns a function that unsubscribes the handler.
    */
   onQuestion(handler: QuestionHandler): () => void {
     return this.#core.agentRequests.onQuestion(handler);
@@ -335,7 +339,7 @@ export class SandboxAgentClient implements AsyncDisposable {
     return readHealth(this.#core.http);
   }
 
-  /** Disconnects, ends event streams, and shuts the client's own server down. */
+  /** Disconnects, ends event streams, and shuts down the server if this client has started it. */
   async dispose(): Promise<void> {
     this.#disposing ??= this.#end().finally(() => {
       this.#disposing = undefined;

@@ -26,7 +26,7 @@ function childIn(folder: string): number {
   return Number(children.find((pid) => readlinkSync(`/proc/${pid}/cwd`) === folder));
 }
 
-/** A program that starts a server, prints its URL, and continues with the given code. It has its own process group. */
+/** Runs a program in its own process group. It starts a server, prints its URL, and continues with the given code. */
 async function startProgram(then: string) {
   const { workspace, args } = await startOptions();
   const options = JSON.stringify({ agent: "mock", binary: BINARY, workspace, args });
@@ -116,7 +116,7 @@ describe("embedded mode", () => {
       });
       console.log("ready");`);
     await until("the program to be ready", () => program.output().includes("ready"));
-    // Like a terminal: to all processes of the group.
+    // Like Ctrl-C in a terminal, the signal is sent to all processes of the group.
     process.kill(-program.pid, "SIGINT");
     expect(await program.exited).toEqual({ code: 5, signal: null });
     expect(program.output()).toContain("still here");

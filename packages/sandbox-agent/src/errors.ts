@@ -15,7 +15,7 @@ export class SandboxAgentError extends Error {
   }
 }
 
-/** A call needs a connection and there is none. */
+/** A call needs a connection, but the client has none. */
 export class NotConnectedError extends SandboxAgentError {
   /** @internal */
   constructor(message = "not connected: call connect() first", options?: ErrorOptions) {
@@ -33,19 +33,19 @@ export class AlreadyConnectedError extends SandboxAgentError {
 
 /** How an agent's process exited. */
 export interface AgentExit {
-  /** Its exit code. */
+  /** The process's exit code. */
   readonly exitCode?: number;
-  /** The signal that killed it. */
+  /** The signal that killed the process. */
   readonly signal?: string;
-  /** Why there is no process, if none exited by itself; such as `closed` or `spawn_failed`. */
+  /** Why there is no process, if it did not exit by itself: for example `closed` or `spawn_failed`. */
   readonly reason?: string;
-  /** The end of its stderr. */
+  /** The end of what the process wrote to stderr. */
   readonly stderrTail?: string;
 }
 
 /** The agent's process has exited. `resumeSession()` restarts it. */
 export class AgentExitedError extends SandboxAgentError {
-  /** How it exited. */
+  /** How the process exited. */
   readonly exit: AgentExit;
 
   /** @internal */
@@ -90,7 +90,7 @@ export class AgentError extends SandboxAgentError {
 /** The agent requires a login; see `authenticate()`. */
 export class AuthenticationRequiredError extends AgentError {}
 
-/** The agent does not support this. */
+/** The agent does not support what was requested. */
 export class UnsupportedError extends SandboxAgentError {
   /** @internal */
   constructor(what: string, options?: ErrorOptions) {

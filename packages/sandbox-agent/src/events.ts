@@ -9,9 +9,9 @@ import type { Choice, ConfigOption } from "./convert/settings.ts";
 export interface Item {
   /** Identifies the item within its session. */
   readonly id: string;
-  /** The agent's own id for it, if it has one. */
+  /** The agent's own id of the item, if the agent uses one. */
   readonly nativeId?: string;
-  /** The item that it belongs to. */
+  /** The id of the item that this item belongs to. */
   readonly parentId?: string;
   /** The kind of item. */
   readonly kind: "message" | "reasoning" | "tool_call";
@@ -37,11 +37,11 @@ export interface ToolDetails {
   readonly input?: unknown;
   /** The tool's output. */
   readonly output?: unknown;
-  /** The files that it uses. */
+  /** The files that the tool uses. */
   readonly locations?: readonly { readonly path: string; readonly line?: number }[];
-  /** The changes that it makes to files. */
+  /** The changes that the tool makes to files. */
   readonly diffs?: readonly FileDiff[];
-  /** The terminals that it uses. */
+  /** The ids of the terminals that the tool uses. */
   readonly terminals?: readonly string[];
 }
 
@@ -67,16 +67,16 @@ export interface PlanEntry {
 
 /** How an agent request was resolved. */
 export type ResolvedBy =
-  /** This client answered it. */
+  /** This client answered the request. */
   | "client"
-  /** Another client of the same agent answered it; the answer is not known here. */
+  /** Another client of the same agent answered the request; this client does not learn the answer. */
   | "elsewhere"
-  /** The agent withdrew it, or has exited. */
+  /** The agent withdrew the request, or has exited. */
   | "withdrawn";
 
 /**
- * Why a turn ended. `error` if it failed; `unknown` if this client was not connected at its end, or if the agent gave
- * another reason.
+ * Why a turn ended. `error`: the turn failed. `unknown`: this client was not connected when the turn ended, or the
+ * agent gave a reason that is not in this list.
  */
 export type StopReason =
   | "end_turn"
@@ -91,7 +91,7 @@ export type StopReason =
 export interface Cost {
   /** The amount. */
   readonly amount: number;
-  /** Its unit: a currency code such as `USD`, or something like `credits`. */
+  /** The unit of the amount: a currency code such as `USD`, or something like `credits`. */
   readonly currency: string;
 }
 
@@ -105,7 +105,10 @@ export interface ContextUsage {
   readonly cost?: Cost;
 }
 
-/** The usage that an agent reported for a turn. Agents report different parts of it; some count the whole session. */
+/**
+ * The usage that an agent reported for a turn. Which of the fields are present depends on the agent. Some agents report
+ * the sum over the whole session.
+ */
 export interface TurnUsage {
   /** The sum of all tokens. */
   readonly totalTokens?: number;
@@ -131,11 +134,11 @@ export interface EventBase {
   readonly id: string;
   /** The session's id. */
   readonly sessionId: string;
-  /** When this client received it, RFC 3339. */
+  /** When this client received the event, in the format of RFC 3339. */
   readonly time: string;
   /** The source of the event. */
   readonly source: "agent" | "client" | "daemon";
-  /** True if the event was derived rather than sent. */
+  /** True if no message says what the event reports: the client concluded it, for example from the agent's exit. */
   readonly synthetic: boolean;
   /** The number that the agent has given to the event, if it numbers its events. */
   readonly sequence?: number;
@@ -173,7 +176,7 @@ export type EventBody =
     }
   /** A prompt was sent. */
   | { readonly type: "turn.started"; readonly turnId: string; readonly prompt: readonly Content[] }
-  /** A turn has ended. `usage` and `cost` are present if the agent reported them; `cost` is that of the whole session. */
+  /** A turn has ended. `usage` and `cost` are present if the agent reported them; `cost` is the whole session's. */
   | {
       readonly type: "turn.ended";
       readonly turnId: string;
@@ -183,7 +186,7 @@ export type EventBody =
     }
   /** A message, thought or tool call has started. */
   | { readonly type: "item.started"; readonly turnId?: string; readonly item: Item }
-  /** An item was extended by `content`; for a tool call, `item` is its new state. */
+  /** `content` was added to an item. For a tool call, `item` is the item's new state. */
   | {
       readonly type: "item.delta";
       readonly turnId?: string;
@@ -222,7 +225,7 @@ export type EventBody =
     }
   /** The connection to the server is lost. The client tries to reconnect until `retry.giveUpMs` has passed. */
   | { readonly type: "connection.lost"; readonly attempts: number; readonly message: string }
-  /** The connection is restored, at this attempt. No event was missed unless an `error` says so. */
+  /** The connection was restored after this number of attempts. No event was missed unless an `error` says so. */
   | { readonly type: "connection.restored"; readonly attempts: number }
   /** The agent printed a line that is not a message. */
   | {

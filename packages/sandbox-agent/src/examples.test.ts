@@ -11,7 +11,7 @@ import { BINARY, startTestServer } from "./testing/server.ts";
 const EXAMPLES = fileURLToPath(new URL("../../../examples", import.meta.url));
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 
-/** A folder with the examples and this package. */
+/** Makes a folder with the examples and this package. */
 async function installed(): Promise<string> {
   const folder = await temporaryFolder();
   for (const name of readdirSync(EXAMPLES)) {

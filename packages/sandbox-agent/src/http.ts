@@ -1,4 +1,7 @@
-/** HTTP calls to the server: paths relative to its base URL, JSON bodies, and problem documents as {@link HttpError}. */
+/**
+ * Makes HTTP calls to the server. Paths are relative to the server's base URL, and a problem document becomes an
+ * {@link HttpError}.
+ */
 
 import type { TokenSource } from "acp-http-client";
 import * as transport from "acp-http-client/internal";
@@ -23,7 +26,7 @@ export interface ServerOptions {
 export interface HttpCall {
   /** Default: `GET`. */
   readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
-  /** Query parameters; `undefined` and `null` are left out. */
+  /** Query parameters. Those that are `undefined` or `null` are not sent. */
   readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
   /** A body to send as JSON. */
   readonly json?: unknown;
@@ -43,7 +46,7 @@ export interface Http {
   json<T>(path: ServerPath, call?: HttpCall): Promise<T>;
 }
 
-/** Makes calls to the server with these options. */
+/** Returns an object that makes calls to the server with these options. */
 export function createHttp(options: ServerOptions): Http {
   const root = options.baseUrl.replace(/\/+$/, "");
   const send = transport.createHttp(options);

@@ -3,7 +3,8 @@
  * errors, and the in-memory store. Other stores are in `sandbox-agent/sqlite`, `sandbox-agent/postgres` and
  * `sandbox-agent/indexeddb`.
  *
- * This module is the package in a browser, and imports nothing of Node.js; elsewhere `node.ts` adds to it.
+ * This module is the package's entry point in a browser, so it imports nothing from Node.js. Elsewhere the entry point
+ * is `node.ts`, which also makes `SandboxAgentClient.start()` work.
  *
  * @packageDocumentation
  */

@@ -10,7 +10,7 @@ export function textMapOf(value: unknown): Record<string, string> {
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
-/** The object without its `undefined` entries, which optional fields must not have. */
+/** Returns the object without the entries that are `undefined`, which the types of optional fields do not allow. */
 export function compact<T extends object>(value: T): Compact<T> {
   return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as Compact<T>;
 }

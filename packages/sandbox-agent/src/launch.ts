@@ -17,7 +17,7 @@ export async function launch(args: readonly string[]): Promise<void> {
     return;
   }
   const child = spawn(binary, args, { stdio: "inherit" });
-  // Signals are forwarded to the binary. A terminal sends them to both processes, which does no harm.
+  // Signals are forwarded to the binary. It receives a signal from a terminal twice, which does no harm.
   for (const signal of SIGNALS) process.on(signal, () => void child.kill(signal));
   child.once("error", (error) => {
     console.error(`sandbox-agent: cannot run ${binary}: ${error.message}`);

@@ -1,5 +1,6 @@
 /**
- * The package in Node.js, Deno and Bun: the same as in a browser, and `SandboxAgentClient.start()` works.
+ * The package's entry point in Node.js, Deno and Bun: the same API as in a browser, but `SandboxAgentClient.start()`
+ * can start a server.
  *
  * @packageDocumentation
  */

@@ -1,4 +1,4 @@
-/** The packages as published: packed, installed into an empty project without a network, and used. */
+/** Tests the packages as users get them: packed, then installed into an empty project without a network. */
 
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ const PACKAGES = fileURLToPath(new URL("../..", import.meta.url));
 const CARRIER = platformPackage(process.platform, process.arch);
 const run = promisify(execFile);
 
-/** An environment in which the binary is found in its package only. */
+/** An environment in which the binary can be found only in its package. */
 function bare(folder: string): Record<string, string> {
   const { SANDBOX_AGENT_BIN: _, ...rest } = process.env as Record<string, string>;
   return { ...rest, SANDBOX_AGENT_DATA_DIR: join(folder, ".data"), npm_config_offline: "true" };
@@ -31,12 +31,12 @@ beforeAll(async () => {
   project = join(folder.path, "project");
   const files = join(folder.path, "files");
   mkdirSync(project);
-  // Most of a debug build is symbols, which take most of the time to pack.
+  // Without its debug symbols, the binary is packed much faster.
   const binary = join(folder.path, "sandbox-agent");
   copyFileSync(BINARY, binary);
   execFileSync("strip", [binary]);
   await run(process.execPath, [join(PACKAGES, "scripts/dist.mjs"), "--out", files, "--binary", binary]);
-  // The third-party dependencies, as installed in the workspace.
+  // The third-party dependencies are copied from the workspace.
   for (const name of ["@agentclientprotocol/sdk", "zod"]) {
     await run("npm", ["pack", "--ignore-scripts", "--pack-destination", files], {
       cwd: join(PACKAGES, "node_modules", name),

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import * as surface from "./index.ts";
 
 const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, import.meta.url)), "utf8");
-/** The protocol's terms, including its extension point and its name for forms. */
+/** The protocol's terms, including `_meta` and its name for forms. */
 const TERMS = /\bacp|json-?rpc|session\/[a-z]|_meta|elicitation/i;
 const PROTOCOL_WORDS = /\bacp|json-?rpc|session\/[a-z]/i;
 
@@ -52,7 +52,7 @@ it("no exported type, and no comment on one or its fields, uses terms of the pro
   expect(found).toEqual([]);
 });
 
-it("the conversions, which do use them, are marked as internal and are in no guide", () => {
+it("the conversions, which do use terms of the protocol, are marked as internal and are in no guide", () => {
   const [header] = /\/\*\*[\s\S]*?\*\//.exec(read("./convert/index.ts")) ?? [];
   expect(header).toContain("@internal");
   expect(header).toContain("Not covered by semantic versioning");

@@ -1,4 +1,4 @@
-/** Compatibility: the published client 0.4.2, unchanged, against this server. */
+/** Compatibility: the npm package sandbox-agent 0.4.2, as published, against this server. */
 
 import { SandboxAgent, type SessionEvent } from "sandbox-agent-published";
 import { describe, expect, it, onTestFinished } from "vitest";

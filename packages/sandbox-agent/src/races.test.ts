@@ -1,4 +1,4 @@
-/** Concurrent calls, and agents, servers and clients that go away during a call. */
+/** Concurrent calls, and agents, servers and clients that exit during a call. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,8 @@ describe("a prompt that failed because", () => {
       await expect(client.prompt(id, "crash")).rejects.toBeInstanceOf(AgentExitedError);
       expect(client.status).toBe("disconnected");
       expect(await client.resumeSession(id)).toMatchObject({ openedBy: "replayed" });
-      // The first prompt carries the replayed conversation; the mock agent understands the next one.
+      // The first prompt also carries the replayed conversation, so the mock agent finds no command in it. The next
+      // prompt is a plain one.
       await client.prompt(id, "hello");
     }
   });
@@ -65,7 +66,7 @@ it("resumeSession() can be retried until the server is back", async () => {
 
 it("a client that is disposed of at any point of connecting leaves no instance behind", async () => {
   const server = await startTestServer();
-  /** Disposes of a client when its n-th request starts or, if `when` says so, when the response has arrived. */
+  /** Disposes of a client when its request with this number is sent, or when the response to that request arrives. */
   const disposeAt = async (request: number, when: "started" | "answered"): Promise<boolean> => {
     let requests = 0;
     let dispose = (): void => {};

@@ -44,7 +44,7 @@ it("a turn of 10,000 events is received once and in order over 100 cuts", async 
   expect(kept).toHaveLength(10_000);
 }, 60_000);
 
-it("permissions are answered, and turns cancelled, over cuts", async () => {
+it("permissions are answered and turns cancelled while the connection is cut again and again", async () => {
   const server = await startTestServer();
   const proxy = await proxyTo(server.baseUrl);
   const client = testClient(server, { baseUrl: proxy.baseUrl, retry: quick });

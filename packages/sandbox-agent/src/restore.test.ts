@@ -39,7 +39,7 @@ describe("an agent that crashes", () => {
     const events = collect(client);
     const session = await client.resumeSession("mine");
     expect(session).toMatchObject({ id: "mine", openedBy: "replayed", agentSessionId: "mock-session-1", ended: false });
-    // The mock agent quotes prompts that it does not understand, which shows what it received.
+    // The mock agent quotes a prompt that it does not understand, so its answer shows what it has received.
     const { text } = await client.prompt("mine", "and now?");
     expect(text).toContain("User: echo the secret word is xyzzy");
     expect(text).toContain("Assistant: the secret word is xyzzy");
@@ -81,7 +81,7 @@ describe("a session that the agent has stored", () => {
     expect(session).toMatchObject({ id: "mine", openedBy, ended: false, title: "Mine", eventCount: before });
     expect(session).toMatchObject({ mode: "plan", warnings: [] });
     expect(methods).toEqual(expected);
-    // Stored history is not sent to the agent again.
+    // The stored history is not sent to the agent: the mock agent would quote it.
     const { text } = await client.prompt(id, "anything");
     expect(text.includes("User: echo first")).toBe(openedBy === "replayed");
     expect((await client.prompt(id, "echo second")).text).toBe("second");
@@ -127,7 +127,7 @@ describe("a server that is restarted during a turn", () => {
     await client.prompt(id, "echo before the restart");
     const events = collect(client);
     const turn = client.prompt(id, "forever").catch((thrown: unknown) => thrown);
-    await until("the turn to be on", () => ofType(events, "item.delta").length > 0);
+    await until("the turn to run", () => ofType(events, "item.delta").length > 0);
     await server.restart();
     expect(await turn).toBeInstanceOf(ConnectionLostError);
     await expect(client.prompt(id, "hello")).rejects.toBeInstanceOf(ConnectionLostError);
@@ -155,7 +155,7 @@ describe("detaching", () => {
     const { id } = await one.newSession({ directory: "/tmp" });
     const events = collect(one);
     const turn = one.prompt(id, "slow 2").catch((thrown: unknown) => thrown);
-    await until("the turn to be on", () => ofType(events, "item.delta").length > 2);
+    await until("the turn to run", () => ofType(events, "item.delta").length > 2);
     await one.detachSession(id);
     expect(await turn).toBeInstanceOf(DetachedError);
     expect(one.status).toBe("disconnected");
@@ -216,7 +216,8 @@ it("two clients of one agent receive each other's sessions", async () => {
   const received = collect(two);
   const { id } = await one.newSession({ directory: "/tmp" });
   await one.prompt(id, "echo for everybody");
-  // The whole answer, not the title that the agent derives from the prompt: a later part would belong to the next turn.
+  // Waits for the whole answer, not only for the title that the agent derives from the prompt: what arrives later would
+  // be taken for the next turn's.
   await until("the other client to receive it", () =>
     JSON.stringify(ofType(received, "item.delta")).includes("for everybody"),
   );

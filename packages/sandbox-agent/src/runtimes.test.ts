@@ -1,4 +1,4 @@
-/** Both packages as built, in every supported runtime: the same program must print the same report. */
+/** Runs a program on both built packages in every supported runtime. It must print the same report everywhere. */
 
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";

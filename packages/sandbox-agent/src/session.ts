@@ -1,4 +1,4 @@
-/** Sessions, as callers see them. */
+/** What callers of this package see of a session and a turn. */
 
 import type { PromptMessage, PromptOptions } from "./client/options.ts";
 import type { Choice, ConfigOption, SessionSettings } from "./convert/settings.ts";
@@ -18,11 +18,11 @@ export interface SessionInfo {
   readonly directory: string;
   /** The title. */
   readonly title?: string;
-  /** When it was created, RFC 3339; absent if only the agent knows the session. */
+  /** When the session was created, in the format of RFC 3339; absent if only the agent knows the session. */
   readonly createdAt?: string;
-  /** When it was last active, RFC 3339. */
+  /** When the session was last active, in the format of RFC 3339. */
   readonly updatedAt?: string;
-  /** True if it has ended. It may still be possible to resume it. */
+  /** True if the session has ended. It may still be possible to resume it. */
   readonly ended: boolean;
   /** The number of stored events. */
   readonly eventCount: number;
@@ -32,7 +32,7 @@ export interface SessionInfo {
   readonly mode?: string;
   /** Additional metadata. */
   readonly metadata: JsonObject;
-  /** Who knows the session: the client's index, the agent, or both. */
+  /** Who knows the session: the client's store, the agent, or both. */
   readonly knownTo: readonly ("client" | "agent")[];
 }
 
@@ -44,22 +44,22 @@ export interface SessionProperties extends SessionInfo {
   readonly models: readonly Choice[];
   /** All config options. */
   readonly options: readonly ConfigOption[];
-  /** How it was opened. */
+  /** How the session was opened. */
   readonly openedBy: "new" | "loaded" | "resumed" | "forked" | "replayed" | "attached";
   /** Requested settings that could not be applied, such as an MCP server that was left out. */
   readonly warnings: readonly string[];
 }
 
-/** An open session. Apart from its methods, it is plain data, and describes the session when it was opened. */
+/** An open session: plain data and one method. The data describes the session at the time it was opened. */
 export interface Session extends SessionProperties {
   /** Sends a prompt; the same as the client's `prompt()` with this session's id. */
   prompt(message: string | PromptMessage, options?: PromptOptions): RunningTurn;
 }
 
 /**
- * A running turn. Await it for its result, or iterate over it for the events of its session until it ends: the last one
- * is `turn.ended`. If the turn fails, the loop fails, too. Iterating starts with the next event, so start at once.
- * Leaving the loop does not cancel the turn.
+ * A running turn. Await it to receive its result. Or iterate over it to receive the events of its session until the
+ * turn ends: the last event is `turn.ended`. If the turn fails, the loop throws the error. Leaving the loop does not
+ * cancel the turn. Events from before the loop starts are not delivered, so start it at once.
  */
 export interface RunningTurn extends Promise<TurnResult>, AsyncIterable<SandboxEvent> {}
 
@@ -67,7 +67,7 @@ export interface RunningTurn extends Promise<TurnResult>, AsyncIterable<SandboxE
 export interface TurnResult {
   /** Identifies the turn in events. */
   readonly turnId: string;
-  /** Why it ended. */
+  /** Why the turn ended. */
   readonly stopReason: StopReason;
   /** The text of the agent's messages. */
   readonly text: string;

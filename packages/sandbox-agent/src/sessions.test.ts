@@ -172,7 +172,7 @@ describe("sessions", () => {
     await first.newSession({ directory: "/tmp" });
     const second = testClient(server, { serverId: "shared" });
     const listed = await second.listSessions();
-    // By now the second client may have adopted the session.
+    // By now the second client may have the session in its store, too.
     const knownTo = expect.arrayContaining(["agent"]);
     expect(listed).toMatchObject([{ agentSessionId: "mock-session-1", directory: "/tmp", knownTo }]);
   });
@@ -192,7 +192,7 @@ describe("sessions", () => {
     expect((await testClient(server).newSession()).directory).toBe(server.folder);
   });
 
-  it("give the agent access to files on request only", async () => {
+  it("give the agent access to files only with the option `files`", async () => {
     const server = await startTestServer();
     const client = testClient(server, { files: true });
     const { id } = await client.newSession();

@@ -33,7 +33,7 @@ describe("a turn", () => {
     expect([...seen]).toEqual([one.id]);
   });
 
-  it("that the agent refuses yields its end, and then the loop fails as the awaited value does", async () => {
+  it("that the agent refuses yields its end, and then the loop throws the error of the awaited value", async () => {
     const client = testClient(await startTestServer());
     const session = await client.newSession({ directory: "/tmp" });
     const received: SandboxEvent[] = [];
@@ -78,7 +78,7 @@ describe("a turn", () => {
   });
 });
 
-it("a session is plain data besides its methods", async () => {
+it("a session is plain data, apart from its methods", async () => {
   const client = testClient(await startTestServer());
   const session = await client.newSession({ directory: "/tmp" });
   expect(structuredClone(session)).toEqual(session);
@@ -122,7 +122,7 @@ describe("the result of a turn", () => {
     const client = await scriptClient();
     const session = await client.newSession({ directory: "/tmp" });
     const { stopReason } = await session.prompt(script({ result: { stopReason: "brand_new" } }));
-    // Fails to compile if a reason is missing here, or if the type is open.
+    // Does not compile if a reason is missing here, or if `StopReason` allows any string.
     const texts: Record<typeof stopReason, string> = {
       end_turn: "done",
       max_tokens: "out of tokens",
@@ -136,7 +136,7 @@ describe("the result of a turn", () => {
   });
 });
 
-it("a permission has the changes that it is about, also if they came with the tool call", async () => {
+it("a permission request has the changes to files even if the agent sent them only with the tool call", async () => {
   const client = await scriptClient();
   const session = await client.newSession({ directory: "/tmp" });
   const diffs: unknown[] = [];

@@ -1,4 +1,4 @@
-/** The declarations of the packages, as a strict project sees them that checks its libraries, too. */
+/** Type-checks the packages' declarations in a strict project that also checks the declarations of its libraries. */
 
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ export const stores = [indexedDbStore, postgresStore, sqliteStore];
 export const protocol = [connectAcp, watchAcp, client];
 `;
 
-/** A project with nothing but the built packages, what they depend on, and the types that it names. */
+/** Makes a project with nothing but the built packages, their dependencies, and the given packages of types. */
 async function project(types: readonly string[]): Promise<string> {
   const folder = await temporaryFolder();
   const place = (name: string): string => {
@@ -39,7 +39,7 @@ async function project(types: readonly string[]): Promise<string> {
     mkdirSync(dirname(path), { recursive: true });
     return path;
   };
-  // Copied, not linked: the compiler follows links, and would find the types that this workspace has installed.
+  // Copied and not linked: the compiler follows links, and would find the types that are installed in this workspace.
   for (const name of ["acp-http-client", "sandbox-agent"]) {
     for (const part of ["dist", "package.json"]) {
       cpSync(join(PACKAGES, name, part), join(place(name), part), { recursive: true });

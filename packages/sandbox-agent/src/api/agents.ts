@@ -1,4 +1,4 @@
-/** The server's agents: listing and installing them. */
+/** Lists and installs the server's agents. */
 
 import type { Choice, ConfigOption } from "../convert/settings.ts";
 import { readSettings } from "../convert/settings.ts";
@@ -7,21 +7,21 @@ import type { Schema } from "./document.ts";
 
 /** An agent of the server. Models, modes and options are converted from what the agent reports. */
 export interface AgentInfo extends Omit<Schema<"AgentInfo">, "models" | "modes" | "configOptions"> {
-  /** Its models; empty unless it is installed and `config` was requested. */
+  /** The agent's models; empty unless it is installed and `config` was requested. */
   readonly models: readonly Choice[];
-  /** Its modes; empty unless it is installed and `config` was requested. */
+  /** The agent's modes; empty unless it is installed and `config` was requested. */
   readonly modes: readonly Choice[];
-  /** Its options; empty unless it is installed and `config` was requested. */
+  /** The agent's options; empty unless it is installed and `config` was requested. */
   readonly options: readonly ConfigOption[];
 }
 
-/** Options of an install. */
+/** Options for an install. */
 export interface InstallOptions {
-  /** Reinstall what is installed already. */
+  /** Install again even if the agent is installed already. */
   readonly reinstall?: boolean;
   /** The version of the agent itself. */
   readonly agentVersion?: string;
-  /** The version of the program that makes the agent speak to the server. */
+  /** The version of the program between the agent and the server, for an agent that does not speak to it directly. */
   readonly agentProcessVersion?: string;
   /** Stops waiting; the install itself continues. */
   readonly signal?: AbortSignal;
@@ -69,7 +69,7 @@ export function createAgents(http: Http): Agents {
 }
 
 function agentOf({ models, modes, configOptions, ...rest }: Schema<"AgentInfo">): AgentInfo {
-  // The server reports the models as the option that holds them.
+  // The server reports the models as the config option with which a model is chosen.
   const options = configOptions ?? (models ? [models] : []);
   const settings = readSettings({ configOptions: options, modes });
   return {

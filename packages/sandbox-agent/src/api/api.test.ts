@@ -91,7 +91,7 @@ describe("files", () => {
     await expect(files.stat("made")).rejects.toMatchObject({ status: 404 });
   });
 
-  it("are listed page by page, and with all below them", async () => {
+  it("are listed page by page, and recursively", async () => {
     const { client } = await offline();
     const names = ["a", "b", "c", "d", "e"];
     await client.files.upload(
@@ -177,7 +177,7 @@ describe("files", () => {
         if (change.type === "removed") stop.abort();
       }
     })();
-    // The watch starts some time after the request; earlier changes are not reported.
+    // The watch starts some time after the request, and earlier changes are not reported. So changes a file repeatedly.
     const writing = setInterval(() => {
       client.files.write("watched.txt", "x").then(
         () => client.files.delete("watched.txt"),

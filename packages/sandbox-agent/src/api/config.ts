@@ -4,7 +4,7 @@ import { HttpError } from "../errors.ts";
 import type { Http } from "../http.ts";
 import type { QueryOf, Schema } from "./document.ts";
 
-/** The source of skills. */
+/** Where skills come from. */
 export type SkillSource = Schema<"SkillSource">;
 
 /** A set of skills. */

@@ -5,7 +5,7 @@ import type { components, operations, paths } from "../generated/openapi.ts";
 /** A schema of the document. */
 export type Schema<Name extends keyof components["schemas"]> = components["schemas"][Name];
 
-/** The query parameters of an operation; those that are `undefined` are not sent. */
+/** The query parameters of an operation. Parameters that are `undefined` are not sent. */
 export type QueryOf<Name extends keyof operations> = operations[Name] extends { parameters: { query?: infer Query } }
   ? { readonly [Key in keyof Query]: Query[Key] | undefined }
   : never;

@@ -12,7 +12,7 @@ export type EntryType = Schema<"EntryType">;
 /** An entry of a directory listing. */
 export type FileEntry = Schema<"FileEntry">;
 
-/** Options of a listing. */
+/** Options for listing a directory. */
 export interface ListOptions {
   /** List all descendants. */
   readonly recursive?: boolean;
@@ -23,13 +23,13 @@ export interface ListOptions {
 /** The metadata of a path. */
 export type FileStat = Schema<"FileStat">;
 
-/** Options of a write. */
+/** Options for writing a file. */
 export interface WriteOptions {
-  /** Write only if the file is unchanged: the `etag` of an earlier read. */
+  /** Write only if the file still has this `etag`, which an earlier read returned. */
   readonly ifMatch?: string;
   /** Write only if the file does not exist. */
   readonly ifAbsent?: boolean;
-  /** Aborts the upload; the old file stays. */
+  /** Aborts the upload; the existing file is kept. */
   readonly signal?: AbortSignal;
 }
 
@@ -70,7 +70,7 @@ export interface Files {
   move(from: string, to: string, options?: { readonly overwrite?: boolean }): Promise<void>;
   /** Reads the metadata of a path. */
   stat(path: string): Promise<FileStat>;
-  /** Uploads many files at once, all or none of them. */
+  /** Uploads many files at once: either all of them or, if there is an error, none. */
   upload(path: string, files: Iterable<PackedFile>, options?: { readonly signal?: AbortSignal }): Promise<UploadResult>;
   /** Uploads an archive and unpacks it. */
   uploadArchive(
@@ -90,11 +90,11 @@ export interface Files {
 
 /** An open file. */
 export interface OpenFile {
-  /** Its content. */
+  /** The content of the file. */
   readonly body: ReadableStream<Uint8Array>;
   /** Identifies this version of the file. */
   readonly etag?: string;
-  /** Its size in bytes. */
+  /** The size of the file in bytes. */
   readonly size?: number;
 }
 
@@ -207,7 +207,7 @@ export function createFiles(http: Http): Files {
 function nextOf(link: string | null): ServerPath | undefined {
   const target = textOf(/<([^>]+)>\s*;\s*rel="?next"?/i.exec(link ?? "")?.[1]);
   if (target === undefined) return undefined;
-  // Takes only the path: behind a proxy, the server knows itself by another origin.
+  // Uses only the path of the URL: a server behind a proxy does not know the origin that its clients use.
   const { pathname, search } = new URL(target, "http://server/v1/fs/");
   return (pathname.slice(pathname.indexOf("/v1/fs/")) + search) as ServerPath;
 }

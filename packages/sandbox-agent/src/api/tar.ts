@@ -1,19 +1,21 @@
-/** Builds tar archives in memory, just enough to send a project. Long names are written as pax headers. */
+/**
+ * Builds tar archives in memory. Supports only what an upload needs: regular files, with pax headers for long names.
+ */
 
 /** A file to pack. */
 export interface PackedFile {
-  /** Its path in the archive, separated by `/`. */
+  /** The path of the file in the archive, separated by `/`. */
   readonly path: string;
-  /** Its content. */
+  /** The content of the file. */
   readonly content: string | Uint8Array;
-  /** Its permissions. Default: 0o644. */
+  /** The permissions of the file. Default: 0o644. */
   readonly mode?: number;
 }
 
 const BLOCK = 512;
 const encoder = new TextEncoder();
 
-/** Packs files, chunk by chunk. */
+/** Packs files into an archive, and yields it in chunks. */
 export function* tarOf(files: Iterable<PackedFile>): Generator<Uint8Array> {
   for (const { path, content, mode } of files) {
     const name = path.replace(/^\.?\/+/, "");

@@ -1,4 +1,4 @@
-/** The agent requests that await a reply: permissions and questions. The first reply settles a request. */
+/** The agent requests that await a reply: permission requests and questions. The first reply settles a request. */
 
 import {
   choosePermission,
@@ -25,7 +25,7 @@ import { NotFoundError, SandboxAgentError } from "../errors.ts";
 import type { EventBody, ToolDetails } from "../events.ts";
 import { compact, type JsonObject } from "../json.ts";
 
-/** A generic reply, or one of the request's own options. */
+/** The decision about a permission request: a generic reply, or one of the request's own options. */
 export type PermissionDecision = PermissionReply | { readonly optionId: string };
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that replies later, by a call, returns nothing
@@ -40,10 +40,10 @@ export type PermissionHandler = (request: PermissionRequest) => Reply<Permission
 /** Handles questions. A result other than `undefined` is the answer; `null` rejects the question. */
 export type QuestionHandler = (question: Question) => Reply<Answers | null>;
 
-/** Reports an event of a session; `params` are those of the agent request that it is made from. */
+/** Reports an event of a session. `params` are the parameters of the agent request that the event is made from. */
 export type Report = (sessionId: string, body: EventBody, params?: unknown) => void;
 
-/** The context of an agent request. */
+/** The id and the abort signal of an agent request. */
 export interface RequestContext {
   /** The request's id on this connection. */
   readonly id: unknown;
@@ -64,8 +64,8 @@ interface Pending {
 /** The open agent requests of one client. */
 export interface AgentRequests {
   /**
-   * Registers a permission request; resolves with the response for the agent. `known` is what the agent has sent about
-   * the tool call before.
+   * Registers a permission request; resolves with the response for the agent. `known` is what the agent has already
+   * sent about the tool call.
    */
   permission(
     sessionId: string,
@@ -73,9 +73,9 @@ export interface AgentRequests {
     context: RequestContext,
     known: ToolDetails | undefined,
   ): Promise<JsonObject>;
-  /** Registers a question of either kind; resolves with the response for the agent. */
+  /** Registers a question; resolves with the response for the agent. A `form` is an elicitation of the protocol. */
   question(sessionId: string, params: unknown, context: RequestContext, kind: "question" | "form"): Promise<JsonObject>;
-  /** Records that another client answered this request. */
+  /** Records that another client answered the request with this id. */
   answeredElsewhere(wireId: unknown): void;
   replyPermission(permissionId: string, decision: PermissionDecision): void;
   replyQuestion(questionId: string, answers: Answers): void;
@@ -129,7 +129,7 @@ export function createAgentRequests(report: Report): AgentRequests {
       offer();
     });
 
-  /** Passes every open request to the handlers, once there are any. */
+  /** Passes every open request to its handlers, if there are any. Passes a request only once. */
   const offer = (): void => {
     for (const [id, pending] of [...open]) {
       const { permission, question } = pending;

@@ -1,4 +1,4 @@
-/** Attaches to the sessions of an agent that kept running. */
+/** Attaches to the sessions of an agent that was already running when this client connected. */
 
 import { NO_SETTINGS } from "../convert/settings.ts";
 import type { Http } from "../http.ts";
@@ -16,8 +16,8 @@ export function attach(sessions: OpenSessions, record: StoredSession): void {
 }
 
 /**
- * Ends turns that were running when the previous client detached. Their responses are addressed to that client, so this
- * one polls the server's list until the agent has no pending requests.
+ * Reports the end of turns that were running when the previous client detached. The agent's responses are addressed to
+ * that client, so this client polls the server's list of instances until the agent has no pending requests.
  */
 export function watchTurns(http: Http, link: Link): void {
   const open = link.sessions.all().filter((session) => session.record.turnId !== undefined && !session.turn);

@@ -1,4 +1,4 @@
-/** Finds the server's binary. Starts nothing. */
+/** Finds the server's binary, without starting it. */
 
 import { accessSync, constants, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ export function platformPackage(platform: string, arch: string): string {
 /**
  * The path of the binary: the given one, else `SANDBOX_AGENT_BIN`, else the package for this platform, else the `PATH`.
  *
- * @throws SandboxAgentError when there is none.
+ * @throws SandboxAgentError when there is no binary.
  */
 export async function findBinary(given?: string): Promise<string> {
   const named = given || process.env.SANDBOX_AGENT_BIN;
@@ -42,7 +42,7 @@ function onPath(path: string): string | undefined {
     const candidate = join(folder, PROGRAM);
     try {
       accessSync(candidate, constants.X_OK);
-      // A script of this name is the launcher of this package or of another version of it, and would search again.
+      // A script of this name is the launcher of an npm package like this one. It would search for the binary again.
       if (!/\.[cm]?js$/.test(realpathSync(candidate))) return candidate;
     } catch {
       // Not in this directory.

@@ -9,7 +9,7 @@ export interface Abilities {
   readonly load: boolean;
   /** Resume a stored session without replaying its history. */
   readonly resume: boolean;
-  /** List its sessions. */
+  /** List the agent's sessions. */
   readonly list: boolean;
   /** Fork a session. */
   readonly fork: boolean;
@@ -51,7 +51,7 @@ export interface ConnectionInfo {
   readonly abilities: Abilities;
   /** The ways to sign in. */
   readonly authMethods: readonly AuthMethod[];
-  /** The Sandbox Agent extensions that it supports. */
+  /** The Sandbox Agent extensions that the agent supports. */
   readonly extensions: Extensions;
   /** True if the agent was running before this client connected. */
   readonly isAttached: boolean;
@@ -67,7 +67,7 @@ export function readConnection(
   const session = objectOf(capabilities.sessionCapabilities);
   const prompt = objectOf(capabilities.promptCapabilities);
   const mcp = objectOf(capabilities.mcpCapabilities);
-  // A capability is an object, possibly empty; `null` and a missing field mean no.
+  // An agent that has a capability sends an object, possibly empty; `null` or a missing field means that it has not.
   const has = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
   const { name, title, version } = objectOf(agentInfo);
   return compact({

@@ -1,4 +1,7 @@
-/** The protocol's client methods besides permissions and questions: files, and terminals that the caller provides. */
+/**
+ * The methods of the protocol that an agent calls on its client, except those for permissions and questions: files, and
+ * terminals that the caller provides.
+ */
 
 import type { Files } from "../api/files.ts";
 import { UnsupportedError } from "../errors.ts";
@@ -6,25 +9,25 @@ import { type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts"
 
 /** A command that the agent wants to run. */
 export interface TerminalCommand {
-  /** The session that it belongs to. */
+  /** The agent's id of the session that the command belongs to. */
   readonly sessionId: string;
   /** The program. */
   readonly command: string;
-  /** Its arguments. */
+  /** The program's arguments. */
   readonly args: readonly string[];
   /** Environment variables. */
   readonly env: Readonly<Record<string, string>>;
   /** The working directory. */
   readonly cwd?: string;
-  /** How much of the output to keep. */
+  /** How many bytes of the output to keep. */
   readonly outputByteLimit?: number;
 }
 
 /** How a command exited. */
 export interface TerminalExit {
-  /** Its exit code. */
+  /** The command's exit code. */
   readonly exitCode?: number;
-  /** The signal that killed it. */
+  /** The signal that killed the command. */
   readonly signal?: string;
 }
 
@@ -32,7 +35,7 @@ export interface TerminalExit {
 export interface Terminals {
   /** Starts a command and returns the id of its terminal. */
   create(command: TerminalCommand): string | Promise<string>;
-  /** The output so far. */
+  /** Returns the output so far. */
   output(terminalId: string): MaybePromise<{ output: string; truncated: boolean; exit?: TerminalExit }>;
   /** Waits until the command exits. */
   waitForExit(terminalId: string): MaybePromise<TerminalExit>;
@@ -45,7 +48,7 @@ export interface Terminals {
 /** A value or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** What this client offers to the agent. */
+/** The methods that this client offers to the agent. */
 export interface ClientMethodOptions {
   readonly files: Files | undefined;
   readonly terminals: Terminals | undefined;
@@ -64,7 +67,7 @@ export function clientCapabilities({ files, terminals }: ClientMethodOptions): J
 /**
  * Handles a request for a file or a terminal.
  *
- * @throws UnsupportedError when the method is another one, or is not offered.
+ * @throws UnsupportedError when the method is not known, or not offered.
  */
 export async function callClientMethod(
   method: string,
@@ -102,7 +105,7 @@ export async function callClientMethod(
   }
 }
 
-/** A range of lines: the first line, counted from 1, and the number of lines. */
+/** Returns a range of lines of a text. `line` is the first one, counted from 1, and `limit` the number of lines. */
 export function linesOf(text: string, line = 1, limit?: number): string {
   if (line <= 1 && limit === undefined) return text;
   const lines = text.split(/(?<=\n)/);

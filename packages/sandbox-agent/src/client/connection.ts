@@ -1,6 +1,6 @@
 /**
- * The only module that speaks the protocol, with the official SDK's client on `acp-http-client`. It offers method
- * names, JSON and this package's own errors to the others.
+ * The only module that speaks the protocol: it runs the official SDK's client on the transport of `acp-http-client`.
+ * The other modules see only method names, JSON and this package's own errors.
  */
 
 import {
@@ -40,7 +40,7 @@ export interface ConnectionOptions extends ServerOptions {
   onRequest(method: string, params: unknown, context: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
   /** Receives a notification. Called in order, and before any later response is delivered. */
   onNotification(method: string, params: unknown): void;
-  /** Receives what happens besides the messages. */
+  /** Called for everything that happens to the connection, other than messages. */
   onEvent(event: AcpStreamEvent): void;
 }
 
@@ -146,9 +146,13 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** The event stream reports an exit at about the same time as a failing call. */
+/**
+ * How long to wait for the event stream to report an exit after a call has failed because of it. Both arrive at about
+ * the same time.
+ */
 const STREAM_END_MS = 1_000;
-/** The error response to a failed agent request. */
+
+/** The error response to an agent request that failed. */
 function errorResponseOf(error: unknown, method: string): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof UnsupportedError) return RequestError.methodNotFound(method);
@@ -160,9 +164,12 @@ function errorResponseOf(error: unknown, method: string): RequestError {
     : new RequestError(INTERNAL_ERROR, message);
 }
 
-/** The server shuts an agent down within seconds. A server that does not respond must not block the client. */
+/**
+ * How long `close()` waits for the server, which shuts an agent down within seconds. A server that does not respond
+ * must not block the client.
+ */
 const CLOSE_MS = 15_000;
-/** An unreachable server must not block the client either; its agents have exited with it. */
+/** How long `close()` tries to reach the server. If the server has exited, so have its agents. */
 const UNREACHABLE_MS = 2_000;
 
 /** True if the failure of a call means that the connection has ended. */
@@ -201,7 +208,7 @@ function withNotificationTap(stream: Stream, onNotification: ConnectionOptions["
       },
       cancel: (reason) => reader.cancel(reason),
     },
-    // A high-water mark of zero: an error would discard messages that are buffered here.
+    // A high-water mark of zero: an error would discard messages that the stream itself had buffered.
     { highWaterMark: 0 },
   );
   return { readable, writable: stream.writable };
@@ -235,7 +242,7 @@ function transportError(error: AcpTransportError): SandboxAgentError {
     if (code === "instance_closed" || code === "instance_closing" || code === "server_stopping") {
       return new ConnectionLostError(`${error.detail || code}; resumeSession() reconnects`, { cause: error });
     }
-    // The server answers so if it has no such instance and the request does not name an agent.
+    // The server's answer when it has no such instance and the request does not name an agent.
     if (code === "agent_required" || (status === 404 && code !== "unknown_agent")) {
       const message = "the server no longer has this instance; it was probably restarted";
       return new ConnectionLostError(`${message}. resumeSession() reconnects`, { cause: error });

@@ -1,6 +1,6 @@
 /**
- * The connection state of a client: at most one connection, made by `connect`, ended by `disconnect`, lost when the
- * agent or the server exits. Calls get the connection from `ready()`, which rejects if there is none.
+ * The connection state of a client. There is at most one connection: `connect` makes it, `disconnect` ends it, and it
+ * is lost when the agent or the server exits. Calls get the connection from `ready()`, which rejects if there is none.
  */
 
 import { sharedToken } from "acp-http-client/internal";
@@ -43,10 +43,10 @@ export interface Core {
   status(): ConnectionStatus;
   /** The connection, if there is one now. */
   link(): Link | undefined;
-  /** The connection; waits for one that is being made. */
+  /** Resolves with the connection; waits for one that is being made. */
   ready(): Promise<Link>;
   connect(options?: ConnectOptions): Promise<ConnectionInfo>;
-  /** Reconnects if the connection was lost; rejects if there was none or it was disconnected. */
+  /** Reconnects if the connection was lost. Rejects if there never was one, or if the caller has disconnected. */
   recover(): Promise<Link>;
   disconnect(): Promise<void>;
   /** Closes the connection and leaves the agent running. */
@@ -72,7 +72,7 @@ interface Attempt {
 
 /** What to connect to. */
 interface Target extends Required<ConnectOptions> {
-  /** True if the id was generated here, so that no other client uses it. */
+  /** True if this client generated the id, so that no other client uses it. */
   readonly isPrivate: boolean;
 }
 
@@ -142,7 +142,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       retry: options.retry,
       async cursorFor(process) {
         const stored = await storedSessions(target.serverId, process);
-        // Added before the first event is read, so that none is taken for the session of another client.
+        // Added before the first event is read: otherwise these sessions would be taken for another client's.
         for (const record of stored) attach(own, record);
         return stored.map(({ cursor }) => cursor).find((cursor) => cursor !== undefined);
       },
@@ -162,7 +162,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   const connectTo = async (target: Target, attempt: Attempt, lost: SandboxAgentError | undefined): Promise<Link> => {
     const { abort } = attempt;
     try {
-      // The DELETE of the old instance must not hit the new one under the same id.
+      // Otherwise the DELETE request for the old instance could close the new one, which has the same id.
       await disconnecting;
       const link = await open(target, attempt);
       const endReason = link.connection.reason();
@@ -173,8 +173,9 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     } catch (error) {
       const { connection } = attempt;
       if (current() === attempt) state = { kind: "idle", failed: error, ...(lost && { lost }) };
-      // An agent that rejected this client is of no use to others. In any other case the instance may belong to others,
-      // too. A caller that has disconnected has closed it already.
+      // Shuts the instance down if its agent has refused to initialize, which it would do for any client, or if only
+      // this client knows its id. Otherwise other clients may use it. A caller that has disconnected has already closed
+      // the connection.
       const isOurs = error instanceof AgentError || (target.isPrivate && !(error instanceof ConnectionLostError));
       await connection?.[isOurs && !abort.signal.aborted ? "close" : "detach"]().catch(() => {});
       throw error;
@@ -197,7 +198,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
     });
     const connecting = Promise.resolve().then(() => connectTo(target, attempt, lost));
     const attempt: Attempt = { kind: "connecting", abort, promise: Promise.race([connecting, abandoned]) };
-    // The rejection reaches the callers of `ready()`. Without any, it must not be reported as unhandled.
+    // The callers of `ready()` receive the rejection. If there are none, it must not be reported as unhandled.
     attempt.promise.catch(() => {});
     state = attempt;
     return attempt.promise;
@@ -218,7 +219,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
   const leave = async (how: "close" | "detach"): Promise<void> => {
     const before = state;
     state = { kind: "idle" };
-    // A second disconnect waits for the first one, too.
+    // A second disconnect also waits for the first one.
     const done = Promise.all([finish(before, how), disconnecting]);
     disconnecting = done.catch(() => {});
     await done;
@@ -243,7 +244,7 @@ export function createCore(options: SandboxAgentClientOptions): Core {
       try {
         target = targetOf(given);
       } catch (error) {
-        // The constructor drops this error; the next call reports it.
+        // The constructor ignores this error, so the next call reports it.
         if (state.kind === "idle") state = { ...state, failed: error };
         throw error;
       }
@@ -300,13 +301,13 @@ function endSessions({ sessions }: Link): void {
   }
 }
 
-/** Saves the cursor from which a later client resumes. */
+/** Saves the cursor from which a later client resumes the event stream. */
 function saveCursors({ sessions, connection }: Link): void {
   const cursor = connection.cursor();
   for (const session of sessions.all()) sessions.update(session, cursor === undefined ? {} : { cursor });
 }
 
-/** The record of a session that another client has opened. */
+/** Makes the record of a session that another client has opened. */
 async function adopted(
   store: SessionStore,
   target: Required<ConnectOptions>,

@@ -1,4 +1,4 @@
-/** The client's own server: found, started on a free port with a random token, and shut down with the client. */
+/** Starts a server for one client, on a free port with a random token. The server is shut down with that client. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { SandboxAgentError } from "../errors.ts";
@@ -6,7 +6,7 @@ import { findBinary } from "./binary.ts";
 import { randomId } from "./ids.ts";
 import type { SandboxAgentClientOptions } from "./options.ts";
 
-/** Options of `SandboxAgentClient.start()`. */
+/** Options for `SandboxAgentClient.start()`. */
 export interface EmbeddedOptions extends Omit<SandboxAgentClientOptions, "baseUrl" | "token"> {
   /** The agent to connect to. */
   readonly agent: string;
@@ -17,9 +17,9 @@ export interface EmbeddedOptions extends Omit<SandboxAgentClientOptions, "baseUr
   readonly binary?: string;
   /** Additional arguments for the server. */
   readonly args?: readonly string[];
-  /** Additional environment variables for the server, and so for the agent. */
+  /** Additional environment variables for the server, which passes them on to the agent. */
   readonly serverEnv?: Readonly<Record<string, string>>;
-  /** The server's working directory, which relative paths start from. Default: that of this process. */
+  /** The server's working directory. Relative paths are resolved against it. Default: that of this process. */
   readonly workspace?: string;
   /** Receives the server's log. */
   readonly onLog?: (text: string) => void;
@@ -45,16 +45,17 @@ const LOG_KEPT = 4096;
 export async function startServer(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const binary = await findBinary(options.binary);
   const token = randomId("token");
-  // The server's stdin stays open while this process lives. The kernel closes it however this process ends.
+  // The server exits when its stdin is closed. This process holds the other end, which the kernel closes however this
+  // process ends.
   const child = spawn(binary, ["server", "--port", "0", "--stop-with-stdin", ...(options.args ?? [])], {
     cwd: options.workspace ?? process.cwd(),
-    // In the environment and not in the arguments, which every user of the machine can read.
+    // The token is passed in the environment, because every user of the machine can read a process's arguments.
     env: { ...process.env, SANDBOX_AGENT_HOST: "127.0.0.1", ...options.serverEnv, SANDBOX_AGENT_TOKEN: token },
     stdio: "pipe",
-    // Ctrl-C in a terminal signals the whole process group; this process decides what it means.
+    // A process group of its own: Ctrl-C in a terminal should reach only this process, which decides what to do.
     detached: true,
   });
-  // Writing to a server that has exited fails.
+  // Ignored: a server that has exited no longer reads its stdin.
   child.stdin.on("error", () => {});
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
@@ -68,7 +69,7 @@ export async function startServer(options: EmbeddedOptions): Promise<EmbeddedSer
   };
   try {
     const baseUrl = await listening(child, binary, options);
-    // The server does not keep this process alive.
+    // The server must not keep this process alive.
     child.unref();
     for (const pipe of child.stdio) (pipe as { unref?: () => void } | null)?.unref?.();
     return { baseUrl, token, ended, stop };

@@ -1,4 +1,4 @@
-/** What arrives from the connection besides notifications: agent requests, and events of the stream. */
+/** Handles what a connection delivers, except notifications: agent requests, and events of the stream. */
 
 import type { AcpStreamEvent } from "acp-http-client";
 import { processEnded, unparsedLine } from "../convert/events.ts";
@@ -14,7 +14,7 @@ import type { Outage } from "./outage.ts";
 const PERMISSION = "session/request_permission";
 const FORM = "elicitation/create";
 
-/** Where it is delivered to. */
+/** Where agent requests are delivered to. */
 export interface Receivers {
   readonly sessions: OpenSessions;
   readonly agentRequests: AgentRequests;
@@ -34,7 +34,7 @@ export async function onAgentRequest(
 ): Promise<unknown> {
   if (![PERMISSION, REQUEST_QUESTION, FORM].includes(method)) return callClientMethod(method, params, host);
   const agentSessionId = textOf(objectOf(params).sessionId);
-  // An elicitation may refer to a request instead of a session; it is then shown in the session with a running turn.
+  // An elicitation may refer to a request instead of a session. It then belongs to the session with a running turn.
   const busy = sessions.all().find((session) => session.turn) ?? sessions.all().at(-1);
   const session = agentSessionId === undefined ? busy : await sessions.whenOpen(agentSessionId);
   const sessionId = session?.record.id ?? agentSessionId ?? "";
@@ -45,7 +45,7 @@ export async function onAgentRequest(
   return agentRequests.question(sessionId, params, context, method === REQUEST_QUESTION ? "question" : "form");
 }
 
-/** Reports an event of the stream to the sessions. It concerns all of them. */
+/** Reports an event of the stream to all sessions. */
 export function onStreamEvent({ sessions, agentRequests, outage }: StreamReceivers, event: AcpStreamEvent): void {
   if (event.type === "cut") outage.cut(event.error);
   else if (event.type === "open") outage.opened();

@@ -1,4 +1,4 @@
-/** Connects to an agent: finds its instance, opens the connection, and initializes it. */
+/** Connects to an agent: looks up the instance, opens the connection, and initializes the agent. */
 
 import type { AcpStreamEvent } from "acp-http-client";
 import type { Schema } from "../api/document.ts";
@@ -16,7 +16,7 @@ export interface Link {
   readonly connection: Connection;
   readonly info: ConnectionInfo;
   readonly sessions: OpenSessions;
-  /** Identifies the agent's process; differs after a restart. */
+  /** Identifies the agent's process. After a restart it is another value. */
   readonly process: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface LinkOptions extends ServerOptions {
   readonly sessions: OpenSessions;
   /** Aborted when the connection is no longer wanted. */
   readonly signal: AbortSignal;
-  /** The cursor to resume from, if the agent is still this process. */
+  /** The cursor to resume from, if it was saved while the agent ran as this process. */
   cursorFor(process: string): Promise<string | undefined>;
   onRequest(method: string, params: unknown, context: { readonly id: unknown; readonly signal: AbortSignal }): unknown;
   onEvent(event: AcpStreamEvent): void;
@@ -42,13 +42,13 @@ export interface LinkOptions extends ServerOptions {
 /** The protocol version that this client requests. */
 const PROTOCOL_VERSION = 1;
 
-/** Connects. */
+/** Connects to an agent and initializes it. */
 export async function openLink(options: LinkOptions): Promise<Link> {
   const { agent, serverId, http, sessions, signal } = options;
   const before = await instanceOf(http, serverId, signal);
   const running = before?.isRunning ? before.process : undefined;
   const cursor = running === undefined ? undefined : await options.cursorFor(running);
-  // From here on there is something to close.
+  // The last check before the connection is opened: from then on the caller has something to close.
   signal.throwIfAborted();
   const connection = openConnection({
     ...options,
@@ -64,7 +64,8 @@ export async function openLink(options: LinkOptions): Promise<Link> {
     _meta: { [META_NAMESPACE]: { agent } },
   });
   const info = readConnection(answer, { agent, serverId, isAttached: running !== undefined });
-  // If this lookup fails the connection is still good; a later client then takes the agent for a restarted one.
+  // A failure of this lookup is ignored: the connection works. But a later client will believe that the agent was
+  // restarted.
   const lookUp = async () => (await instanceOf(http, serverId, signal).catch(() => undefined))?.process;
   return { connection, info, sessions, process: running ?? (await lookUp()) };
 }

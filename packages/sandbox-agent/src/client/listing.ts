@@ -1,4 +1,4 @@
-/** The session index: the client's stored sessions, merged with those that the agent lists. */
+/** Lists sessions: those in the client's store, merged with those that the agent lists. */
 
 import { readMetadata } from "../convert/meta.ts";
 import { AgentError, NotFoundError, SandboxAgentError, UnsupportedError } from "../errors.ts";
@@ -8,7 +8,7 @@ import type { StoredEvent, StoredSession } from "../store/types.ts";
 import type { Core } from "./core.ts";
 import type { Link } from "./link.ts";
 
-/** A range of a session's history. */
+/** Which part of a session's history to read. */
 export interface HistoryRange {
   /** Only events after this sequence number. */
   readonly after?: number;
@@ -16,7 +16,7 @@ export interface HistoryRange {
   readonly limit?: number;
 }
 
-/** A range of a session's history. */
+/** A part of a session's history. */
 export interface History {
   /** The events, oldest first. */
   readonly events: readonly StoredEvent[];
@@ -24,7 +24,7 @@ export interface History {
   readonly next: number;
 }
 
-/** Stops at an agent whose list never ends. */
+/** The most pages to read of an agent's list, which a faulty agent might never end. */
 const MAX_PAGES = 1000;
 
 /** Lists all sessions: the stored ones, and those that only the agent knows. */
@@ -54,7 +54,8 @@ export async function listSessions(core: Core, link: Link | undefined): Promise<
 }
 
 /**
- * The directory of a session, if the agent lists it: the only source for a session that another client has opened.
+ * The directory of a session, if the agent lists it. For a session that another client has opened, this is the only way
+ * to learn it.
  */
 export async function listedDirectory(link: Link, agentSessionId: string): Promise<string | undefined> {
   if (!link.info.abilities.list) return undefined;
@@ -114,7 +115,7 @@ export async function history(
   return { events, next: events.at(-1)?.sequence ?? after };
 }
 
-/** Changes the metadata of a session; `null` deletes a key. Title, model and mode also change the index itself. */
+/** Changes the metadata of a session; `null` deletes a key. Title, model and mode also change the session's record. */
 export async function setMetadata(
   core: Core,
   link: Link | undefined,

@@ -1,4 +1,7 @@
-/** Opens sessions: new, loaded, resumed, forked, or replayed to an agent that no longer has them. */
+/**
+ * Opens sessions: creates, loads, resumes or forks them. If the agent no longer has a session, its stored conversation
+ * is replayed to the agent.
+ */
 
 import { createMcpConfig, type StoredMcpServer } from "../api/config.ts";
 import type { McpOptions, McpServerConfig, McpServers } from "../convert/mcp.ts";
@@ -31,7 +34,7 @@ export async function newSession(core: Core, link: Link, request: NewSessionRequ
   link.sessions.reserved.add(sessionId);
   try {
     if (isOpening || (await storedSession(core, sessionId))) {
-      const message = `there is a session "${sessionId}" already: resumeSession()`;
+      const message = `there is a session "${sessionId}" already: continue it with resumeSession()`;
       throw new SandboxAgentError("session_exists", message);
     }
     return await createSession(core, link, request);
@@ -89,7 +92,7 @@ async function addSession(core: Core, link: Link, answer: unknown, given: NewRec
   const agentSessionId = textOf(objectOf(answer).sessionId);
   if (agentSessionId === undefined) throw new AgentError(0, "the agent returned no session id", answer);
   const settings = readSettings(answer);
-  // Some agents number their sessions from one, and the index holds the sessions of many agents.
+  // Some agents number their sessions from one, and the store holds the sessions of many agents.
   const isTaken = given.id === undefined && (await storedSession(core, agentSessionId)) !== undefined;
   const { how, metadata, ...rest } = given;
   const record: StoredSession = {
@@ -110,7 +113,10 @@ async function addSession(core: Core, link: Link, answer: unknown, given: NewRec
   return link.sessions.add(record, settings, startedBody(record, how), answer);
 }
 
-/** Applies the requested settings. Those that the agent refuses stay in the session's metadata as hints. */
+/**
+ * Applies the requested settings. Returns a warning for each one that the agent refuses; that setting stays in the
+ * session's metadata as a hint.
+ */
 async function applySettings(link: Link, session: OpenSession, request: NewSessionRequest): Promise<string[]> {
   const warnings: string[] = [];
   const attempt = async (what: string, run: () => Promise<void>): Promise<void> => {
@@ -134,7 +140,7 @@ async function applySettings(link: Link, session: OpenSession, request: NewSessi
   return warnings;
 }
 
-/** Loads a session that the agent has stored; its history is replayed as events. */
+/** Loads a session that the agent has stored. The agent sends the history again, which becomes events. */
 export async function loadSession(
   core: Core,
   link: Link,
@@ -147,7 +153,7 @@ export async function loadSession(
   const known = await storedSession(core, active?.record.id ?? id);
   const record = await recordFor(core, link, id, known, options);
   const session = link.sessions.add(record, NO_SETTINGS, undefined);
-  // The index has the history already; recording it again would duplicate it.
+  // If the store has the history already, recording it again would duplicate it.
   session.isReplaying = (known?.eventCount ?? 0) > 0;
   try {
     const answer = await link.connection.request("session/load", reopenParams(core, link, record));
@@ -158,7 +164,7 @@ export async function loadSession(
   }
 }
 
-/** Restores an interrupted session, in the best way that the agent offers. */
+/** Restores an interrupted session in the best way that the agent offers. */
 export async function resumeSession(
   core: Core,
   link: Link,
@@ -187,7 +193,7 @@ export async function resumeSession(
     ] as const) {
       if (!isOffered) continue;
       session.isReplaying = eventCount > 0;
-      const answer = await link.connection.request(method, reopenParams(core, link, record)).catch(unlessRefused);
+      const answer = await link.connection.request(method, reopenParams(core, link, record)).catch(ignoreAgentError);
       if (answer !== undefined) return opened(link, session, answer, how, eventCount);
     }
     return await replayed(core, link, session, eventCount);
@@ -197,8 +203,11 @@ export async function resumeSession(
   }
 }
 
-/** Falls back to a replay if the agent does not have the session, but not if it requires a login. */
-function unlessRefused(error: unknown): undefined {
+/**
+ * Ignores an error that the agent answers, so that the caller tries the next way to restore the session. Throws the
+ * error again if the agent requires a login, and throws every other failure.
+ */
+function ignoreAgentError(error: unknown): undefined {
   const isRefusal = error instanceof AgentError || error instanceof UnsupportedError;
   if (!isRefusal || error instanceof AuthenticationRequiredError) throw error;
 }
@@ -267,7 +276,7 @@ function opened(
   return openSession(session.record, session.settings, { openedBy: how, warnings: [], eventCount });
 }
 
-/** A stored session, by the caller's id or by the agent's id if they are the same. */
+/** The record and event count of the session that is stored under this id. */
 async function storedSession(core: Core, id: string) {
   await core.recorder.flush();
   return core.store.getSession(id);

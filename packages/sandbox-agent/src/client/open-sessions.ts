@@ -24,9 +24,9 @@ import type { Recorder } from "./recorder.ts";
 /** A running turn. */
 export interface Turn {
   readonly id: string;
-  /** The items that were completed in it. */
+  /** The items that were completed in this turn. */
   readonly items: Item[];
-  /** What the agent has reported in it so far. */
+  /** The usage that the agent has reported in this turn so far. */
   usage?: ContextUsage;
 }
 
@@ -36,7 +36,7 @@ export interface OpenSession {
   settings: SessionSettings;
   items: ItemsState;
   turn?: Turn;
-  /** Sent to the agent before the next prompt, because the agent no longer has the conversation. */
+  /** Text to send to the agent before the next prompt, because the agent no longer has the conversation. */
   replay?: string;
   /** True while the agent replays events that are already recorded. */
   isReplaying: boolean;
@@ -55,19 +55,25 @@ export interface OpenSessions {
   add(record: StoredSession, settings: SessionSettings, opened: EventBody | undefined, answer?: unknown): OpenSession;
   /** Removes a session; later notifications for it are dropped. */
   remove(session: OpenSession): void;
-  /** Until the returned function is called, an unknown session may be the one that is being opened. */
+  /**
+   * Call it before a session is opened, and the returned function afterwards. In between, notifications of an unknown
+   * session are taken for that session's, and not for those of a session that another client has opened.
+   */
   opening(): () => void;
   /** Resolves with the session that has this agent session id, once it is added. */
   whenOpen(agentSessionId: string): Promise<OpenSession>;
-  /** Finds a session by the caller's id, else by the agent's. */
+  /** Finds a session by this client's id of it, else by the agent's id. */
   find(id: string): OpenSession | undefined;
   all(): readonly OpenSession[];
   /** The ids that callers have chosen for sessions that are being opened. */
   readonly reserved: Set<string>;
-  /** Dispatches a notification of the agent. */
+  /** Passes a notification from the agent to the session that it belongs to. */
   onNotification(method: string, params: unknown): void;
   emit(session: OpenSession, body: EventBody, origin?: EventOrigin): void;
-  /** Emits an event for the session with this id; `params` are those of the agent request that it is made from. */
+  /**
+   * Emits an event for the session with this id. `params` are the parameters of the agent request that the event is
+   * made from.
+   */
   report(sessionId: string, body: EventBody, params?: unknown): void;
   update(session: OpenSession, changes: Partial<StoredSession>): void;
   /** Completes the open items: no more updates will arrive for them. */
@@ -77,8 +83,8 @@ export interface OpenSessions {
 }
 
 /**
- * The most notifications to buffer for unknown sessions: an agent may send some before it answers `session/new`. As
- * many as the server holds.
+ * The most notifications to buffer for unknown sessions: an agent may send some before it answers `session/new`. The
+ * server keeps as many of an agent's messages.
  */
 const MAX_BUFFERED = 65_536;
 
@@ -95,13 +101,13 @@ export function createOpenSessions(
   const byAgentId = new Map<string, OpenSession>();
   const removed = new Set<string>();
   const adopting = new Set<string>();
-  /** The sessions whose notifications exceeded the buffer. */
+  /** The sessions that lost notifications because the buffer was full. */
   const overflowed = new Set<string>();
   let buffered: { sessionId: string; method: string; params: unknown }[] = [];
   let openings = 0;
   let waiters: { id: string; resolve: (session: OpenSession) => void }[] = [];
 
-  /** Adopts unknown sessions that are not being opened here: another client of the agent has opened them. */
+  /** Adds unknown sessions, unless this client is opening one now: another client of the agent has opened them. */
   const adoptUnknown = (): void => {
     if (openings > 0) return;
     const ids = new Set([...buffered.map(({ sessionId }) => sessionId), ...waiters.map(({ id }) => id)]);
@@ -233,7 +239,7 @@ export function createOpenSessions(
     onNotification(method, params) {
       const sessionId = textOf(objectOf(params).sessionId);
       if (sessionId === undefined) {
-        // A notification without a session concerns all of them.
+        // A notification without a session id concerns all sessions.
         for (const session of byId.values()) dispatch(session, method, params);
         return;
       }
@@ -251,7 +257,7 @@ export function createOpenSessions(
       if (session) emit(session, body, isRequest ? { message: params } : { source: "client", synthetic: true });
     },
     startTurn(session, turn) {
-      // Another client's turn may have left items open; its end is not reported to this client.
+      // A turn of another client may have left items open: the end of that turn is not reported to this client.
       completeItems(session);
       session.turn = turn;
       session.items = startTurn(session.items, turn.id);
@@ -280,7 +286,7 @@ export function startedBody(
   return { type: "session.started", agent: record.agent, how };
 }
 
-/** The text of the agent's messages in a turn. */
+/** Joins the texts of the agent's messages in a turn. */
 export function textOfTurn(turn: Turn): string {
   const messages = turn.items.filter(({ kind, role }) => kind === "message" && role === "assistant");
   return messages.map(({ content }) => plainText(content)).join("\n\n");

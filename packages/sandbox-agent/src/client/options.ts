@@ -7,7 +7,7 @@ import type { RetryOptions, ServerOptions } from "../http.ts";
 import type { SessionStore } from "../store/types.ts";
 import type { Terminals } from "./client-methods.ts";
 
-/** Options of a client. */
+/** Options for a client. */
 export interface SandboxAgentClientOptions extends ServerOptions {
   /** The agent to connect to, such as `claude`, `codex` or `mock`. */
   readonly agent?: string;
@@ -15,7 +15,7 @@ export interface SandboxAgentClientOptions extends ServerOptions {
    * The id of the instance on the server. A client with the id of a running instance attaches to it. Default: random.
    */
   readonly serverId?: string;
-  /** `false` waits for `connect()`. Default: `true`. */
+  /** Whether the constructor connects. If `false`, call `connect()`. Default: `true`. */
   readonly autoConnect?: boolean;
   /** Where sessions and their events are stored. Default: in memory. */
   readonly store?: SessionStore;
@@ -31,7 +31,7 @@ export interface SandboxAgentClientOptions extends ServerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** How much of a conversation is sent to an agent that no longer has it. */
+/** How much of a stored conversation is sent to an agent that no longer has it. */
 export interface ReplayOptions {
   /** At most this many of the newest turns. Default: 20. */
   readonly maxTurns?: number;
@@ -47,21 +47,23 @@ export interface ConnectOptions {
   readonly serverId?: string;
 }
 
-/** Options of a new session. */
+/** Options for a new session. */
 export interface NewSessionRequest extends NewSessionOptions {
-  /** Adds the MCP servers that the server stores for the directory; those in `mcp` take precedence. */
+  /**
+   * Adds the MCP servers that the server stores for the directory. If `mcp` has one of the same name, that one is used.
+   */
   readonly useStoredMcp?: boolean;
 }
 
 /** Options for opening an existing session. */
 export interface LoadSessionOptions {
-  /** The agent's working directory. Default: the session's own, as stored or as listed by the agent. */
+  /** The agent's working directory. Default: the session's directory, as stored or as listed by the agent. */
   readonly directory?: string;
-  /** MCP servers by name. Default: the stored ones. */
+  /** MCP servers by name. Default: those that are stored with the session. */
   readonly mcp?: McpServers;
 }
 
-/** A message with attachments. */
+/** A prompt with attachments. */
 export interface PromptMessage {
   /** The text. */
   readonly message: string;
@@ -69,7 +71,7 @@ export interface PromptMessage {
   readonly attachments?: readonly Attachment[];
 }
 
-/** Options of one prompt. */
+/** Options for one prompt. */
 export interface PromptOptions {
   /** Cancels the turn; the session stays open. */
   readonly signal?: AbortSignal;

@@ -1,21 +1,21 @@
-/** Reports that the connection is lost, and that it is restored. Cuts that are repaired quickly are not reported. */
+/** Reports when a connection is lost and when it is restored. A cut that is repaired quickly is not reported. */
 
 import type { EventBody } from "../events.ts";
 
 /** A cut that is not repaired within this time is reported. */
 const REPORT_AFTER_MS = 1_000;
 
-/** Watches one connection. */
+/** Watches one connection for an outage. */
 export interface Outage {
-  /** The event stream was cut, or an attempt to reconnect has failed. */
+  /** Call it when the event stream was cut, and when an attempt to reconnect has failed. */
   cut(error: unknown): void;
-  /** The event stream is open. */
+  /** Call it when the event stream is open. */
   opened(): void;
-  /** The connection has ended: nothing more is reported. */
+  /** Call it when the connection has ended: nothing more is reported. */
   end(): void;
 }
 
-/** Watches a connection that is open or being opened. */
+/** Makes a watch for a connection that is open or being opened. */
 export function createOutage(report: (body: EventBody) => void): Outage {
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** The attempts to reconnect since the cut; `undefined` while there is no outage. */

@@ -25,7 +25,7 @@ export interface Recorder {
   listen(listener: (event: SandboxEvent) => void): () => void;
   /** Streams events from now on. */
   stream(filter?: EventFilter): AsyncGenerator<SandboxEvent, void, void>;
-  /** Resolves when everything so far is stored. */
+  /** Resolves when everything that was passed in so far is stored. */
   flush(): Promise<void>;
   /** Ends all streams. */
   end(): void;
@@ -47,10 +47,10 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       for (const session of changed.values()) await attempt(() => store.putSession(session));
       for (const [id, list] of pending) await attempt(() => store.appendEvents(id, list));
     }
-    // Cleared in the same task as the check above: what arrives next starts another write.
+    // Cleared in the same task as the check above, so that whatever arrives next starts another write.
     writing = undefined;
   };
-  /** A caller's own store may throw instead of rejecting. */
+  /** Awaits a call of the store. Catches exceptions, too: a caller's own store may throw instead of rejecting. */
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
@@ -97,7 +97,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       let queue: SandboxEvent[] = [];
       let isOver = false;
       let wake = (): void => {};
-      // Subscribes at the call, not at the first read: events in between belong to the stream, too.
+      // Subscribes now and not at the first read, so that the stream has the events in between, too.
       const stopListening = recorder.listen((event) => {
         if (sessionId !== undefined && event.sessionId !== sessionId) return;
         queue.push(event);

@@ -1,6 +1,6 @@
 /**
- * How a client starts a server of its own. The entry point for Node.js, Deno and Bun provides it; the one for browsers,
- * where no process can be started, does not, so that bundles for browsers contain nothing of it.
+ * How a client starts a server. The entry point for Node.js, Deno and Bun provides the code for it. The entry point for
+ * browsers, which cannot start processes, does not, so that bundles for browsers do not contain that code.
  */
 
 import { SandboxAgentError } from "../errors.ts";
@@ -11,7 +11,7 @@ export type ServerStarter = (options: EmbeddedOptions) => Promise<EmbeddedServer
 
 let provided: ServerStarter | undefined;
 
-/** Provides the way to start a server. */
+/** Provides the code that starts a server. */
 export function provideServerStarter(starter: ServerStarter): void {
   provided = starter;
 }

@@ -1,4 +1,4 @@
-/** Changes a session's settings, with the current request first and the older one as a fallback. */
+/** Changes a session's settings with the protocol's current request or, if the agent refuses it, with the older one. */
 
 import {
   type Choice,
@@ -57,7 +57,7 @@ export async function setPermissionMode(link: Link, session: OpenSession, permis
   await firstOf(link, session, [request]);
 }
 
-/** Sends requests until one succeeds. If all fail, throws the error of the first. */
+/** Sends requests until one succeeds. If all fail, throws the error of the first one. */
 async function firstOf(link: Link, session: OpenSession, requests: readonly SettingRequest[]): Promise<void> {
   let refusal: SandboxAgentError | undefined;
   for (const { method, params } of requests) {

@@ -57,7 +57,7 @@ export async function prompt(
 }
 
 /**
- * Makes the value that a caller can await or iterate over.
+ * Makes the value that `prompt()` returns: it can be awaited, and iterated over.
  *
  * @param events - Streams the events of the session until the signal is aborted.
  */
@@ -73,7 +73,7 @@ export function runningTurn(
   }
   return Object.assign(turn, {
     [Symbol.asyncIterator]() {
-      // A caller that only iterates receives a failure from the loop.
+      // A caller that only iterates receives a failure from the loop: it must not be reported as unhandled as well.
       turn.catch(() => {});
       return read(events(over.signal));
     },

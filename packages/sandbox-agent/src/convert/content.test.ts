@@ -150,7 +150,7 @@ describe("content blocks as content", () => {
     ].map((raw): [unknown, unknown] => [raw, { type: "unknown", raw }]),
   ])("%j", (block, content) => expect(contentOf(block)).toEqual(content));
 
-  it("have a plain text", () => {
+  it("can be joined to plain text", () => {
     expect(
       plainText([
         { type: "text", text: "a" },

@@ -1,4 +1,7 @@
-/** Converts a message and its attachments to content blocks, and content blocks to content. Reads no files. */
+/**
+ * Converts a prompt and its attachments to the protocol's content blocks, and content blocks to this package's
+ * {@link Content}. Reads no files.
+ */
 
 import { compact, type JsonObject, objectOf, textOf } from "../json.ts";
 import { readMetadata, withMetadata } from "./meta.ts";
@@ -7,7 +10,7 @@ import { readMetadata, withMetadata } from "./meta.ts";
 export interface Attachment {
   /** The file's path in the sandbox: absolute, or relative to the session's directory. */
   readonly path: string;
-  /** Its media type. */
+  /** The file's media type. */
   readonly mime?: string;
   /** The name to show. */
   readonly filename?: string;
@@ -33,7 +36,7 @@ export type Content =
     }
   | { readonly type: "unknown"; readonly raw: unknown };
 
-/** What the agent accepts in a prompt besides text and links. */
+/** What the agent accepts in a prompt, other than text and links. */
 export interface PromptAbilities {
   /** Images. */
   readonly image?: boolean;
@@ -44,9 +47,9 @@ export interface PromptAbilities {
 }
 
 /**
- * The content blocks of a message: its text, then one block per attachment.
+ * Returns the content blocks of a prompt: its text, then one block per attachment.
  *
- * @param directory - The base of relative attachment paths.
+ * @param directory - The directory that relative attachment paths are resolved against.
  * @throws TypeError when a path is relative and `directory` is not absolute.
  */
 export function contentBlocksOf(
@@ -78,7 +81,7 @@ function attachmentBlock(attachment: Attachment, directory: string, abilities: P
 }
 
 /**
- * The `file://` URI of a path. A `file://` URI is returned as it is.
+ * Returns the `file://` URI of a path. A `file://` URI is returned as it is.
  *
  * @throws TypeError when the path is relative and `directory` is not absolute.
  */
@@ -121,7 +124,7 @@ export function contentOf(block: unknown): Content {
   return { type: "unknown", raw: block };
 }
 
-/** The text of some content. */
+/** Joins the text pieces of some content. */
 export function plainText(content: readonly Content[]): string {
   return content.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
 }

@@ -1,9 +1,9 @@
-/** Converts the changes to files that a tool call makes. */
+/** Reads the changes to files that a tool call makes. */
 
 import type { FileDiff } from "../events.ts";
 import { compact, listOf, objectOf, textOf } from "../json.ts";
 
-/** The changes among the content of a tool call. */
+/** Picks the changes to files out of the content of a tool call. */
 export function readDiffs(content: unknown): FileDiff[] {
   return listOf(content)
     .map(objectOf)

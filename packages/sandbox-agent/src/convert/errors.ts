@@ -1,16 +1,16 @@
-/** The text of an agent's error. */
+/** Makes a readable message of an error that an agent has sent. */
 
 import { isObject } from "../json.ts";
 
-/** Data without a text is quoted up to this length. */
+/** The most characters to quote of error data in which no text is found. */
 const MAX_QUOTED = 500;
 
 /** The keys that agents use for the text of an error, most specific first. */
 const TEXT_KEYS = ["details", "detail", "message", "reason", "error"] as const;
 
 /**
- * The message of an agent's error. Many agents put a general phrase into the message and what happened into the data;
- * the result has both.
+ * Returns the message of an agent's error. Many agents put a general phrase into the message and the cause into the
+ * data; the result has both.
  */
 export function agentErrorMessage(message: string, data: unknown): string {
   const said = textIn(data) ?? quoted(data);

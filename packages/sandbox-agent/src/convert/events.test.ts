@@ -59,7 +59,7 @@ describe("items", () => {
     expect(events[4]).toMatchObject({ item: { id: "m2", nativeId: "m2" } });
   });
 
-  it("a user message chunk is a message of the user", () => {
+  it("a user message chunk is a message with the role user", () => {
     expect(run([chunk("user_message_chunk", "hi")]).events[0]).toMatchObject({ item: { role: "user" } });
   });
 
@@ -142,7 +142,7 @@ describe("items", () => {
     expect(state.open).toEqual([]);
   });
 
-  it("an update that names a tool call by one of its ids only belongs to it", () => {
+  it("an update belongs to a tool call even if it names only one of the tool call's ids", () => {
     const meta = (ids: object) => ({ _meta: { "sandboxagent.dev": ids } });
     const { types, events } = run([
       { sessionUpdate: "tool_call", toolCallId: "t", ...meta({ item_id: "i", native_item_id: "n" }) },
@@ -154,7 +154,7 @@ describe("items", () => {
     expect(events.at(-1)).toMatchObject({ item: { id: "i", nativeId: "n", tool: { title: "by its legacy id" } } });
   });
 
-  it("tool calls whose ids cross are different items", () => {
+  it("tool calls are different items even if the legacy id of one is the tool call id of the other", () => {
     const meta = (itemId: string) => ({ _meta: { "sandboxagent.dev": { itemId } } });
     const { types, state } = run([
       { sessionUpdate: "tool_call", toolCallId: "1", ...meta("2") },
@@ -321,13 +321,13 @@ describe("the envelope of events from older versions", () => {
     expect(eventOf(body, base, { message })).toMatchObject({ id: "old", sequence: 42, agentSessionId: "thread" });
   });
 
-  it("names one event; those derived from the same message have ids of their own", () => {
+  it("gives its id to the main event of a message; the other events of that message have ids of their own", () => {
     const event = eventOf(body, base, { message: { _meta }, isDerived: true });
     expect(event).toEqual({ ...base, ...body, source: "daemon", synthetic: true });
   });
 });
 
-describe("the event that an update stands for", () => {
+describe("the main event of an update", () => {
   const mainOf = (updates: readonly unknown[]): unknown => {
     const before = updates
       .slice(0, -1)

@@ -1,6 +1,6 @@
 /**
- * The events that do not come from `session/update`: from Sandbox Agent's own notifications, errors, and the exit of a
- * process.
+ * Makes the events that do not come from `session/update`, but from Sandbox Agent's own notifications, from errors, or
+ * from the exit of a process.
  */
 
 import type { EventBase, EventBody, SandboxEvent } from "../events.ts";
@@ -20,15 +20,15 @@ export interface EventOrigin {
   readonly source?: EventBase["source"];
   /** True if the event was derived rather than sent. Default: `false`. */
   readonly synthetic?: boolean;
-  /** The parameters or the result of the message that it was made from. */
+  /** The parameters or the result of the message that the event was made from. */
   readonly message?: unknown;
-  /** True if another event stands for the message, and this one was derived from it. */
+  /** True if several events are made from the message and this is not the main one. */
   readonly isDerived?: boolean;
 }
 
 /**
- * Adds the fields that every event has. Fields of an envelope that the message carries take precedence. The envelope
- * names one event: one that is derived from the same message keeps its own id.
+ * Adds the fields that every event has. If the message carries the envelope of an older version, the fields of that
+ * envelope take precedence. Its id applies only to the main event of the message: the others keep their own ids.
  */
 export function eventOf(
   body: EventBody,
@@ -48,7 +48,10 @@ export function eventOf(
   };
 }
 
-/** `_sandboxagent/session/ended`. Accepts field names in camel case and snake case, also inside a `data` object. */
+/**
+ * Converts `_sandboxagent/session/ended`. Accepts field names in camel case and snake case, also inside a `data`
+ * object.
+ */
 export function sessionEndedOf(params: unknown): EventBody {
   const outer = objectOf(params);
   const ended = isObject(outer.data) ? { ...outer, ...outer.data } : outer;
@@ -61,7 +64,7 @@ export function sessionEndedOf(params: unknown): EventBody {
   });
 }
 
-/** `_sandboxagent/agent/unparsed`. */
+/** Converts `_sandboxagent/agent/unparsed`. */
 export function unparsedOf(params: unknown): EventBody {
   const { error, location, rawHash, raw_hash } = objectOf(params);
   return compact({
@@ -72,7 +75,7 @@ export function unparsedOf(params: unknown): EventBody {
   });
 }
 
-/** A line of the agent's stdout that is not a message. */
+/** Converts a line of the agent's stdout that is not a message. */
 export function unparsedLine(unparsed: { readonly line: string; readonly error?: string }): EventBody {
   return {
     type: "agent.unparsed",
@@ -82,7 +85,7 @@ export function unparsedLine(unparsed: { readonly line: string; readonly error?:
   };
 }
 
-/** `_sandboxagent/error`. */
+/** Converts `_sandboxagent/error`. */
 export function agentErrorOf(params: unknown): EventBody {
   const { message, code, details, data } = objectOf(params);
   return compact({
@@ -95,13 +98,13 @@ export function agentErrorOf(params: unknown): EventBody {
 
 /** How an agent's process exited, as in the event stream. */
 export interface ProcessEnd {
-  /** Its exit code. */
+  /** The process's exit code. */
   readonly code?: number;
-  /** The signal that killed it. */
+  /** The signal that killed the process. */
   readonly signal?: string;
-  /** Why there is no process, if none exited by itself. */
+  /** Why there is no process, if it did not exit by itself. */
   readonly error?: string;
-  /** The end of its stderr. */
+  /** The end of what the process wrote to stderr. */
   readonly stderrTail?: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Conversions between the SDK's types and the protocol's, shared by the packages of this repository. Pure functions:
- * nothing here sends, stores or waits. Not covered by semantic versioning: the public API is the main entry point, which
- * has no terms of the protocol.
+ * Converts between the SDK's types and the protocol's, for all packages of this repository. Pure functions: nothing
+ * here sends, stores or waits. Not covered by semantic versioning: the public API is the main entry point, which does
+ * not expose the protocol's types.
  *
  * @internal
  * @packageDocumentation

@@ -127,7 +127,7 @@ describe("messages", () => {
     expect(started(say(text("a"), one), say(text("b"), other))).toHaveLength(1);
   });
 
-  it("without an id after one without an id, and one with an id after that, are two items", () => {
+  it("without an id continue the open message; a chunk with an id then starts another one", () => {
     expect(started(say(text("a")), say(text("b")), say(text("c"), { messageId: "m" }))).toHaveLength(2);
   });
 

@@ -1,4 +1,7 @@
-/** Reduces `session/update` to items and session changes. */
+/**
+ * Converts `session/update` notifications to events. An item is a message, a thought or a tool call, which usually
+ * arrives in many updates.
+ */
 
 import type { EventBody, Item, PlanEntry, ToolDetails } from "../events.ts";
 import { compact, isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
@@ -8,9 +11,9 @@ import { readMetadata, type SandboxMetadata } from "./meta.ts";
 import { readOptions } from "./settings.ts";
 import { readContextUsage } from "./usage.ts";
 
-/** The ids by which an update may name an item. */
+/** The ids with which an update may refer to an item. */
 interface ItemIds {
-  /** The protocol's: of the message or the tool call. */
+  /** The protocol's id of the message or the tool call. */
   readonly own: string | undefined;
   /** The legacy id in the metadata. */
   readonly legacy: string | undefined;
@@ -22,7 +25,7 @@ interface ItemIds {
 export interface OpenItem {
   /** The item so far. */
   readonly item: Item;
-  /** The ids that the agent has used for it. */
+  /** The ids that the agent has used for the item. */
   readonly ids: ItemIds;
 }
 
@@ -47,9 +50,9 @@ export interface Step {
   readonly events: readonly EventBody[];
 }
 
-/** The result of an update, and which of its events the update stands for. */
+/** The result of an update that came from the agent. */
 export interface UpdateStep extends Step {
-  /** The index of that event; the others are derived from the update. */
+  /** The index of the main event: what the update reports. The other events only follow from it. */
   readonly main: number;
 }
 
@@ -65,9 +68,9 @@ export function endTurn(state: ItemsState): Step {
 }
 
 /**
- * Applies an update of the agent.
+ * Applies an update from the agent.
  *
- * @param metadata - The update's metadata, if it is not only in the update itself.
+ * @param metadata - The metadata of the update. Default: what the update itself contains.
  */
 export function applyUpdate(state: ItemsState, update: unknown, metadata = readMetadata(update)): UpdateStep {
   const change = objectOf(update);
@@ -106,12 +109,12 @@ function chunk(
   const item: Item = { ...identity(state, ids, metadata), kind, role, status: "in_progress", content: [] };
   const grown = { item: { ...item, content: [content] }, ids };
   const events = [...closed.events, started(state, item), delta(state, item.id, [content])];
-  // A chunk stands for what it adds, unless it says that it stands for the start.
+  // The main event is the content that the chunk adds, unless metadata marks the chunk as the start of the item.
   const main = isStart(change, metadata) ? events.length - 2 : events.length - 1;
   return { state: { ...closed.state, open: [...closed.state.open, grown], count: state.count + 1 }, events, main };
 }
 
-/** True if metadata marks a chunk as the start of its item. The phase is in our namespace or at the root. */
+/** True if metadata marks a chunk as the start of its item. Its `phase` is in our namespace or directly in `_meta`. */
 function isStart({ _meta }: JsonObject, { phase }: SandboxMetadata): boolean {
   return (phase ?? objectOf(_meta).phase) === "started";
 }
@@ -138,7 +141,7 @@ function toolCall(state: ItemsState, change: JsonObject, metadata: SandboxMetada
   return { state: { ...before.state, open, count: state.count + 1 }, events, main };
 }
 
-/** The details of an open tool call. */
+/** Finds the details of an open tool call. */
 export function openTool({ open }: ItemsState, toolCallId: unknown): ToolDetails | undefined {
   if (typeof toolCallId !== "string") return undefined;
   return open.find(({ ids }) => ids.own === toolCallId)?.item.tool;
@@ -161,7 +164,7 @@ function withToolChange(item: Item, change: JsonObject): Item {
       ? some(ofType("terminal").map((part) => textOf(part.terminalId) ?? ""))
       : item.tool?.terminals,
   });
-  // Unlike a message's chunks, a tool call's content is always complete.
+  // An update of a tool call repeats its whole content; a chunk of a message has only what is new.
   const content = Array.isArray(change.content)
     ? ofType("content").map((part) => contentOf(part.content))
     : item.content;
@@ -188,7 +191,7 @@ function isAnonymous({ own, legacy, native }: ItemIds): boolean {
   return (own ?? legacy ?? native) === undefined;
 }
 
-/** Compares the most specific id that both sides have: ids of different kinds may be equal by accident. */
+/** Compares the first kind of id that both sides have: ids of different kinds may be equal by accident. */
 function isSame(known: ItemIds, given: ItemIds): boolean {
   if (known.own !== undefined && given.own !== undefined) return known.own === given.own;
   if (known.legacy !== undefined && given.legacy !== undefined) return known.legacy === given.legacy;
@@ -201,7 +204,7 @@ function identity({ count }: ItemsState, ids: ItemIds, metadata: SandboxMetadata
   return compact({ id: legacy ?? own ?? native ?? `item-${count + 1}`, nativeId: native ?? own, parentId });
 }
 
-/** A message or thought ends when another item starts; tool calls run in parallel. */
+/** Completes the open message or thought, because another item starts. Tool calls stay open: they run in parallel. */
 function closeMessages(state: ItemsState): Step {
   const ends = state.open.filter(({ item }) => item.kind !== "tool_call");
   return {
@@ -210,7 +213,7 @@ function closeMessages(state: ItemsState): Step {
   };
 }
 
-/** Replaces an open item, or removes it. Ids that an update adds are remembered. */
+/** Replaces an open item, or removes it if `item` is `undefined`. Remembers the ids that an update adds. */
 function replace(state: ItemsState, old: OpenItem, item: Item | undefined, ids: ItemIds): ItemsState {
   const { own = ids.own, legacy = ids.legacy, native = ids.native } = old.ids;
   const next = item ? [{ item, ids: { own, legacy, native } }] : [];

@@ -1,10 +1,10 @@
-/** Converts a map of MCP servers to the list that a session takes. Reports those that are left out, and why. */
+/** Converts a map of MCP servers to the list that `session/new` takes. Reports which servers are left out, and why. */
 
 import { compact, isObject, type JsonObject, listOf, objectOf, textMapOf, textOf } from "../json.ts";
 
 /** An MCP server that runs as a command in the sandbox. */
 export interface LocalMcpServer {
-  /** Marks a command. Optional if `command` is given. */
+  /** Says that the server is a command. Optional if `command` is given. */
   readonly type?: "local";
   /** The program, or the program and its arguments. */
   readonly command: string | readonly string[];
@@ -14,7 +14,7 @@ export interface LocalMcpServer {
   readonly env?: Readonly<Record<string, string>>;
   /** An alias of `env`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Its working directory. */
+  /** The command's working directory. */
   readonly cwd?: string;
   /** `false` leaves the server out. */
   readonly enabled?: boolean;
@@ -24,7 +24,7 @@ export interface LocalMcpServer {
 
 /** An MCP server that is reached over HTTP. */
 export interface RemoteMcpServer {
-  /** Marks a URL. Optional if `url` is given. */
+  /** Says that the server has a URL. Optional if `url` is given. */
   readonly type?: "remote";
   /** The server's URL. */
   readonly url: string;
@@ -34,7 +34,7 @@ export interface RemoteMcpServer {
   readonly headers?: Readonly<Record<string, string>>;
   /** The environment variable that holds the bearer token. */
   readonly bearerTokenEnvVar?: string;
-  /** Headers whose values are in environment variables: header name to variable name. */
+  /** Headers whose values are in environment variables: a map from header name to variable name. */
   readonly envHeaders?: Readonly<Record<string, string>>;
   /** OAuth settings, passed to the agent as they are. */
   readonly oauth?: unknown;
@@ -66,7 +66,7 @@ export interface McpAbilities {
   readonly sse?: boolean;
 }
 
-/** Options of {@link mcpServersOf}. */
+/** Options for {@link mcpServersOf}. */
 export interface McpOptions {
   /** Where `bearerTokenEnvVar` and `envHeaders` are looked up. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -86,7 +86,7 @@ export function mcpServersOf(map: McpServers = {}, options: McpOptions = {}): Co
   return { servers, skipped };
 }
 
-/** The converted server, or the reason why it is left out. */
+/** Returns the converted server, or the reason why it is left out. */
 function convertOne(name: string, config: JsonObject, options: McpOptions): JsonObject | string {
   if (config.enabled === false) return "it is not enabled";
   const isLocal = config.type === "local" || (config.type === undefined && config.command !== undefined);
@@ -127,7 +127,7 @@ function remoteServer(name: string, config: JsonObject, { env = {}, abilities }:
   );
 }
 
-/** Settings without a field in the protocol go into `_meta`. */
+/** Adds the settings that the protocol has no field for, in `_meta`. */
 function withKept(server: JsonObject, kept: JsonObject): JsonObject {
   const rest = compact(kept);
   return Object.keys(rest).length === 0 ? server : { ...server, _meta: { "sandboxagent.dev": rest } };

@@ -1,4 +1,6 @@
-/** Sandbox Agent's namespace in `_meta`, for everything that the protocol has no field for. */
+/**
+ * Sandbox Agent's metadata: a namespace in the protocol's `_meta`, for everything that the protocol has no field for.
+ */
 
 import { compact, isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "../json.ts";
 
@@ -29,20 +31,20 @@ export interface SandboxMetadata {
   readonly [key: string]: unknown;
 }
 
-/** Reads the metadata of a value with a `_meta`. Empty if there is none. */
+/** Reads the metadata of a value that has a `_meta`. Empty if there is none. */
 export function readMetadata(value: unknown): SandboxMetadata {
   return objectOf(objectOf(objectOf(value)._meta)[META_NAMESPACE]);
 }
 
 /**
- * Reads the metadata of a message's parameters or result. That of an update may be beside the update or in it; a key
- * that is in both is taken from the update.
+ * Reads the metadata of a message's parameters or result. In a `session/update`, the metadata may be beside the update
+ * or inside it; the update's own takes precedence.
  */
 export function readMessageMetadata(message: unknown): SandboxMetadata {
   return { ...readMetadata(message), ...readMetadata(objectOf(message).update) };
 }
 
-/** Adds metadata to a `_meta` and preserves the other keys. `undefined` values are left out. */
+/** Adds metadata to a `_meta` object and preserves its other keys. `undefined` values are left out. */
 export function mergeMetadata(meta: unknown, metadata: JsonObject): JsonObject {
   const before = objectOf(meta);
   const ours = { ...objectOf(before[META_NAMESPACE]), ...compact(metadata) };
@@ -55,11 +57,11 @@ export function withMetadata<T extends object>(value: T, metadata: JsonObject): 
   return Object.keys(meta).length === 0 ? value : { ...value, _meta: meta };
 }
 
-/** The envelope of events from older versions. */
+/** The envelope with which agents for older versions of Sandbox Agent wrap an event. */
 export interface LegacyEvent {
   /** The event's id. */
   readonly eventId?: string;
-  /** Its sequence number in the session. */
+  /** The event's sequence number in the session. */
   readonly sequence?: number;
   /** The source of the event. */
   readonly source?: "agent" | "daemon" | "client";
@@ -87,7 +89,7 @@ export function readLegacyEvent(message: unknown): LegacyEvent | undefined {
 
 /** The extensions that an agent reports in `initialize`. */
 export interface Extensions {
-  /** The extension methods that it supports. */
+  /** The extension methods that the agent supports. */
   readonly methods: readonly string[];
   /** Flags such as `sessionListModels`. */
   readonly flags: Readonly<Record<string, boolean>>;

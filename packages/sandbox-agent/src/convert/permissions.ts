@@ -1,4 +1,7 @@
-/** Permission requests and the generic replies to them. The agent's own options decide what a reply selects. */
+/**
+ * Converts permission requests, and the generic replies to them: `once`, `always`, `reject`. A reply selects one of the
+ * options that the agent has sent with its request.
+ */
 
 import type { FileDiff, ToolDetails } from "../events.ts";
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
@@ -8,7 +11,7 @@ import { META_NAMESPACE } from "./meta.ts";
 /** A reply to a permission request. */
 export type PermissionReply = "once" | "always" | "reject";
 
-/** What a permission request granted: this once, from now on, or nothing. */
+/** What the reply to a permission request has granted: permission for this one time, from now on, or nothing. */
 export type PermissionGrant = "once" | "always" | "nothing";
 
 /** The kind of an option. */
@@ -20,7 +23,7 @@ export interface PermissionOption {
   readonly id: string;
   /** The label to show. */
   readonly label: string;
-  /** Its kind; absent if the agent uses an unknown one. */
+  /** The kind of the option; absent if the agent uses an unknown kind. */
   readonly kind?: PermissionKind;
 }
 
@@ -28,7 +31,7 @@ export interface PermissionOption {
 export interface PermissionRequest {
   /** Identifies the request in a reply. */
   readonly permissionId: string;
-  /** The session that it belongs to. */
+  /** The session that the request belongs to. */
   readonly sessionId: string;
   /** A short description of what the agent wants to do. */
   readonly title: string;
@@ -38,7 +41,7 @@ export interface PermissionRequest {
   readonly toolKind?: string;
   /** The tool's input. */
   readonly input?: unknown;
-  /** The changes to files that it asks for. */
+  /** The changes to files that the agent wants to make. */
   readonly diffs: readonly FileDiff[];
   /** The options to reply with. */
   readonly options: readonly PermissionOption[];
@@ -51,7 +54,7 @@ const KINDS: readonly string[] = ["allow_once", "allow_always", "reject_once", "
 /**
  * Converts a permission request.
  *
- * @param known - What the agent has sent about the tool call before, for what the request does not repeat.
+ * @param known - What the agent has already sent about the tool call: the request need not repeat it.
  */
 export function readPermission(
   params: unknown,
@@ -86,14 +89,14 @@ export interface PermissionChoice {
   readonly isFallback: boolean;
 }
 
-/** The kinds that match a reply, best first. `closest` is used as a fallback. */
+/** The kinds of option that match a reply, best first. `closest` is used if no option matches exactly. */
 const BY_KIND: Record<PermissionReply, { exact: PermissionKind[]; closest: PermissionKind[] }> = {
   once: { exact: ["allow_once"], closest: [] },
   always: { exact: ["allow_always"], closest: ["allow_once"] },
   reject: { exact: ["reject_once", "reject_always"], closest: [] },
 };
 
-/** The option ids of agents that do not send kinds. */
+/** The option ids that match a reply, for agents that do not send the kinds of their options. */
 const BY_ID: Record<PermissionReply, RegExp> = {
   once: /^(once|allow|allow[-_]?once|yes|approve|approved|accept|proceed[-_]?once)$/i,
   always: /^(always|allow[-_]?always|allow[-_]?session|approved?[-_]?for[-_]?session|proceed[-_]?always)$/i,
@@ -101,9 +104,9 @@ const BY_ID: Record<PermissionReply, RegExp> = {
 };
 
 /**
- * Selects the option for a reply: by kind, then by id. "Always" falls back to a permission for this once. "Once" never
- * becomes a lasting permission, a rejection never selects an option that allows, and vice versa: without a match there
- * is no option, and the answer is "cancelled".
+ * Selects the option for a reply: by kind, then by id. If there is no option for `always`, one for `once` is selected.
+ * No other reply falls back to an option of another kind: `once` never becomes a lasting permission, and `reject` never
+ * allows anything. If nothing matches, no option is selected and the agent receives the answer `cancelled`.
  */
 export function choosePermission(options: readonly PermissionOption[], reply: PermissionReply): PermissionChoice {
   const { exact, closest } = BY_KIND[reply];
@@ -142,7 +145,7 @@ function note(entries: { reply: PermissionReply | undefined; fallback: string | 
   return Object.keys(kept).length === 0 ? {} : { _meta: { [META_NAMESPACE]: { permission: kept } } };
 }
 
-/** The response when the turn was cancelled. */
+/** The response to a permission request whose turn was cancelled. */
 export function permissionCancelled(): JsonObject {
   return { outcome: { outcome: "cancelled" } };
 }

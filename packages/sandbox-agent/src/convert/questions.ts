@@ -1,5 +1,6 @@
 /**
- * Questions to the user and their answers, for both methods by which agents ask: Sandbox Agent's own and elicitation.
+ * Converts questions to the user, and the answers. Agents ask with one of two methods: Sandbox Agent's own, or the
+ * protocol's elicitation.
  */
 
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
@@ -17,27 +18,27 @@ export interface QuestionOption {
 
 /** A field to fill in. A plain question has exactly one. */
 export interface QuestionField {
-  /** Its name; empty for a plain question. */
+  /** The field's name; empty for a plain question. */
   readonly name: string;
   /** The label to show. */
   readonly label: string;
   /** The explanation to show. */
   readonly description?: string;
-  /** The type of its value. */
+  /** The type of the field's value. */
   readonly type: "text" | "number" | "integer" | "boolean" | "choice" | "choices";
   /** The options, for `choice` and `choices`. */
   readonly options: readonly QuestionOption[];
-  /** True if it must be filled in. */
+  /** True if the field must be filled in. */
   readonly isRequired: boolean;
-  /** Its default value. */
+  /** The field's default value. */
   readonly default?: unknown;
 }
 
-/** An agent request for an answer of the user. */
+/** An agent request that asks the user a question. */
 export interface Question {
   /** Identifies the question in a reply. */
   readonly questionId: string;
-  /** The session that it belongs to. */
+  /** The session that the question belongs to. */
   readonly sessionId: string;
   /** The question's text. */
   readonly prompt: string;
@@ -57,7 +58,7 @@ export type QuestionStatus = "requested" | "answered" | "rejected";
 /** The answers: one list of option ids or texts per field. */
 export type Answers = readonly (readonly string[])[];
 
-/** Converts Sandbox Agent's own question. Options are `[id, label]` pairs, strings, or objects. */
+/** Converts a question of Sandbox Agent's own method. Its options are `[id, label]` pairs, strings or objects. */
 export function readQuestion(params: unknown, ids: { questionId: string; sessionId: string }): Question {
   const { questionId, prompt, options, multiple } = objectOf(params);
   const choices = listOf(options)
@@ -133,18 +134,19 @@ function choicesOf(plain: unknown, titled: unknown): QuestionOption[] {
   return named.length > 0 ? named : listOf(plain).map((value) => ({ id: String(value), label: String(value) }));
 }
 
-/** The response that answers Sandbox Agent's own question. */
+/** The response that answers a question of Sandbox Agent's own method. */
 export function questionAnswered(answers: Answers): JsonObject {
   return { status: "answered", answers };
 }
 
-/** The response that rejects Sandbox Agent's own question. */
+/** The response that rejects a question of Sandbox Agent's own method. */
 export function questionRejected(): JsonObject {
   return { status: "rejected" };
 }
 
 /**
- * The response that accepts an elicitation, with values of the fields' types. Fields without an answer are left out.
+ * The response that accepts an elicitation. Converts every answer to the type of its field, and leaves out fields
+ * without an answer.
  *
  * @throws TypeError when an answer is not a number where one is required, or when a required field has no answer.
  */
@@ -175,7 +177,7 @@ export function elicitationDeclined(): JsonObject {
   return { action: "decline" };
 }
 
-/** The first answer, which older records contain. */
+/** The first answer, which the older field `response` of an event contains. */
 export function firstAnswer(answers: Answers): string | undefined {
   return answers[0]?.[0];
 }

@@ -4,7 +4,7 @@ import { compact, type JsonObject } from "../json.ts";
 import { type ConvertedMcp, type McpOptions, type McpServers, mcpServersOf } from "./mcp.ts";
 import { withMetadata } from "./meta.ts";
 
-/** Options of a new session. */
+/** Options for a new session. */
 export interface NewSessionOptions {
   /** The agent's working directory, absolute. Default: the server's workspace. */
   readonly directory?: string;

@@ -16,7 +16,7 @@ import {
   withOptions,
 } from "./settings.ts";
 
-// Functions, not values: a conversion that throws fails the tests that use it, not the whole file.
+// Functions and not values, so that a conversion that throws fails only the tests that use it and not the whole file.
 const modern = () =>
   readSettings({
     configOptions: [
@@ -122,7 +122,7 @@ describe("a new session (CreateSessionRequest)", () => {
     ["skills", { skills: ["a"] }, { skills: ["a"] }],
     ["title", { title: "T" }, { title: "T" }],
     ["session_id, as an alias", { requestedSessionId: "mine" }, { sessionId: "mine" }],
-    ["variant and whatever else, as it is", { variant: "v" }, { metadata: { variant: "v" } }],
+    ["variant and any other field, unchanged", { variant: "v" }, { metadata: { variant: "v" } }],
   ])("carries `%s` in our metadata", (_, metadata, options) => {
     const { params } = newSessionParams("mock", "/projects", options);
     expect(readMetadata(params)).toMatchObject(metadata);

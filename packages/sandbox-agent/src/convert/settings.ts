@@ -1,4 +1,4 @@
-/** A session's mode, model and config options: where the agent reports them, and which requests change them. */
+/** Reads a session's mode, model and config options from what the agent sends, and makes requests to change them. */
 
 import { compact, type JsonObject, listOf, objectOf, textOf } from "../json.ts";
 
@@ -20,7 +20,7 @@ export interface ConfigOption {
   readonly name: string;
   /** The explanation to show. */
   readonly description?: string;
-  /** Its category, such as `mode`, `model` or `thought_level`. */
+  /** The option's category, such as `mode`, `model` or `thought_level`. */
   readonly category?: string;
   /** The current value. */
   readonly value: string | boolean;
@@ -116,7 +116,7 @@ function choices(list: unknown, key: string): Choice[] {
   });
 }
 
-/** The option of a category. Agents that do not send categories usually use them as ids. */
+/** Finds the option of a category. Agents that do not send categories usually use their names as option ids. */
 function byCategory(options: readonly ConfigOption[], category: string): ConfigOption | undefined {
   const isNamed = (option: ConfigOption): boolean => option.category === undefined && option.id === category;
   return options.find((option) => option.category === category) ?? options.find(isNamed);
@@ -126,7 +126,7 @@ function byCategory(options: readonly ConfigOption[], category: string): ConfigO
 export interface SettingRequest {
   /** The method. */
   readonly method: string;
-  /** Its parameters. */
+  /** The parameters. */
   readonly params: JsonObject;
 }
 

@@ -1,9 +1,9 @@
-/** Converts how a turn ended: its stop reason, its usage and its cost. */
+/** Reads the stop reason, the usage and the cost of a turn. */
 
 import type { ContextUsage, Cost, StopReason, TurnUsage } from "../events.ts";
 import { compact, numberOf, objectOf, textOf } from "../json.ts";
 
-/** The reasons that an agent may give. `error` and `unknown` are this client's own. */
+/** The reasons that an agent may give. The reasons `error` and `unknown` come from this client. */
 const STOP_REASONS = ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"] as const;
 
 /** The stop reason in the answer to a prompt; `unknown` if it is missing or not a known one. */
@@ -25,8 +25,8 @@ function readCost(cost: unknown): Cost | undefined {
 }
 
 /**
- * The usage and the cost of a turn, as far as the agent has reported them: tokens in the answer to the prompt, the
- * context and the cost during the turn.
+ * Returns the usage and the cost of a turn, as far as the agent has reported them. The number of tokens is in the
+ * answer to the prompt; the use of the context and the cost are reported during the turn.
  */
 export function readTurnUsage(
   answer: unknown,

@@ -26,7 +26,7 @@ export function compare(one: SortKey, other: SortKey): number {
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
 }
 
-/** Cuts a page from a list that may be longer. */
+/** Makes a page of the first `limit` entries. To have a cursor for the next page, `items` must be longer than that. */
 export function pageOf<T extends SortKey>(
   items: readonly T[],
   limit: number | undefined,

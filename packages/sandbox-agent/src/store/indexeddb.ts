@@ -5,7 +5,7 @@ import type { SandboxEvent } from "../events.ts";
 import { compare, pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore } from "./types.ts";
 
-/** Options of {@link indexedDbStore}. */
+/** Options for {@link indexedDbStore}. */
 export interface IndexedDbStoreOptions {
   /** The database's name. Default: `sandbox-agent`. */
   readonly name?: string;
@@ -13,7 +13,7 @@ export interface IndexedDbStoreOptions {
   readonly factory?: IndexedDb;
 }
 
-/** The type of the global `indexedDB`. Without the DOM library there is none, and the declarations still compile. */
+/** The type of the global `indexedDB`. It is `never` if a project does not include the DOM library's types. */
 export type IndexedDb = typeof globalThis extends { readonly indexedDB: infer Factory } ? Factory : never;
 
 const VERSION = 1;
@@ -31,7 +31,7 @@ interface EventRow {
 /** Opens a store in the browser. Several pages may share it. */
 export async function indexedDbStore(options: IndexedDbStoreOptions = {}): Promise<SessionStore> {
   const database = await open(options.factory ?? globalThis.indexedDB, options.name ?? "sandbox-agent");
-  // A page with a newer version must not wait for this one.
+  // Another page that upgrades the database must not wait until this page is closed.
   database.onversionchange = () => database.close();
 
   const transact = async <T>(mode: IDBTransactionMode, work: (of: Stores) => Promise<T>): Promise<T> => {
@@ -44,7 +44,7 @@ export async function indexedDbStore(options: IndexedDbStoreOptions = {}): Promi
       await done;
       return result;
     } catch (error) {
-      // A failed request aborts the transaction by itself; any other error does not.
+      // Needed only for errors of other kinds: a failed request aborts the transaction by itself.
       try {
         transaction.abort();
       } catch {}
@@ -136,7 +136,7 @@ function finished(transaction: IDBTransaction): Promise<void> {
     transaction.oncomplete = () => resolve();
     transaction.onabort = () => reject(transaction.error ?? new Error("the transaction was aborted"));
   });
-  // The code in the transaction sees a failure first. Without this, it would also be reported as unhandled.
+  // The code inside the transaction receives a failure first. Without this line it would also be reported as unhandled.
   done.catch(() => {});
   return done;
 }

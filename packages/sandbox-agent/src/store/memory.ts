@@ -4,7 +4,7 @@ import { NotFoundError } from "../errors.ts";
 import { compare, pageOf, parseCursor } from "./cursor.ts";
 import type { SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
-/** Options of {@link memoryStore}. */
+/** Options for {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /** The most events to hold per session; the oldest are evicted first. Default: 65,536. */
   readonly maxEventsPerSession?: number;
@@ -23,7 +23,7 @@ export function memoryStore({ maxEventsPerSession = 65_536 }: MemoryStoreOptions
   const indexed = ({ session, count }: Entry) => ({ ...structuredClone(session), eventCount: count });
 
   const trim = (entry: Entry): void => {
-    // Evicts a quarter at a time, so that a full list is not shifted for every event.
+    // Evicts only when the list is a quarter too long, so that it is not shifted for every event.
     if (entry.events.length <= maxEventsPerSession * 1.25) return;
     const gone = entry.events.splice(0, entry.events.length - maxEventsPerSession);
     for (const { event } of gone) entry.ids.delete(event.id);

@@ -1,4 +1,4 @@
-/** Stores sessions in Postgres, through `pg`, which the caller installs. */
+/** Stores sessions in Postgres. Uses the npm package `pg`, which the caller has to install. */
 
 import { NotFoundError } from "../errors.ts";
 import { pageOf, parseCursor } from "./cursor.ts";
@@ -12,7 +12,7 @@ export interface PostgresResult {
   readonly rowCount: number | null;
 }
 
-/** Runs queries. */
+/** An object that runs queries: a pool or a connection. */
 export interface PostgresQueries {
   /** Runs a query with parameters. */
   query(sql: string, values?: unknown[]): Promise<PostgresResult>;
@@ -24,17 +24,17 @@ export interface PostgresConnection extends PostgresQueries {
   release(): void;
 }
 
-/** What the store uses of `pg`'s `Pool`. The types of `pg` are not needed to compile with this package. */
+/** The part of `pg`'s `Pool` that the store uses, so that a project compiles without the types of `pg`. */
 export interface PostgresPool extends PostgresQueries {
   /** Takes a connection from the pool. */
   connect(): Promise<PostgresConnection>;
 }
 
-/** Options of {@link postgresStore}: a pool of the caller, or a connection string. */
+/** Options for {@link postgresStore}: a pool of the caller, or a connection string. */
 export interface PostgresStoreOptions {
-  /** The caller's pool. It is not closed with the store. */
+  /** The caller's pool. Closing the store does not close this pool. */
   readonly pool?: PostgresPool;
-  /** Such as `postgres://user@host/database`. */
+  /** Where to connect to, such as `postgres://user@host/database`. */
   readonly connectionString?: string;
   /** The schema of the tables; created if it does not exist. Default: `sandbox_agent`. */
   readonly schema?: string;
@@ -122,7 +122,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Sess
   };
 }
 
-/** The caller's pool, or one that is closed with the store. */
+/** Returns the caller's pool, or opens one that is closed with the store. */
 async function openPool(
   options: PostgresStoreOptions,
 ): Promise<{ readonly pool: PostgresPool; close(): Promise<void> }> {
@@ -130,7 +130,7 @@ async function openPool(
   if (given) return { pool: given, close: async () => {} };
   const { default: pg } = await import("pg");
   const pool = new pg.Pool(connectionString === undefined ? {} : { connectionString });
-  // A broken idle connection is replaced at the next query; without a listener it would crash the process.
+  // The pool replaces a broken idle connection at the next query. Without a listener, this event would end the process.
   pool.on("error", () => {});
   return {
     pool,

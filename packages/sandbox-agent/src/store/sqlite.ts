@@ -1,11 +1,11 @@
-/** Stores sessions in one SQLite file, through `node:sqlite`. */
+/** Stores sessions in one SQLite file. Uses `node:sqlite`. */
 
 import { DatabaseSync } from "node:sqlite";
 import { NotFoundError } from "../errors.ts";
 import { pageOf, parseCursor } from "./cursor.ts";
 import type { IndexedSession, SessionStore, StoredEvent, StoredSession } from "./types.ts";
 
-/** Options of {@link sqliteStore}. */
+/** Options for {@link sqliteStore}. */
 export interface SqliteStoreOptions {
   /** The file; created if it does not exist. `:memory:` for an in-memory database. */
   readonly path: string;

@@ -1,4 +1,4 @@
-/** The interface of session stores. A store holds data and makes no decisions about it. */
+/** The interface that every session store implements. A store only keeps data; it makes no decisions about it. */
 
 import type { McpServers } from "../convert/mcp.ts";
 import type { SandboxEvent } from "../events.ts";
@@ -10,17 +10,17 @@ export interface StoredSession {
   readonly id: string;
   /** The agent's id. */
   readonly agent: string;
-  /** The agent's own id of the session; changes when the session is replayed to a new one. */
+  /** The agent's own id of the session. It changes when the conversation is replayed to a new session of the agent. */
   readonly agentSessionId: string;
   /** The id of the instance on the server. */
   readonly serverId: string;
   /** The agent's working directory. */
   readonly directory: string;
-  /** When it was created, RFC 3339. */
+  /** When the session was created, in the format of RFC 3339. */
   readonly createdAt: string;
-  /** When it was last active, RFC 3339. */
+  /** When the session was last active, in the format of RFC 3339. */
   readonly updatedAt: string;
-  /** When it ended, RFC 3339. */
+  /** When the session ended, in the format of RFC 3339. */
   readonly endedAt?: string;
   /** The title. */
   readonly title?: string;
@@ -32,11 +32,11 @@ export interface StoredSession {
   readonly metadata: JsonObject;
   /** Additional directories that the agent may use. */
   readonly additionalDirectories?: readonly string[];
-  /** The MCP servers, needed to reopen it. */
+  /** The MCP servers, needed to reopen the session. */
   readonly mcp?: McpServers;
-  /** Identifies the agent's process; differs after a restart. */
+  /** Identifies the agent's process. After a restart it is another value. */
   readonly process?: string;
-  /** The running turn. */
+  /** The id of the running turn. */
   readonly turnId?: string;
   /** The event to resume after, if the client has detached. */
   readonly cursor?: string;
@@ -67,7 +67,7 @@ export interface EventRange {
   readonly after?: number;
   /** Only events before this sequence number. */
   readonly before?: number;
-  /** At most this many. Default: all. */
+  /** At most this many events. Default: all. */
   readonly limit?: number;
   /** Newest events first. */
   readonly newestFirst?: boolean;
@@ -81,10 +81,10 @@ export interface SessionStore {
   listSessions(part?: { readonly limit?: number; readonly cursor?: string }): Promise<Page<IndexedSession>>;
   /** Stores a session, replacing its previous record. Its events are kept. */
   putSession(session: StoredSession): Promise<void>;
-  /** Deletes a session and its events. Succeeds if there is none. */
+  /** Deletes a session and its events. Succeeds if there is no such session. */
   deleteSession(id: string): Promise<void>;
   /**
-   * Appends events in order, all or none. Events whose id is stored already are skipped.
+   * Appends events in order: either all or, if there is an error, none. Skips events whose id is stored already.
    *
    * @returns The sequence number of the session's last event.
    * @throws NotFoundError when there is no such session.

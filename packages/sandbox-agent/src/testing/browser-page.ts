@@ -1,9 +1,9 @@
-/** Runs in a page of the browser test: a session that is stored in IndexedDB and continued after a reload. */
+/** Runs in the browser test's page: opens a session that is stored in IndexedDB, and continues it after a reload. */
 
 import { SandboxAgentClient } from "../index.ts";
 import { indexedDbStore } from "../store/indexeddb.ts";
 
-/** The report of one visit. */
+/** What the page reports about one visit. */
 export interface Visit {
   readonly sessions: readonly string[];
   readonly openedBy: string;

@@ -1,4 +1,4 @@
-/** A real browser for tests: a bundled page on its own site, in its own profile. */
+/** A real browser for tests: bundles a page, serves it, and visits it with a profile of its own. */
 
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -29,7 +29,7 @@ export async function bundle(entry: string, alias: Readonly<Record<string, strin
 /** A site with one page on it. */
 export interface Site<Result> {
   readonly origin: string;
-  /** The next report that the page posts to `/done`. */
+  /** Resolves with the next report that the page posts to `/done`. */
   next(): Promise<Result>;
 }
 

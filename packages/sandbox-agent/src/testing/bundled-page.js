@@ -1,5 +1,5 @@
-// Runs in a page of the bundler test, from the packages as built: a turn over each of the two packages. Plain JavaScript,
-// since not every bundler reads TypeScript.
+// Runs in the bundler test's page, with the two packages as they are built: a turn with `sandbox-agent`, and a request
+// with `acp-http-client`. Plain JavaScript, because not every bundler reads TypeScript.
 
 import { connectAcp } from "acp-http-client";
 import { SandboxAgentClient } from "sandbox-agent";

@@ -67,7 +67,7 @@ export const BUNDLERS: Readonly<Record<string, Bundler>> = {
       input: { page: entry },
       plugins: [nodeResolve({ browser: true })],
       onwarn(warning, warn) {
-        // Not an error by default: the browser would try to load the module.
+        // Rollup only warns about a module that it cannot resolve, and leaves it to the browser.
         if (warning.code === "UNRESOLVED_IMPORT") throw new Error(warning.message);
         warn(warning);
       },

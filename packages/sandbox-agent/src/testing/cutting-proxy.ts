@@ -1,4 +1,4 @@
-/** A TCP proxy that cuts its connections on request. Of HTTP it knows only the `Last-Event-ID` header. */
+/** A TCP proxy that cuts its connections when a test says so. It also counts requests with a `Last-Event-ID` header. */
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 

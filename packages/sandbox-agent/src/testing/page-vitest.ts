@@ -6,24 +6,24 @@
 /** The result of a test. */
 export interface PageResult {
   readonly name: string;
-  /** Why it failed; absent if it passed. */
+  /** Why the test failed; absent if it passed. */
   readonly failure?: string;
 }
 
 const tests: { name: string; run: () => Promise<void> }[] = [];
 const afterwards: (() => Promise<void>)[] = [];
 
-/** A group of tests. */
+/** Defines a group of tests. */
 export function describe(_name: string, define: () => void): void {
   define();
 }
 
-/** One test. */
+/** Defines one test. */
 export function it(name: string, run: () => Promise<void>): void {
   tests.push({ name, run });
 }
 
-/** Called after every test. */
+/** Registers a function that is called after every test. */
 export function afterEach(run: () => Promise<void>): void {
   afterwards.push(run);
 }

@@ -1,6 +1,6 @@
 /**
- * A minimal agent, like older ones: it opens sessions, answers prompts, and has modes and models with their older
- * requests. It stores nothing, and cannot load, list, fork or close sessions.
+ * A minimal agent, like those of earlier years: it opens sessions, answers prompts, and offers modes and models through
+ * the protocol's older requests. It stores nothing, and cannot load, list, fork or close sessions.
  */
 
 import { createInterface } from "node:readline";

@@ -30,7 +30,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     ...options,
     stdio: "ignore",
   });
-  // No TCP: the socket's folder is private, so any number of servers run in parallel.
+  // No TCP: the socket is in a private folder, so any number of servers can run in parallel.
   const server = spawn(join(bin, "postgres"), ["-D", data, "-k", folder.path, "-h", "", "-c", "fsync=off"], {
     ...options,
     stdio: "ignore",
@@ -52,7 +52,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   return {
     connectionString,
     async stop() {
-      // A smart shutdown: it waits for connections that are being closed.
+      // SIGTERM makes Postgres wait for connections that are being closed.
       server.kill("SIGTERM");
       await exited;
       await folder.remove();
@@ -60,14 +60,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** Postgres refuses to run as root; Debian's package creates a user for it. */
+/** The user to run Postgres as if this process is root: Postgres refuses that. Debian's package creates the user. */
 function unprivilegedUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }).trim());
   return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
-/** Debian installs the binaries outside the PATH, in one folder per version. */
+/** The folder of the newest Postgres. Debian installs the binaries outside the PATH, in one folder per version. */
 function binaries(): string {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).sort((one, other) => Number(other) - Number(one)) : [];

@@ -1,4 +1,4 @@
-/** Records for tests of stores. */
+/** Sessions and events to put into stores in tests. */
 
 import type { SandboxEvent } from "../events.ts";
 import type { StoredSession } from "../store/types.ts";

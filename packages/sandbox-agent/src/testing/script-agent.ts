@@ -1,6 +1,6 @@
 /**
- * An agent that does what a prompt lists: the prompt is a JSON array of {@link Step}s. Responses to its own requests
- * are quoted as they are, one per message.
+ * An agent that does what its prompt says: the prompt is a JSON array of {@link Step}s. Every response to one of the
+ * agent's requests is quoted in a message of its own.
  */
 
 import { createInterface } from "node:readline";

@@ -10,7 +10,7 @@ export type { Step } from "./script-agent.ts";
 
 const AGENT = fileURLToPath(new URL("./script-agent.ts", import.meta.url));
 
-/** Starts a server and connects to an agent that does what its prompts list. */
+/** Starts a server and connects to an agent that does what its prompts say. */
 export async function scriptClient(options: Partial<SandboxAgentClientOptions> = {}): Promise<SandboxAgentClient> {
   const server = await startTestServer({ args: ["--agent", `script=${process.execPath} ${AGENT}`] });
   return testClient(server, { agent: "script", ...options });

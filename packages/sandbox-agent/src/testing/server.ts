@@ -13,7 +13,7 @@ export { BINARY } from "../../../testing/program.ts";
 export interface TestServer {
   readonly baseUrl: string;
   readonly token: string;
-  /** Its workspace: an empty folder. */
+  /** The server's workspace: an empty folder. */
   readonly folder: string;
   readonly process: ChildProcess;
   /** Shuts the server down, and waits until it has exited. */

@@ -5,7 +5,7 @@ import { NotFoundError } from "../errors.ts";
 import type { SessionStore } from "../store/types.ts";
 import { errorEvent, storedSession } from "./records.ts";
 
-/** A fresh, empty location, on which a test may open several stores. */
+/** A place for data, empty at first, on which a test may open several stores. */
 export interface StoreLocation {
   open(): Promise<SessionStore>;
   /** True if stored data survives when a new store is opened on the same location. */
@@ -13,7 +13,7 @@ export interface StoreLocation {
   remove(): Promise<void>;
 }
 
-/** Runs the suite. */
+/** Defines the suite for one kind of store. */
 export function describeStore(name: string, makeLocation: () => Promise<StoreLocation>): void {
   describe(name, () => {
     const locations: StoreLocation[] = [];
@@ -183,7 +183,7 @@ export function describeStore(name: string, makeLocation: () => Promise<StoreLoc
       await Promise.all(writes);
       const events = await one.listEvents("a");
       expect(events.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 80 }, (_, index) => index + 1));
-      // A batch is never split.
+      // The events of one batch are next to each other.
       for (let index = 0; index < 80; index += 2) {
         const [first, second] = [events[index]?.event.id, events[index + 1]?.event.id];
         expect(second).toBe(first?.replace("-1", "-2"));

@@ -1,4 +1,4 @@
-/** Runs in a page of the browser test: the store conformance suite on the browser's own IndexedDB. */
+/** Runs in the browser test's page: the conformance suite for stores, on the browser's IndexedDB. */
 
 import { indexedDbStore } from "../store/indexeddb.ts";
 import { runTests } from "./page-vitest.ts";
