@@ -3,7 +3,8 @@
  *
  *   node scripts/dist.mjs --out DIR [--binary [PLATFORM=]PATH]...
  *
- * PLATFORM is Node.js' name for it, such as linux-x64 or linux-arm64. Default: this machine's. Nothing is published.
+ * PLATFORM is Node.js's name of a platform, such as linux-x64 or linux-arm64. Default: this machine's. Nothing is
+ * published.
  */
 
 import { execFileSync } from "node:child_process";
@@ -65,7 +66,7 @@ function packBinary(platform, binary, version, scratch, out) {
   copyFileSync(LICENSE, join(folder, "LICENSE"));
   writeFileSync(
     join(folder, "README.md"),
-    `# ${name}\n\nThe program of Sandbox Agent for ${platform}. The package \`sandbox-agent\` finds it here.\n`,
+    `# ${name}\n\nThe Sandbox Agent server for ${platform}. Install the package \`sandbox-agent\`, which starts it.\n`,
   );
   writeJson(join(folder, "package.json"), {
     name,
@@ -102,7 +103,7 @@ try {
     const [, platform = HERE, path = ""] = /^(?:([a-z0-9]+-[a-z0-9]+)=)?(.+)$/.exec(given) ?? [];
     return packBinary(platform, resolve(path), version, scratch, out);
   });
-  // Not in the workspace's manifest: these packages do not exist while the workspace is installed.
+  // Added here and not in the workspace's manifest: these packages do not exist yet when the workspace is installed.
   const optionalDependencies = Object.fromEntries(carriers.map(({ name }) => [name, version]));
   const files = [
     packLibrary("acp-http-client", scratch, out, {}),

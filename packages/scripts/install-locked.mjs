@@ -3,14 +3,15 @@
 //   node scripts/install-locked.mjs           in the folder of the lock file
 //   node scripts/install-locked.mjs --check   looks at what is installed, without installing
 //
-// `npm install` follows the lock file, but quietly resolves what the file does not name, and changes the file. That is
-// wanted in one case only: an optional package for a platform that the file leaves out. Its parent names its exact version.
+// `npm install` installs what the lock file names, but if the file lacks a package, npm quietly picks a version and adds
+// it to the file. This script allows that in one case: an optional package, for a platform that the lock file lacks,
+// whose exact version another package names.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 const read = (path) => JSON.parse(readFileSync(path, "utf8")).packages;
-// Before the install, which may change it.
+// Read before the install, which may change the file.
 const locked = read("package-lock.json");
 if (!process.argv.includes("--check"))
   execFileSync("npm", ["install", "--no-audit", "--no-fund"], { stdio: "inherit" });

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Copies the version from Cargo.toml, the one place where it is written, to every file that npm and TypeScript need it in.
+ * Copies the version from Cargo.toml, where it is maintained, to every file in which npm and TypeScript need it.
  *
  *     node packages/scripts/version.mjs            write
  *     node packages/scripts/version.mjs --check    fail if a file has another version

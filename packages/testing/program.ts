@@ -1,4 +1,4 @@
-/** The built `sandbox-agent` as a child process, for all test suites. */
+/** Runs the built `sandbox-agent` as a child process, for all test suites. */
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -13,7 +13,7 @@ const STOP_MS = 20_000;
 
 /** A running program. */
 export interface Program {
-  /** Its base URL, without a trailing slash. */
+  /** The base URL that the program listens on, without a trailing slash. */
   readonly url: string;
   readonly process: ChildProcess;
   /** Sends the signal, by default SIGTERM, and waits until the process has exited. */
@@ -26,7 +26,7 @@ export interface ProgramOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Where its stderr goes. Default: `ignore`. */
+  /** Where the program's stderr goes. Default: `ignore`. */
   readonly stderr?: "ignore" | number;
 }
 

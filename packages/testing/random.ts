@@ -1,6 +1,6 @@
 /** Reproducible random numbers, so that a failing test can be run again. */
 
-/** Numbers in [0, 1), determined by the seed. */
+/** Makes a generator of numbers in [0, 1) that depend only on the seed. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -11,7 +11,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** A shuffled copy. */
+/** Returns a shuffled copy of a list. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items
     .map((item) => ({ item, rank: random() }))

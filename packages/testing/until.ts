@@ -1,14 +1,14 @@
-/** Waiting for a condition, with a deadline. */
+/** Waits for a condition, with a deadline. */
 
 const POLL_MS = 10;
 
-/** The deadline passed before the condition held. */
+/** Thrown when the deadline passes before the condition holds. */
 export class DeadlineError extends Error {}
 
 /**
  * Polls until the probe returns something other than `undefined` and `false`, and returns that.
  *
- * @param what - What is waited for; part of the error's message.
+ * @param what - What the test waits for, such as `"the server to exit"`; part of the error's message.
  */
 export async function until<T>(
   what: string,
@@ -24,7 +24,7 @@ export async function until<T>(
   }
 }
 
-/** The result of a promise; rejects when it takes longer than the deadline. */
+/** Returns the result of a promise; rejects when the promise takes longer than the deadline. */
 export async function within<T>(what: string, deadlineMs: number, promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
