@@ -6,7 +6,7 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   plugins: [react()],
-  // The package's `main` names a file that it does not contain.
+  // The `main` field of this package names a file that the package does not contain.
   resolve: { alias: { "@xterm/headless": "@xterm/headless/lib-headless/xterm-headless.mjs" } },
   build: {
     // No inlined assets: the content security policy forbids `data:` URLs for scripts and styles.

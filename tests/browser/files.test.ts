@@ -124,7 +124,7 @@ test("a file is created, and a name that exists already is refused", async () =>
   await browser.click("New file");
   await browser.run("fill", "dialog input[name=name]", "dos.txt");
   await browser.click("Create file");
-  await browser.until("document.querySelector('dialog .alert')?.innerText === 'There is a file dos.txt already.'");
+  await browser.until("document.querySelector('dialog .alert')?.innerText === 'A file named dos.txt already exists.'");
   await browser.screenshot("files-new");
   await browser.run("fill", "dialog input[name=name]", "notes/new.md");
   await browser.click("Create file");

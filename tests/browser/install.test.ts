@@ -88,7 +88,7 @@ test("missing credentials name the variable to set", async () => {
   await browser.until("document.querySelectorAll('.agent-row').length === 1");
   await browser.evaluate("document.querySelector('.agent-row summary').click()");
   const shown = await browser.evaluate<string>("document.querySelector('.agent-row').innerText");
-  assert.match(shown, /no credentials found\s+Set AMP_API_KEY where the server runs/);
+  assert.match(shown, /no credentials found\s+Set AMP_API_KEY in the server's environment/);
   assert.match(shown, /any one of: AMP_API_KEY, ~\/\.local\/share\/amp\/secrets\.json/);
   assert.match(shown, /Can\s+run commands/);
   await browser.screenshot("agent-details");

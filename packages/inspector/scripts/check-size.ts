@@ -1,4 +1,4 @@
-/** Fails when the first load of the page, without lazy chunks, exceeds its limit. */
+/** Fails if the files that the page loads first, without lazy chunks, are larger than their limit. */
 
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";

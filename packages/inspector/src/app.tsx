@@ -16,7 +16,7 @@ type Stage =
   | { readonly kind: "asking"; readonly problem: string | undefined }
   | { readonly kind: "ready"; readonly workbench: Workbench };
 
-/** Reads the target and removes the token from the address bar, before anything else reads it. */
+/** Reads the target, and removes the token from the address bar before any other code can read it. */
 function takeTarget(): Target {
   const target = initialTarget(location.href, sessionStorage);
   const { token, server } = readFragment(location.hash);

@@ -1,11 +1,11 @@
-/** A button that Alt and its digit press, as long as its request is the first one. */
+/** A button that answers an agent request. If the request is the first one shown, Alt and a digit press the button. */
 
 interface Props {
-  /** Its position among the buttons of the request, from 1. Only the first nine have a digit. */
+  /** The position of the button in its request, counted from 1. Only the first nine buttons have a digit. */
   readonly digit?: number | undefined;
   readonly type?: "button" | "submit";
   readonly className?: string | undefined;
-  /** For an option that can be combined or taken back: whether it is chosen. */
+  /** Whether the option is chosen. Set only for options that can be combined or taken back. */
   readonly isPressed?: boolean;
   readonly isBusy: boolean;
   readonly children: React.ReactNode;
@@ -25,7 +25,7 @@ export function ChoiceButton(props: Props): React.ReactNode {
       disabled={isBusy}
       onClick={onPress}
     >
-      {/* Hidden from screen readers, which would read it as part of the option. */}
+      {/* The digit is hidden from screen readers, which would read it as part of the option. */}
       {shortcut !== undefined && (
         <span className="digit" aria-hidden="true">
           {shortcut}

@@ -1,4 +1,4 @@
-/** The open agent requests, above every view. Alt and a digit answers the first one from anywhere. */
+/** The open agent requests, shown above every view. Alt and a digit answer the first one from anywhere on the page. */
 
 import { useEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
@@ -61,10 +61,10 @@ export function AgentRequestDock({
   );
 }
 
-/** The controls of a request that take an answer. */
+/** The controls of a request with which the user answers it. */
 const CONTROLS = "input:not(:disabled), select:not(:disabled), .choices button:not(:disabled)";
 
-/** Later requests must not get an answer that the first one does not offer. */
+/** Finds an element only in the first request: a key that it does not offer must not answer another request. */
 function inFirstRequest(dock: HTMLElement, selector: string): HTMLElement | null | undefined {
   return dock.querySelector(".agent-request")?.querySelector<HTMLElement>(selector);
 }

@@ -1,4 +1,4 @@
-/** An elicitation (a form or a page to visit), and agent requests of unknown methods. */
+/** An elicitation, which is a form or a page to visit. Also shows agent requests with unknown methods. */
 
 import { type FormEvent, useState } from "react";
 import { elicitationAccepted, elicitationDeclined, type Question, type QuestionField } from "sandbox-agent/convert";
@@ -31,7 +31,7 @@ function initialValues(fields: readonly QuestionField[]): Values {
   );
 }
 
-/** The field of a form that asks for one choice and nothing else. Its options answer the form at once. */
+/** The only field of a form, if it is a choice. Its options are then buttons that answer the form at once. */
 function onlyChoice({ fields }: Question): QuestionField | undefined {
   const [first, second] = fields;
   return first?.type === "choice" && second === undefined ? first : undefined;

@@ -1,10 +1,10 @@
-/** One field of a form. Options are buttons, unless there are many. */
+/** One field of a form. The options of a choice are shown as buttons, unless there are many. */
 
 import { useId } from "react";
 import type { QuestionField } from "sandbox-agent/convert";
 import { ChoiceButton } from "./choice-button.tsx";
 
-/** More options than this are a list to select from. */
+/** If a choice has more options than this, it is shown as a drop-down list. */
 const BUTTONS = 6;
 
 interface Props {
@@ -59,7 +59,7 @@ export function Field(props: Props): React.ReactNode {
   );
 }
 
-/** Options as buttons; one of them is chosen, or several. Pressing a chosen one again takes it back. */
+/** Options as buttons. One or several can be chosen; pressing a chosen button again takes the choice back. */
 function Options({ field, name, value, isBusy, onChange }: Props & { readonly name: string }): React.ReactNode {
   const press = (id: string): void => {
     if (value.includes(id)) onChange(value.filter((one) => one !== id));

@@ -1,4 +1,4 @@
-/** A permission request with the agent's own options. */
+/** A permission request with the options that the agent offers. */
 
 import { objectOf } from "acp-http-client/internal";
 import { readPermission } from "sandbox-agent/convert";

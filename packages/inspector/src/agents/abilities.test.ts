@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { abilitiesOf } from "./abilities.ts";
 
-test("an ability that is null or missing is not known yet, and not lacking", () => {
+test("an ability that is null or missing counts as not known yet", () => {
   const { has, lacks, unknown } = abilitiesOf({ questions: true, planMode: false, images: null });
   expect(has).toEqual(["ask questions"]);
   expect(lacks).toEqual(["plan before it acts"]);

@@ -1,6 +1,6 @@
-/** What an agent can do, cannot do, and what is not known yet. */
+/** Describes in words what an agent can do, what it cannot do, and what is not known yet. */
 
-/** The abilities that a server reports, in words. */
+/** The text for each ability that a server reports. */
 const LABELS: Readonly<Record<string, string>> = {
   commandExecution: "run commands",
   errorEvents: "report errors",
@@ -25,11 +25,11 @@ const LABELS: Readonly<Record<string, string>> = {
 export interface Abilities {
   readonly has: readonly string[];
   readonly lacks: readonly string[];
-  /** Neither true nor false: the agent was not started yet. */
+  /** Abilities that are neither true nor false, because the agent has not been started yet. */
   readonly unknown: readonly string[];
 }
 
-/** Sorts the reported abilities. One that is null or missing is not known yet. */
+/** Sorts the reported abilities. An ability that is null or missing is not known yet. */
 export function abilitiesOf(capabilities: Readonly<Record<string, unknown>>): Abilities {
   const names = [...new Set([...Object.keys(LABELS), ...Object.keys(capabilities)])];
   const labelsWhere = (test: (value: unknown) => boolean): readonly string[] =>

@@ -14,7 +14,9 @@ export default function AgentsView(): React.ReactNode {
   const { agents, error, refresh } = useAgents();
   const [wanted, setWanted] = useState("");
   const installedFirst = agents.toSorted((one, other) => Number(other.installed) - Number(one.installed));
-  const fitting = installedFirst.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(wanted.toLowerCase()));
+  const matching = installedFirst.filter(({ id, name }) =>
+    `${id} ${name}`.toLowerCase().includes(wanted.toLowerCase()),
+  );
   return (
     <section className="page" aria-labelledby="agents-title">
       <div className="card-row">
@@ -32,9 +34,9 @@ export default function AgentsView(): React.ReactNode {
       </div>
       <Alert text={error} />
       {agents.length === 0 && !error && <p className="splash">Loading…</p>}
-      {agents.length > 0 && fitting.length === 0 && <p className="splash">No matching agent.</p>}
+      {agents.length > 0 && matching.length === 0 && <p className="splash">No matching agent.</p>}
       <ul className="rows">
-        {fitting.map((agent) => (
+        {matching.map((agent) => (
           <li key={agent.id} className="agent-row">
             <Agent agent={agent} onChange={refresh} />
           </li>

@@ -15,7 +15,7 @@ test("the names of credentials are those of the generated documentation", () => 
   for (const [agent, names] of documented) expect([agent, credentialNames(String(agent))]).toEqual([agent, names]);
 });
 
-test("the variable to set is the first one, and no file", () => {
+test("the variable to set is the first name that is not a file", () => {
   expect(credentialVariable("claude")).toBe("ANTHROPIC_API_KEY");
   expect(credentialVariable("an agent of the registry")).toBeUndefined();
   expect(credentialVariable("toString")).toBeUndefined();

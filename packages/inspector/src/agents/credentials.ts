@@ -53,7 +53,7 @@ export function credentialNames(agent: string): readonly string[] {
   return Object.hasOwn(NAMES, agent) ? (NAMES[agent] ?? []) : [];
 }
 
-/** The variable to set for an agent; `undefined` if none is known. */
+/** The environment variable that a user should set for an agent; `undefined` if none is known. */
 export function credentialVariable(agent: string): string | undefined {
   return credentialNames(agent).find((name) => !name.startsWith("~"));
 }

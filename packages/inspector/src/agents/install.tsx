@@ -21,7 +21,7 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
       .install(agent.id)
       .catch((failure: unknown) => setError(errorMessage(failure)))
       .finally(onChange);
-    // The server reports the progress; poll as soon as the install has started.
+    // The server reports the progress. A first refresh soon after the start makes the list begin to poll.
     setTimeout(onChange, 300);
   };
 
@@ -38,7 +38,7 @@ export function InstallState({ agent, onChange }: { readonly agent: AgentInfo; o
       </span>
       {variable !== undefined && (
         <small className="muted" title={`Any one of: ${credentialNames(agent.id).join(", ")}`}>
-          Set <code>{variable}</code> where the server runs
+          Set <code>{variable}</code> in the server's environment
         </small>
       )}
       {isBusy && (

@@ -7,7 +7,7 @@ import { useWorkbench } from "../view/context.ts";
 
 /** How often to poll during an install. */
 const POLL_MS = 1000;
-/** When to refresh after the first response. */
+/** How long after the first request the list is requested again. */
 const REGISTRY_MS = 2000;
 
 export interface AgentList {
@@ -33,7 +33,7 @@ export function useAgents(): AgentList {
 
   useEffect(() => {
     refresh();
-    // The server queries the registry after its first response; the second one contains the result.
+    // The first request makes the server query the registry in the background; the second response has the result.
     const timer = setTimeout(refresh, REGISTRY_MS);
     return () => clearTimeout(timer);
   }, [refresh]);

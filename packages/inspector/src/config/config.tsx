@@ -34,7 +34,7 @@ interface Props {
   readonly directory: string;
 }
 
-/** The entry in the form; a new one has no name yet. */
+/** The entry that is edited in the form. A new entry has no name yet. */
 interface Editing {
   readonly name: string | undefined;
   readonly entry: unknown;

@@ -30,7 +30,7 @@ const SKILLS: readonly FieldSpec[] = [
   { name: "skills", label: "Only these skills", control: "lines", hint: "one per line" },
 ];
 
-/** The fields for a type of entry. */
+/** The form fields for a type of entry. */
 export function fieldsOf(kind: "mcp" | "skills", type: string): readonly FieldSpec[] {
   if (kind === "skills") return SKILLS;
   return type === "remote" ? REMOTE : LOCAL;

@@ -1,4 +1,4 @@
-/** The files of a message: images for agents that accept them, links to uploaded files otherwise. */
+/** The files that are attached to a message. Agents that accept images receive images; all other files are uploaded. */
 
 import { type JsonObject, randomHex } from "acp-http-client/internal";
 import { useState } from "react";
@@ -12,10 +12,11 @@ export interface Attached {
   readonly id: string;
   readonly name: string;
   readonly size: number;
-  /** The content block that the agent gets. */
+  /** The content block that the agent receives. */
   readonly block: JsonObject;
-  /** The image as a URL, or the path of the uploaded file. */
+  /** The image as a `data:` URL, if the file is sent as an image. */
   readonly image?: string;
+  /** The path in the sandbox, if the file was uploaded. */
   readonly path?: string;
 }
 

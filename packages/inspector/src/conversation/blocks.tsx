@@ -39,7 +39,7 @@ export function Block({ block }: { readonly block: ContentBlock }): React.ReactN
     case "text":
       return <Pieces text={textOf(block.text) ?? ""} />;
     case "image":
-      return <img className="shown" alt="From the conversation" src={dataUrl(block, "image/")} />;
+      return <img className="shown" alt="Attached to the message" src={dataUrl(block, "image/")} />;
     case "audio":
       // biome-ignore lint/a11y/useMediaCaption: the protocol has no captions to show.
       return <audio controls src={dataUrl(block, "audio/")} />;
@@ -73,7 +73,7 @@ function endingOf(uri: string | undefined): string | undefined {
   return /\.(\w+)$/.exec(uri ?? "")?.[1]?.toLowerCase();
 }
 
-/** Images are embedded as data; nothing is fetched for them. */
+/** The `data:` URL of an embedded image or sound. The page fetches nothing for it. */
 function dataUrl(block: ContentBlock, family: "image/" | "audio/"): string | undefined {
   const type = textOf(block.mimeType);
   const data = textOf(block.data);
@@ -96,7 +96,7 @@ function FileChip({ uri, name }: FileChipProps): React.ReactNode {
 /** How many pieces of a text are shown outside the virtual list. */
 const SHOWN = 6;
 
-/** Long Markdown outside the virtual list: the last pieces, and earlier ones on request. */
+/** Long Markdown outside the virtual list. Shows the last pieces, and earlier ones when the user asks for them. */
 function Pieces({ text }: { readonly text: string }): React.ReactNode {
   const [shown, setShown] = useState(SHOWN);
   const { pieces, definitions } = splitMarkdown(text);
@@ -118,7 +118,7 @@ function Pieces({ text }: { readonly text: string }): React.ReactNode {
   );
 }
 
-/** A piece of Markdown; plain text until the renderer is loaded. */
+/** A piece of Markdown. Shown as plain text until the renderer is loaded. */
 export function RichText({
   text,
   definitions,
@@ -133,6 +133,6 @@ export function RichText({
       <Markdown text={shown} />
     </Suspense>
   );
-  // Without the colours, positions in what is shown are not those in the source.
+  // If control sequences were removed, positions in the shown text differ from those in the source.
   return shown === source ? content : <CodeSourceContext value={undefined}>{content}</CodeSourceContext>;
 }

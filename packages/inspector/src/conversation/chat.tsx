@@ -103,7 +103,7 @@ export function Chat({ state, route }: Props): React.ReactNode {
   );
 }
 
-/** Ctrl+F opens the search here. Pressed again in its field, it opens the browser's own. */
+/** Makes Ctrl+F open this page's search. Pressed again in the search field, it opens the browser's search. */
 function useSearchKey(open: () => void): void {
   const handler = useRef(open);
   useEffect(() => {

@@ -1,4 +1,7 @@
-/** The text that a piece of Markdown was cut from, to copy code that continues in other pieces. */
+/**
+ * Finds the whole text that a piece of Markdown was cut from. A code block may continue in other pieces, and is copied
+ * as a whole.
+ */
 
 import { createContext } from "react";
 import { fencedCodeAt } from "../text/fenced-code.ts";
@@ -6,9 +9,9 @@ import { fencedCodeAt } from "../text/fenced-code.ts";
 export interface CodeSource {
   /** Where the piece starts in the text. */
   readonly at: number;
-  /** The length of what the piece repeats of the text before it. */
+  /** How many characters at the start of the piece repeat earlier text. */
   readonly headLength: number;
-  /** The whole text; called when something is copied. */
+  /** Returns the whole text; called when code is copied. */
   source(): string | undefined;
 }
 

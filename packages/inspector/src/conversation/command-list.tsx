@@ -25,7 +25,7 @@ export function CommandList({ id, commands, active, onChoose }: Props): React.Re
           role="option"
           tabIndex={-1}
           aria-selected={index === active}
-          // The input keeps the focus.
+          // Chosen on pointer down, and without the default action, so that the input keeps the focus.
           onPointerDown={(event) => {
             event.preventDefault();
             onChoose(command);

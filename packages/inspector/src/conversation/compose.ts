@@ -1,4 +1,4 @@
-/** Helpers for composing a message. */
+/** Pure functions for composing a message. */
 
 import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 
@@ -12,19 +12,20 @@ export function matchingCommands(text: string, commands: readonly JsonObject[]):
   return commands.filter(({ name }) => textOf(name)?.toLowerCase().startsWith(typed)).slice(0, OFFERED);
 }
 
-/** The path of an attached file: in its own folder, so that files of the same name do not collide. */
+/** The path to upload a file to. Each file has its own folder, so that files of the same name do not collide. */
 export function uploadPath(folder: string, id: string, name: string): string {
   const safe = name.replace(/[/\\\0]/g, "_").replace(/^\.+$/, "_") || "file";
   return `${folder.replace(/\/+$/, "")}/.sandbox-agent/uploads/${id}/${safe}`;
 }
 
-/** The formats that models read. Others are sent as files. */
+/** The image formats that models read. Images in other formats are sent as files. */
 const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-/** Larger images are sent as files: models refuse them, and a message has a size limit. */
+/** Larger images are sent as files: models refuse them, and the size of a message is limited. */
 const IMAGE_BYTES = 5 * 1024 * 1024;
+/** How large the images of one message may be together. */
 const ALL_IMAGES_BYTES = 20 * 1024 * 1024;
 
-/** True if the agent accepts images in a prompt, by its response to `initialize`. */
+/** True if the agent has said in its response to `initialize` that it accepts images in a prompt. */
 export function acceptsImages(initialized: JsonObject | undefined): boolean {
   const { promptCapabilities } = objectOf(initialized?.agentCapabilities);
   return objectOf(promptCapabilities).image === true;

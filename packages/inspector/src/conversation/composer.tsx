@@ -51,7 +51,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
     const prompt = [...(content === "" ? [] : [{ type: "text", text: content }]), ...blocks];
     write("");
     attachments.clear();
-    // The journal shows the turn and how it ends; only failures before that are shown here.
+    // The conversation shows the turn and how it ends. Only a prompt that could not be sent is reported here.
     task.run(() =>
       commands
         .request(state.serverId, "session/prompt", { sessionId: session.id, prompt })
@@ -95,7 +95,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   };
   const onPaste = (event: ClipboardEvent): void => {
     const { files, types } = event.clipboardData;
-    // Spreadsheets and word processors add a picture of the text that they copy.
+    // If there is text as well, only the text is pasted: spreadsheets and word processors add a picture of it.
     if (files.length === 0 || types.includes("text/plain")) return;
     event.preventDefault();
     attachments.add([...files]);
@@ -167,7 +167,7 @@ export function Composer({ state, session, isDisabled }: Props): React.ReactNode
   );
 }
 
-/** Short enough to be read as a whole on a phone, beside the buttons. */
+/** The text in the empty input. On a phone it is short enough to fit beside the buttons. */
 function placeholderOf(isDisabled: boolean, isNarrow: boolean): string {
   if (isDisabled) return isNarrow ? "Not running" : "The agent is not running";
   return isNarrow ? "Message" : "Message or /command";

@@ -1,4 +1,4 @@
-/** The changes to a file, line by line, with context. */
+/** The changes to a file, line by line, with some unchanged lines around them. */
 
 import type { Language } from "@codemirror/language";
 import { structuredPatch } from "diff";
@@ -12,7 +12,7 @@ interface Props {
   readonly after: string;
 }
 
-/** How long to search for the smallest difference; after that, everything counts as changed. */
+/** How long to search for the smallest difference. After that, every line counts as changed. */
 const TIMEOUT_MS = 60;
 /** How many lines are shown. */
 const SHOWN = 400;

@@ -1,4 +1,4 @@
-/** Exports a conversation as a file: Markdown to work with, HTML to read. */
+/** A dialog that exports a conversation as a Markdown or HTML file. */
 
 import { useEffect, useRef } from "react";
 import type { InstanceState, SessionState } from "../journal/types.ts";

@@ -1,16 +1,16 @@
 /**
- * Foldable parts of a conversation. Their state is kept outside of them, because rows that are out of view are
- * unmounted.
+ * Foldable parts of a conversation. Whether a part is open is stored outside of its component, because rows that are
+ * out of view are unmounted.
  */
 
 import { createContext, useContext, useState } from "react";
 
-/** What the user has opened or closed, by key. */
+/** Which parts the user has opened (true) or closed (false), by key. */
 export type Folds = Map<string, boolean>;
 
 export const FoldsContext = createContext<Folds | undefined>(undefined);
 
-/** True if the part is open: as the user left it, otherwise its default. */
+/** Returns whether a part is open, and a function that opens or closes it. `isOpenAtFirst` is the default. */
 export function useFold(key: string, isOpenAtFirst: boolean): readonly [boolean, (isOpen: boolean) => void] {
   const folds = useContext(FoldsContext);
   const [own, setOwn] = useState<boolean>();
@@ -21,7 +21,7 @@ export function useFold(key: string, isOpenAtFirst: boolean): readonly [boolean,
   return [(folds ? folds.get(key) : own) ?? isOpenAtFirst, choose];
 }
 
-/** Opens a tool call or a thought, with what is folded in it. Its row must be rendered again. */
+/** Opens a tool call or a thought, and the parts inside of it. The caller must render its row again. */
 export function unfold(folds: Folds, key: string): void {
   for (const name of [key, inputOf(key), outputOf(key)]) folds.set(name, true);
 }

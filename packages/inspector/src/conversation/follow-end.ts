@@ -1,6 +1,6 @@
 /**
- * Keeps the end of a growing list in view until the reader scrolls up. Detects that by comparing positions: only the
- * reader moves up by more than the list has shrunk.
+ * Decides whether a growing list keeps its end in view, which it does until the user scrolls up. The user has scrolled
+ * up if the position has moved up by more than the list has shrunk.
  */
 
 /** The scroll position of a list. */

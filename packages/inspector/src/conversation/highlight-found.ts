@@ -1,8 +1,11 @@
-/** Marks a searched text in the page, without changing what React has rendered, and scrolls to it. */
+/** Highlights the search text in the page, without changing what React has rendered, and scrolls to it. */
 
 const NAME = "found";
 
-/** Marks all occurrences below an element; an empty text removes the marks. Does nothing in browsers that cannot. */
+/**
+ * Highlights all occurrences of a text below an element. An empty text removes the highlights. Does nothing in browsers
+ * without the CSS Custom Highlight API.
+ */
 export function highlightFound(box: Element | null, text: string): void {
   if (!("highlights" in CSS)) return;
   if (!box || text.trim() === "") CSS.highlights.delete(NAME);
@@ -16,7 +19,7 @@ function rangesOf(box: Element, text: string): readonly Range[] {
   const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node && wanted !== ""; node = walker.nextNode()) {
     const content = node.nodeValue?.toLowerCase() ?? "";
-    // Some letters become longer in lower case, and positions in them would not fit.
+    // Skips texts with letters that become longer in lower case: positions in the two versions would differ.
     if (content.length !== node.nodeValue?.length) continue;
     for (let at = content.indexOf(wanted); at >= 0; at = content.indexOf(wanted, at + wanted.length)) {
       const range = document.createRange();
@@ -28,14 +31,14 @@ function rangesOf(box: Element, text: string): readonly Range[] {
   return ranges;
 }
 
-/** How many frames may pass until the rows around the found one are rendered and measured. */
+/** For how many frames at most to correct the position, while rows are rendered and measured. */
 const FRAMES = 40;
-/** How many frames in a row the place must stay where it is. */
+/** For how many consecutive frames the position must need no correction. */
 const STABLE = 3;
 
 /**
- * Scrolls to the first occurrence in the found row. A row may be higher than the view, and rows that were never in view
- * have estimated heights: so this looks again in each frame until nothing moves. Returns a function that stops it.
+ * Scrolls to the first occurrence in the found row. Rows that were never in view have only estimated heights, so the
+ * position is corrected in each frame until nothing moves. Returns a function that stops this.
  */
 export function scrollToFound(box: HTMLElement, text: string, offsetOfRow: () => number | undefined): () => void {
   let frame = 0;

@@ -1,13 +1,13 @@
-/** Keeps single newlines of Markdown as line breaks, as agents mean them. */
+/** Makes line breaks of single newlines in Markdown, which is what agents mean by them. */
 
-/** The part of a Markdown node that matters here. */
+/** The fields of a Markdown node that this module uses. */
 interface Node {
   readonly type: string;
   readonly value?: string;
   children?: Node[];
 }
 
-/** A plugin of remark. Code is not text, and keeps its newlines anyway. */
+/** A plugin for remark. It changes only text nodes: code keeps its newlines without it. */
 export function remarkLineBreaks(): (tree: Node) => void {
   return withBreaks;
 }

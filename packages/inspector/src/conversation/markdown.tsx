@@ -1,6 +1,6 @@
 /**
- * Markdown from the agent. HTML is shown as text, and only web and mail links are kept, so that nothing from an agent
- * runs here. A module of its own because the renderer is large and not needed on the first load.
+ * Markdown from the agent. HTML is shown as text, and only web and mail links are kept, so that the page runs no code
+ * from an agent. The renderer is large, so the page loads this module only when it is needed.
  */
 
 import { memo, useContext, useRef } from "react";
@@ -17,7 +17,7 @@ const COMPONENTS: Components = {
       {children}
     </a>
   ),
-  // Shown as a link: this page loads no images from other origins.
+  // An image is shown as a link, because the page loads nothing from other origins.
   img: ({ alt, src }) => (
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">
       {alt || "image"}
@@ -42,7 +42,7 @@ const COMPONENTS: Components = {
 };
 
 interface CodeBlockProps {
-  /** Where it starts in the rendered text. */
+  /** Where the block starts in the rendered piece of Markdown. */
   readonly position: number | undefined;
   readonly children: React.ReactNode;
 }

@@ -14,7 +14,7 @@ interface Props {
   readonly row: Row;
   readonly terminals: InstanceState["terminals"] | undefined;
   readonly isGrowing: boolean;
-  /** True if the search has led here, which has unfolded the row. A change renders it again. */
+  /** True if the search shows this row and has unfolded it. Only makes the row render again when it changes. */
   readonly isFound: boolean;
 }
 
@@ -39,10 +39,10 @@ export const RowView = memo(function RowView({ row, terminals, isGrowing }: Prop
   }
 });
 
-/** The items that are shown now. A function, so that a change of them does not render all rows again. */
+/** Returns the items that are shown now. A function, so that new items do not make all rows render again. */
 export const ItemsContext = createContext<() => readonly Item[]>(() => []);
 
-/** Lets code that continues in other rows be copied as a whole. */
+/** Provides the text of the whole message, so that code that continues in other rows can be copied as a whole. */
 function FromItem({
   origin,
   children,
@@ -107,7 +107,7 @@ function ItemView({ item, terminals, isGrowing }: ItemProps): React.ReactNode {
           <strong>Plan</strong>
           <ul>
             {item.entries.map((entry, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced as a whole and its entries have no ids.
+              // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced as a whole; its entries have no ids.
               <li key={index} data-status={String(entry.status)}>
                 <span className="visually-hidden">{String(entry.status).replaceAll("_", " ")}: </span>
                 {String(entry.content)}

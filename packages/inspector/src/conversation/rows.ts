@@ -1,6 +1,6 @@
 /**
- * Converts a conversation to the rows of a virtual list. A long answer is split into many rows, so that no row blocks a
- * frame. Unchanged rows keep their identity, so that they are not rendered again.
+ * Converts a conversation to the rows of a virtual list. A long answer is split into many rows, so that each of them is
+ * rendered quickly. Unchanged rows are the same objects as before, so that they are not rendered again.
  */
 
 import { textOf } from "acp-http-client/internal";
@@ -20,7 +20,7 @@ export type Row =
     }
   | { readonly kind: "block"; readonly key: string; readonly block: ContentBlock; readonly part: Part };
 
-/** Where the text of a row comes from: a block of a message, and a place in its text. */
+/** Where the text of a row comes from: a content block of a message, and a position in that block's text. */
 export interface Origin {
   readonly item: string;
   readonly block: number;
@@ -59,7 +59,7 @@ interface Made {
 
 function rowsOf(item: Item, known: Made | undefined): Made {
   if (item.type === "agent") return answerRows(item, known);
-  // TypeScript does not narrow the type of a speech item here.
+  // The cast is needed because TypeScript does not narrow `SpeechItem` by its `type`.
   return { item, rows: [{ kind: "item", key: item.key, item: item as OtherItem }], splits: [] };
 }
 
@@ -99,7 +99,7 @@ function isSame(one: Row, other: Row): boolean {
 const LINE_PX = 23;
 const COLUMN = 90;
 
-/** The estimated height of a row that was not measured yet. */
+/** Estimates the height of a row that has not been measured yet. */
 export function estimateHeight(row: Row): number {
   if (row.kind === "block") return 120;
   if (row.kind === "text") return 20 + LINE_PX * (row.text.length / COLUMN + row.text.split("\n").length * 0.7);

@@ -1,4 +1,4 @@
-/** The search in a conversation: a text, how often it was found, and steps from one row to the next. */
+/** The search field of a conversation, with the number of rows found and buttons to go from one to the next. */
 
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import type { InstanceState } from "../journal/types.ts";
@@ -8,9 +8,9 @@ import { findRows, stepTo } from "./search-rows.ts";
 interface Props {
   readonly rows: readonly Row[];
   readonly terminals: InstanceState["terminals"];
-  /** The row that is looked at. */
+  /** The index of the found row that is in view. */
   readonly current: number | undefined;
-  /** Called with the text and the row to look at. */
+  /** Called with the text and the index of the row to bring into view. */
   onFind(text: string, row: number | undefined): void;
   onClose(): void;
 }
@@ -22,7 +22,7 @@ export function SearchBar({ rows, terminals, current, onFind, onClose }: Props):
   const found = useMemo(() => findRows(rows, wanted, terminals), [rows, wanted, terminals]);
   const start = useRef(() => {});
   useEffect(() => {
-    // A new text starts at the newest row: that is where the reader is, most of the time.
+    // The search for a new text starts at the newest row, where the user usually is.
     start.current = () => onFind(wanted, found.at(-1));
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new text is the trigger.

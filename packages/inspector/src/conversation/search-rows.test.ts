@@ -51,12 +51,12 @@ test("the output of a tool's terminal is found, without its colours", () => {
   expect(findRows(row ? [row] : [], "all good")).toEqual([]);
 });
 
-test("nothing is found without a text, or where it is not", () => {
+test("an empty text is not found, and neither is one that no row contains", () => {
   expect(findRows(rows, "  ")).toEqual([]);
   expect(findRows(rows, "nowhere")).toEqual([]);
 });
 
-test("the steps go around", () => {
+test("after the last found row comes the first, and the other way round", () => {
   expect(stepTo([2, 5, 9], undefined, "next")).toBe(2);
   expect(stepTo([2, 5, 9], undefined, "previous")).toBe(9);
   expect(stepTo([2, 5, 9], 5, "next")).toBe(9);

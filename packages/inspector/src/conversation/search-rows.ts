@@ -8,10 +8,10 @@ import type { ContentBlock, InstanceState, TerminalState, ToolItem } from "../jo
 import { withoutColours } from "../text/colours.ts";
 import type { Row } from "./rows.ts";
 
-/** The searchable texts. Rows and terminals keep their identity until they change. */
-const known = new WeakMap<Row | TerminalState, string>();
+/** The searchable texts that were already computed. A row or terminal that changes becomes a new object. */
+const searchableTexts = new WeakMap<Row | TerminalState, string>();
 
-/** The indexes of the rows that contain a text, whatever its case. */
+/** Returns the indexes of the rows that contain a text. Ignores upper and lower case. */
 export function findRows(
   rows: readonly Row[],
   text: string,
@@ -28,7 +28,7 @@ export function findRows(
   return rows.flatMap((row, index) => (isIn(row) ? [index] : []));
 }
 
-/** The next found row after a position, or before it; from the other end if there is none. */
+/** Returns the next or previous found row. After the last one comes the first, and the other way round. */
 export function stepTo(
   found: readonly number[],
   from: number | undefined,
@@ -40,10 +40,10 @@ export function stepTo(
 }
 
 function searchable<T extends Row | TerminalState>(part: T, textOf: (part: T) => string): string {
-  const before = known.get(part);
+  const before = searchableTexts.get(part);
   if (before !== undefined) return before;
   const text = textOf(part).toLowerCase();
-  known.set(part, text);
+  searchableTexts.set(part, text);
   return text;
 }
 
@@ -59,7 +59,7 @@ function textOfTerminal({ command, output }: TerminalState): string {
 }
 
 function textOfRow(row: Row): string {
-  // As it is written, and as it is shown: without the marks of Markdown.
+  // The text as written, and the text as shown, which is without the characters of Markdown.
   if (row.kind === "text") return `${row.text}\n${row.text.replace(/[*_`~]/g, "")}`;
   if (row.kind === "block") return textOfBlock(row.block);
   const { item } = row;
@@ -92,7 +92,7 @@ function textOfContent({ type, content, path, oldText, newText }: JsonObject): s
   return [path, oldText, newText].map((part) => textOf(part) ?? "").join("\n");
 }
 
-/** All strings in a value, as they are shown: without the escapes of JSON. */
+/** Collects all strings in a JSON value as they are shown, which is without the escapes of JSON. */
 function stringsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];

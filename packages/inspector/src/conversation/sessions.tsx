@@ -1,4 +1,4 @@
-/** The agent's own list of sessions, to load or resume an earlier one. */
+/** A dialog that lists the sessions that the agent has stored, to load or resume one of them. */
 
 import { objectOf, textOf } from "acp-http-client/internal";
 import { useEffect, useRef } from "react";
@@ -20,7 +20,7 @@ export function SessionsDialog({ state, cwd, onOpen, onClose }: Props): React.Re
   const task = useTask();
   const { run } = task;
   const capabilities = objectOf(state.initialized?.agentCapabilities);
-  // If the `initialize` response is no longer in the journal, offer both: the agent rejects what it does not support.
+  // If the server no longer has the response to `initialize`, offer both: the agent rejects what it does not support.
   const isUnknown = state.initialized === undefined;
   const canResume = isUnknown || "resume" in objectOf(capabilities.sessionCapabilities);
   const canLoad = isUnknown || capabilities.loadSession === true;

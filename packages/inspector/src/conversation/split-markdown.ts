@@ -1,16 +1,16 @@
 /**
  * Splits Markdown into pieces, so that only the last piece is parsed again while an answer streams in, and only pieces
- * in view are rendered. Splits between paragraphs if possible. A long list, code block, table or paragraph is split
- * inside, and the next piece repeats the context that it needs to be parsed as the same block.
+ * in view are rendered. Splits between paragraphs if possible. A long list, code block, table or paragraph is itself
+ * split: the next piece then repeats what a parser needs to see the same kind of block, such as the head of a table.
  */
 
 import { closesFence, fenceOf } from "../text/fenced-code.ts";
 
-/** A piece has at least this many characters. */
+/** A piece of at least this many characters ends at the next good place, such as the end of a paragraph. */
 const SOFT = 1500;
-/** A piece is split at the next line from this length on, and within a line that is that long. */
+/** A piece of this many characters ends at the next line. A line that is even longer is split itself. */
 const HARD = 3000;
-/** A line that may belong to the block above the empty line: indented, or a list item. */
+/** Matches a line after an empty line that may belong to the block before it: indented, a list item, or quoted. */
 const CONTINUES = /^(\s|[-*+] |\d+[.)] |>)/;
 const DEFINITION = /^ {0,3}\[[^\]]+\]:/;
 /** Link definitions are added to every piece, so their number is limited. */
@@ -21,9 +21,9 @@ export interface Piece {
   readonly text: string;
   /** True if it continues the last block of the previous piece. */
   readonly isContinued: boolean;
-  /** Where it starts in the text. */
+  /** Where the piece starts in the whole text. */
   readonly at: number;
-  /** How much of its own text repeats an earlier part of the text. */
+  /** How many characters at the start of `text` repeat an earlier part of the whole text. */
   readonly headLength: number;
 }
 
@@ -31,22 +31,22 @@ export interface Piece {
 export interface Split {
   readonly source: string;
   readonly pieces: readonly Piece[];
-  /** Link definitions and footnotes, which apply to the whole text wherever they are. */
+  /** Link definitions and footnotes, which apply to all pieces. */
   readonly definitions: string;
-  /** The start of the last piece; a longer text is split again from there. */
+  /** The start of the last piece. When the text grows, it is split again only from there. */
   readonly last: Start;
 }
 
 interface Start {
   readonly at: number;
-  /** The context that the piece needs: a fence, or the head of a table. */
+  /** What the piece must repeat to be parsed as the same kind of block: a fence, or the head of a table. */
   readonly head: string;
   readonly definitions: readonly string[];
 }
 
 const BEGINNING: Start = { at: 0, head: "", definitions: [] };
 
-/** Splits a text. `before` is the result for a shorter text that this one starts with. */
+/** Splits a text. `before` is an earlier result: if the text starts with that result's text, its pieces are reused. */
 export function splitMarkdown(source: string, before?: Split): Split {
   const isGrown = before !== undefined && source.startsWith(before.source);
   const pieces = isGrown ? before.pieces.slice(0, -1) : [];
@@ -69,7 +69,7 @@ function pieceOf(source: string, { at, head }: Start, end: number, foot: string)
 interface Found {
   /** The start of the next piece; `undefined` for the last one. */
   readonly next: Start | undefined;
-  /** Closes an open block at the end of this piece. */
+  /** Text that closes an open code block at the end of this piece. */
   readonly foot: string;
   readonly definitions: readonly string[];
 }
@@ -112,7 +112,7 @@ function closingOf(fence: string): string {
   return `${fenceOf(fence) ?? ""}\n`;
 }
 
-/** The last word boundary before `limit`; `limit` itself within a very long word. */
+/** The position of the last word boundary before `limit`. Within a very long word, `limit` itself. */
 function wordBoundary(source: string, limit: number): number {
   for (let at = limit; at > limit - 200; at -= 1) {
     // The word must start with a letter: punctuation at the start of a line may be Markdown syntax.

@@ -1,4 +1,4 @@
-/** The conversation as a virtual list. Follows its end until the reader scrolls up. */
+/** The conversation as a virtual list. Keeps its end in view until the user scrolls up. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
@@ -10,7 +10,7 @@ import { ItemsContext, RowView } from "./row.tsx";
 import { createRows, estimateHeight } from "./rows.ts";
 import { SearchBar } from "./search-bar.tsx";
 
-/** Rows that are rendered beyond the visible area. */
+/** How many rows are rendered above and below the visible area. */
 const OVERSCAN = 2;
 
 interface Props {
@@ -22,7 +22,7 @@ interface Props {
 
 interface Found {
   readonly text: string;
-  /** The row that is looked at. */
+  /** The index of the found row that is in view. */
   readonly row: number | undefined;
 }
 
@@ -55,8 +55,8 @@ export function Timeline({ session, terminals, isSearching, onSearchEnd }: Props
     paddingStart: 12,
     paddingEnd: 16,
   });
-  // Measured heights differ from the estimates. A reader further up keeps their position; otherwise the end stays in
-  // view.
+  // Measured heights differ from the estimates. If the user has scrolled up, the visible rows stay where they are;
+  // otherwise the end stays in view.
   virtual.shouldAdjustScrollPositionOnItemSizeChange = ({ start }) =>
     !isFollowing && start < (virtual.scrollOffset ?? 0);
   useLayoutEffect(() => {

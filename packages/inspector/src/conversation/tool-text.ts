@@ -2,14 +2,14 @@
 
 import { type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 
-/** The command in a tool's input. */
+/** Finds the command in a tool's input. */
 export function commandOf(rawInput: unknown): string | undefined {
   const { command } = objectOf(rawInput);
   if (Array.isArray(command) && command.every((part) => typeof part === "string")) return command.join(" ");
   return textOf(command);
 }
 
-/** The tool's input without the command; `undefined` if nothing is left. */
+/** Returns the tool's input without the command; `undefined` if nothing is left. */
 export function restOfInput(rawInput: unknown): unknown {
   if (commandOf(rawInput) === undefined) return isEmpty(rawInput) ? undefined : rawInput;
   const { command: _, ...rest } = objectOf(rawInput);
@@ -23,7 +23,7 @@ function isEmpty(value: unknown): boolean {
 /** The fields in which agents put a program's output. */
 const PRINTED = ["formatted_output", "aggregated_output", "output", "stdout"] as const;
 
-/** The text in a tool's output. */
+/** Finds what a program has printed in a tool's output. */
 export function printedBy(rawOutput: unknown): string | undefined {
   if (typeof rawOutput === "string") return rawOutput;
   const fields: JsonObject = objectOf(rawOutput);

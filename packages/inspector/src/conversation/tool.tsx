@@ -115,7 +115,7 @@ function ToolContent({ content, tool, terminals }: ContentProps): React.ReactNod
   if (content.type === "terminal") {
     const terminal = terminals?.get(textOf(content.terminalId) ?? "");
     if (terminal) return <Terminal {...terminal} />;
-    return <p className="muted small">No output of this terminal was received.</p>;
+    return <p className="muted small">No output from this terminal was received.</p>;
   }
   if (content.type === "content") {
     const block = objectOf(content.content);
@@ -125,13 +125,13 @@ function ToolContent({ content, tool, terminals }: ContentProps): React.ReactNod
   return <Json value={content} />;
 }
 
-/** Kinds of tools whose output is shown verbatim. Some agents wrap it in a code block, others do not. */
-const AS_IT_IS: readonly unknown[] = ["read", "search", "fetch"];
+/** Kinds of tools whose output is shown as it is, unless the agent has wrapped it in a Markdown code block. */
+const VERBATIM_KINDS: readonly unknown[] = ["read", "search", "fetch"];
 
 function ToolText({ text, tool }: { readonly text: string; readonly tool: ToolItem }): React.ReactNode {
   const isMarkdown = text.includes("```");
   if (isForTerminal(text) || (tool.kind === "execute" && !isMarkdown)) return <Terminal output={text} />;
-  if (isMarkdown || !AS_IT_IS.includes(tool.kind)) return <Block block={{ type: "text", text }} />;
+  if (isMarkdown || !VERBATIM_KINDS.includes(tool.kind)) return <Block block={{ type: "text", text }} />;
   const language = /\.(\w+)$/.exec(textOf(tool.locations[0]?.path) ?? "")?.[1]?.toLowerCase();
   return <LongText text={text} show={(part) => <Code className="json" text={part} language={language} />} isCode />;
 }

@@ -1,6 +1,6 @@
 /**
- * A conversation as one HTML file that needs nothing else. React escapes what agents and users have written, their HTML
- * is shown as text, and the file itself forbids scripts and everything from other places.
+ * Writes a conversation to one HTML file that needs no other files. React escapes what agents and users have written,
+ * so HTML in it is shown as text. The file's content security policy also forbids scripts and anything from elsewhere.
  */
 
 import { objectOf, textOf } from "acp-http-client/internal";
@@ -164,7 +164,7 @@ function Tool({ tool, terminals }: { readonly tool: ToolItem } & Pick<PartProps,
   );
 }
 
-/** The first lines of a diff name the file before and after. */
+/** How many lines at the start of a diff name the file: one before and one after the change. */
 const FILE_NAMES = 2;
 const SIGNS: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
 
@@ -183,7 +183,7 @@ function AllBlocks({ blocks }: { readonly blocks: readonly ContentBlock[] }): Re
 }
 
 const COMPONENTS: Components = {
-  // As in the conversation: no image of another place is loaded.
+  // An image is shown as a link, as in the conversation: the file loads nothing from elsewhere.
   img: ({ alt, src }) => <a href={typeof src === "string" ? src : undefined}>{alt || "image"}</a>,
 };
 const REMARK = [remarkGfm, remarkLineBreaks];

@@ -5,8 +5,7 @@ import { fileNameOf, transcriptMarkdown } from "./transcript.ts";
 function markdownOf(...journal: Line[]): string {
   const instance = replay(...journal);
   const transcript = transcriptMarkdown({ instance, session: sessionIn(instance), exportedAt: new Date(2026, 0, 31) });
-  // Test events happen a few milliseconds after the epoch. How that time is written depends on the machine's time zone,
-  // so a placeholder replaces it.
+  // The written times depend on the machine's time zone, so they are replaced by a placeholder.
   return transcript.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "(time)");
 }
 const tool = (more: object): Line =>

@@ -1,4 +1,4 @@
-/** A conversation as Markdown, to keep or to pass on. */
+/** Writes a conversation to a Markdown file, and has what the HTML file needs as well. */
 
 import { isObject, type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
@@ -17,7 +17,7 @@ export interface Transcript {
   readonly exportedAt: Date;
 }
 
-/** The facts above a transcript. */
+/** The facts that are listed above a transcript. */
 export function factsOf({
   instance,
   session,
@@ -36,7 +36,7 @@ export function factsOf({
   return facts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const]));
 }
 
-/** The name of the file, without its ending. */
+/** The name of the file, without its extension. */
 export function fileNameOf(session: SessionState): string {
   const words = nameOfSession(session).replace(/[^\p{L}\p{N}]+/gu, "-");
   return words.replace(/^-+|-+$/g, "").slice(0, 60) || "conversation";
@@ -83,7 +83,7 @@ function heading(who: string, times: string | undefined): string {
   return times === undefined ? `## ${who}` : `## ${who} (${times})`;
 }
 
-/** What a user has written is no Markdown. A quotation keeps its lines. */
+/** What a user has written is not Markdown. It becomes a quotation, which keeps its line breaks. */
 function userBlock(block: ContentBlock): string {
   return block.type === "text" ? quoted(textOf(block.text) ?? "") : blockMarkdown(block);
 }
@@ -117,13 +117,13 @@ function toolMarkdown(tool: ToolItem, terminals: InstanceState["terminals"]): st
   return paragraphs(title, ...toolParts(tool, terminals).map(({ text, language }) => fenced(text, language)));
 }
 
-/** A part of a tool call: its input, its output, or a change. */
+/** A part of a tool call: its input, its output, or a change to a file. */
 export interface ToolPart {
   readonly text: string;
   readonly language?: string;
 }
 
-/** What went into a tool call and what came out of it, as the conversation shows it. */
+/** The input and the output of a tool call, as the conversation shows them. */
 export function toolParts(tool: ToolItem, terminals: InstanceState["terminals"]): readonly ToolPart[] {
   const parts: ToolPart[] = [];
   const command = commandOf(tool.rawInput);
@@ -173,7 +173,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** A code block whose fence is longer than any in the text. */
+/** Makes a code block whose fence is longer than any fence in the text. */
 function fenced(text: string, language = ""): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);

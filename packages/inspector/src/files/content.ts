@@ -1,4 +1,4 @@
-/** Determines how a file can be shown. */
+/** Determines how a file is shown: as text, as an image, or only as a download. */
 
 export type Content =
   | { readonly kind: "text"; readonly text: string; readonly blob: Blob }
@@ -21,7 +21,7 @@ export function nameOf(path: string): string {
   return path.split("/").at(-1) || path;
 }
 
-/** Decides by the bytes; by the name only for images. */
+/** Images are recognised by the name, text by the bytes. */
 export async function contentOf(path: string, blob: Blob): Promise<Content> {
   const type = IMAGES[nameOf(path).split(".").at(-1)?.toLowerCase() ?? ""];
   if (type !== undefined) return { kind: "image", blob: new Blob([blob], { type }) };
@@ -30,12 +30,12 @@ export async function contentOf(path: string, blob: Blob): Promise<Content> {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await blob.arrayBuffer());
     if (!text.includes("\0")) return { kind: "text", text, blob };
   } catch {
-    // Not UTF-8: it could not be saved unchanged.
+    // The file is not UTF-8, so the editor could not save the unchanged parts as they were.
   }
   return { kind: "binary", reason: "Not a text file. Download it instead.", blob };
 }
 
-/** The line ending of a text: CRLF only if all lines end with it. Otherwise LF, and stray CRs are preserved. */
+/** The line ending of a text: CRLF if all lines end with it, otherwise LF. In the latter case, CRs are kept as text. */
 export function separatorOf(text: string): "\n" | "\r\n" {
   return text.includes("\r\n") && !/(^|[^\r])\n/.test(text) ? "\r\n" : "\n";
 }

@@ -1,4 +1,4 @@
-/** Dropped files, including the contents of dropped folders. */
+/** Reads the files that the user has dropped on the page, including those in dropped folders. */
 
 export interface Dropped {
   /** The path relative to the target folder. */
@@ -7,7 +7,7 @@ export interface Dropped {
 }
 
 export async function droppedFiles(transfer: DataTransfer): Promise<readonly Dropped[]> {
-  // The items are valid during the event only, so the entries are taken before the first await.
+  // The items are valid only during the event, so the entries are read before the first await.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const plain = [...transfer.files].map((file) => ({ path: file.name, file }));
   if (entries.length === 0) return plain;
@@ -23,7 +23,7 @@ async function filesOf(entry: FileSystemEntry, above: string): Promise<readonly 
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   const found: Dropped[] = [];
   for (;;) {
-    // A directory is read in batches until one is empty.
+    // A directory is read in batches; an empty batch is the last one.
     const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (part.length === 0) return found;
     found.push(...(await Promise.all(part.map((child) => filesOf(child, `${path}/`)))).flat());

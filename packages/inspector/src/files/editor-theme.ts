@@ -1,4 +1,4 @@
-/** The editor's theme: the page's own colours, which reach into its shadow root as variables. */
+/** The editor's theme. It uses the page's colours: CSS variables also apply inside the editor's shadow root. */
 
 import { HighlightStyle } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";

@@ -1,7 +1,7 @@
 /**
  * The text editor. It lives in a shadow root, where CodeMirror uses adopted style sheets instead of the style elements
- * that the page's content security policy forbids. A module of its own because it is large and not needed on the first
- * load.
+ * that the page's content security policy forbids. The editor is large, so the page loads this module only when it is
+ * needed.
  */
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -18,7 +18,7 @@ interface Props {
   readonly path: string;
   /** The file's text. When it changes, it replaces the edited text. */
   readonly text: string;
-  /** The initial text, with earlier unsaved changes. */
+  /** The text to start with: the file's text, or the user's unsaved version of it. */
   readonly draft: string;
   onChange(text: string): void;
   onSave(): void;
@@ -28,7 +28,7 @@ export default function Editor({ path, text, draft, onChange, onSave }: Props): 
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const given = useRef(text);
-  // The editor is created once per file and calls the current handlers.
+  // The editor is created once per file, but must always call the newest handlers.
   const calls = useRef({ onChange, onSave });
   calls.current = { onChange, onSave };
 

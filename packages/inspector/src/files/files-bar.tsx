@@ -9,7 +9,7 @@ import type { Task } from "../view/task.ts";
 import { nameOf } from "./content.ts";
 import type { Dropped } from "./dropped.ts";
 
-/** Supported by browsers, missing in React's types. */
+/** The attribute that makes a file input select folders. Browsers support it; React's types lack it. */
 const WHOLE_FOLDERS = { webkitdirectory: "" };
 
 interface Props {

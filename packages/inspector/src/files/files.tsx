@@ -13,7 +13,7 @@ import { Tree } from "./tree.tsx";
 import { type Drafts, hasStatus, Viewer } from "./viewer.tsx";
 import "../style/files.css";
 
-/** Changes come in bursts; refresh once per burst. */
+/** Changes to files come in bursts: the view is refreshed this long after the first change of a burst. */
 const SETTLED_MS = 300;
 
 export default function FilesView(): React.ReactNode {
@@ -66,7 +66,7 @@ export default function FilesView(): React.ReactNode {
       done: async (name) => {
         const path = joinPath(folder, name);
         await api.makeFile(path).catch((error: unknown) => {
-          throw hasStatus(error, 412) ? new Error(`There is a file ${name} already.`) : error;
+          throw hasStatus(error, 412) ? new Error(`A file named ${name} already exists.`) : error;
         });
         setOpen(path);
         refresh();
@@ -168,7 +168,7 @@ export default function FilesView(): React.ReactNode {
   );
 }
 
-/** Refreshes when something below the folder has changed. If the watch fails, there is still the refresh button. */
+/** Refreshes when something below the folder has changed. If the watch fails, the user can still press "Refresh". */
 function useChanges(path: string, onChange: () => void): void {
   const { api } = useWorkbench();
   useEffect(() => {
@@ -188,7 +188,7 @@ function useChanges(path: string, onChange: () => void): void {
   }, [api, path, onChange]);
 }
 
-/** Makes the browser ask before unsaved changes are lost. */
+/** Makes the browser ask the user before a page with unsaved changes is closed. */
 function useWarning(drafts: Drafts): void {
   useEffect(() => {
     const warn = (event: BeforeUnloadEvent): void => {

@@ -1,4 +1,4 @@
-/** The folder tree. A folder is listed when it is opened. */
+/** The folder tree. The entries of a folder are requested when the user opens it. */
 
 import { useEffect, useState } from "react";
 import type { FileEntry } from "../server/api.ts";

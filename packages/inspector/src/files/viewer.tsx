@@ -57,7 +57,7 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
   const save = (over: "what was read" | "anything"): void =>
     task.run(async () => {
       try {
-        // Fails if the file has changed since it was read, so that the agent's changes are not overwritten unseen.
+        // Fails if the file has changed since it was read: the agent's changes must not be overwritten by accident.
         await api.write(path, text, over === "anything" ? undefined : etag);
       } catch (error) {
         if (!hasStatus(error, 412)) throw error;
@@ -142,7 +142,7 @@ export function Viewer({ path, drafts, onMove, onGone, onClose }: Props): React.
   );
 }
 
-/** True if the server has answered with this status. 412 says that the file has changed, or is there already. */
+/** True if the server has answered with this status. 412 means that the file has changed, or already exists. */
 export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof Error && "status" in error && error.status === status;
 }

@@ -1,22 +1,22 @@
-/** Reduces agent requests and the answers to them. */
+/** Applies agent requests, and the answers to them, to the state of an instance. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import { type JournalEvent, keyOf, stampOf } from "./event.ts";
 import { withItem, withSession, withTool } from "./session.ts";
-import { withServed } from "./terminals.ts";
+import { withTerminalAnswer } from "./terminals.ts";
 import type { AgentRequest, InstanceState, NoticeItem, PendingRequest } from "./types.ts";
 
-/** Methods that a client program answers. They are not shown to the user. */
-const SERVED = /^(fs|terminal)\//;
+/** Methods that a client program answers by itself. These requests are not shown to the user. */
+const PROGRAM_METHODS = /^(fs|terminal)\//;
 
 /** Applies an agent request. */
 export function withRequest(instance: InstanceState, envelope: JsonObject, event: JournalEvent): InstanceState {
   const method = textOf(envelope.method) ?? "";
   const params = objectOf(envelope.params);
   const key = keyOf(envelope.id);
-  if (SERVED.test(method)) {
+  if (PROGRAM_METHODS.test(method)) {
     const request: PendingRequest = { method, params, atMs: event.atMs };
-    return { ...instance, served: new Map(instance.served).set(key, request) };
+    return { ...instance, programRequests: new Map(instance.programRequests).set(key, request) };
   }
   const sessionId = textOf(params.sessionId);
   const request: AgentRequest = {
@@ -35,7 +35,7 @@ export function withRequest(instance: InstanceState, envelope: JsonObject, event
   return withSession(added, sessionId, (session) => withTool(session, toolCall, stampOf(event)));
 }
 
-/** Applies the withdrawal of an agent request: a client answered it, or the agent cancelled it. */
+/** Removes an agent request that is no longer open: a client answered it, or the agent cancelled it. */
 export function withWithdrawal(instance: InstanceState, key: string, event: number | undefined): InstanceState {
   const stays = (request: AgentRequest): boolean =>
     request.key !== key || (event !== undefined && request.event !== undefined && request.event !== event);
@@ -46,11 +46,11 @@ export function withWithdrawal(instance: InstanceState, key: string, event: numb
 /** Applies a client's answer to an agent request. */
 export function withAnswer(instance: InstanceState, envelope: JsonObject, event: JournalEvent): InstanceState {
   const key = keyOf(envelope.id);
-  const served = instance.served.get(key);
-  if (served) {
-    const remaining = new Map(instance.served);
-    remaining.delete(key);
-    return withServed({ ...instance, served: remaining }, served, objectOf(envelope.result));
+  const programRequest = instance.programRequests.get(key);
+  if (programRequest) {
+    const programRequests = new Map(instance.programRequests);
+    programRequests.delete(key);
+    return withTerminalAnswer({ ...instance, programRequests }, programRequest, objectOf(envelope.result));
   }
   const request = instance.agentRequests.find((open) => open.key === key);
   if (!request) return instance;
@@ -62,7 +62,7 @@ export function withAnswer(instance: InstanceState, envelope: JsonObject, event:
   );
 }
 
-/** The notice to show for an answer. */
+/** Makes the notice that the conversation shows for an answer. */
 export function outcomeOf(request: AgentRequest, envelope: JsonObject): Pick<NoticeItem, "tone" | "text"> | undefined {
   const result = objectOf(envelope.result);
   if (envelope.error !== undefined) return { tone: "bad", text: `${request.method} was declined.` };

@@ -29,7 +29,7 @@ function statuses(instances: Map<string, WatchedInstance>): Record<string, strin
   return Object.fromEntries([...instances].map(([id, { state }]) => [id, state.status]));
 }
 
-test("listed and later opened instances exist, and closed ones stay as closed", () => {
+test("listed instances and those opened later are known, and closed ones stay in the list", () => {
   const { instances, apply } = setUp();
   apply(
     list("a"),
@@ -94,7 +94,7 @@ test("a kept instance has its conversations when it is started again", () => {
   expect(sessionIn(instances)?.items).toHaveLength(2);
 });
 
-test("a response of the agent settles the request, and a client's message does not", async () => {
+test("a response from the agent settles the request, and a message from a client does not", async () => {
   const { apply, waiting } = setUp();
   const waiter = Promise.withResolvers<unknown>();
   waiting.set('a "q"', waiter);

@@ -7,29 +7,29 @@ import { closed, exitText, newInstance, reduce, startedAgain } from "./instance.
 import { createPairs, type Pairs } from "./pairs.ts";
 import type { InstanceState, InstanceStatus } from "./types.ts";
 
-/** An instance with its journal. `events` grows in place; a change of `count` tells that it has. */
+/** An instance with its journal. `events` is one array that grows, so its length is repeated in `count`. */
 export interface WatchedInstance {
   readonly state: InstanceState;
   readonly events: readonly JournalEvent[];
   readonly count: number;
   readonly pairs: Pairs;
-  /** True if the page keeps its conversations when the instance is started again. */
+  /** True if the page keeps the conversations when the instance is started again. */
   readonly isKept: boolean;
 }
 
-/** Why the list of the server lacks an instance that the page knows. */
+/** The possible reasons why the server's list lacks an instance that the page knows. */
 export const MISSING = {
   restarted: "The server was restarted, and the agent ended with it.",
   closed: "The instance was closed while this page was not connected.",
-  unknown: "The server has no such instance any more: it was closed, or the server was restarted.",
+  unknown: "The server no longer has this instance: it was closed, or the server was restarted.",
 } as const;
 
-/** The requests of this page that await an answer, by instance and id. */
+/** The requests from this page that await an answer, by instance and id. */
 export type PendingAnswers = Map<string, PromiseWithResolvers<unknown>>;
 
 /**
- * Applies one event of the stream. Changes the two maps and nothing else. `missing` tells why instances are gone that
- * the server's list lacks.
+ * Applies one event of the stream. Changes the two maps and nothing else. `missing` is the reason to show for instances
+ * that the server's list lacks.
  */
 export function applyEvent(
   instances: Map<string, WatchedInstance>,
@@ -45,7 +45,8 @@ export function applyEvent(
   if (serverId === undefined) return;
   const known = instances.get(serverId);
   if (event.type === "opened") {
-    // The list and the first `opened` report the same instance. A later one means that the id was used again.
+    // The list and a first `opened` event report the same instance. A later `opened` event means that another instance
+    // has the id.
     if (known && known.state.status !== "closed" && known.count === 0) return;
     instances.set(serverId, reopened(known, serverId, event.data.agent));
     return;
@@ -86,7 +87,7 @@ function close(
 }
 
 /**
- * Applies the list of instances, which comes first and again after every reconnect. Instances that it lacks are closed.
+ * Applies the list of instances, which is the first event of every connection. Instances that it lacks are closed.
  */
 function reconcile(
   instances: Map<string, WatchedInstance>,

@@ -1,4 +1,4 @@
-/** Reduces client requests, by this page or any other client, and the responses to them. */
+/** Applies client requests, from this page or any other client, and their responses to the state of an instance. */
 
 import { isObject, type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import { errorText, type JournalEvent, keyOf, stampOf } from "./event.ts";
@@ -28,7 +28,7 @@ export function withClientRequest(instance: InstanceState, envelope: JsonObject,
     return withSession(added, sessionId, (session) => prompted(session, key, params, event));
   }
   if (method === "session/load") {
-    // The agent replays the whole conversation.
+    // The agent will send the whole conversation again.
     return withSession(added, sessionId, (session) => ({ ...session, before: session.items, items: [] }));
   }
   return added;
@@ -47,7 +47,7 @@ function prompted(session: SessionState, requestKey: string, params: JsonObject,
   return { ...withMessage, turns: [...session.turns, turn], isClosed: false };
 }
 
-/** Applies a response of the agent, or the server's report that there will be none. */
+/** Applies a response from the agent, or the server's report that there will be none. */
 export function withResponse(
   instance: InstanceState,
   key: string,
@@ -112,12 +112,12 @@ function succeeded(
         return session;
     }
   };
-  // The request names the forked session; the new one is in the response.
+  // A request to fork names the session that was forked; the id of the new session is in the response.
   const target = method === "session/fork" ? (textOf(result.sessionId) ?? sessionId) : sessionId;
   return withSession(instance, target, change);
 }
 
-/** Appends a page of the list; the first page replaces the list. */
+/** Appends a page to the list of sessions; the first page replaces the list. */
 function listedAfter(instance: InstanceState, params: JsonObject, result: JsonObject): readonly JsonObject[] {
   const page = listOf(result.sessions).filter(isObject);
   return params.cursor === undefined || params.cursor === null ? page : [...(instance.listed ?? []), ...page];

@@ -9,40 +9,40 @@ export type JournalType = "message" | "sent" | "answered" | "failed" | "unparsed
 
 /** An event of the journal. */
 export interface JournalEvent {
-  /** Its index among the events of this instance that this page has received. */
+  /** The index of the event among those that this page has received from the instance. */
   readonly index: number;
   readonly type: JournalType;
-  /** The server's number of the event, which `answered` refers to. */
+  /** The server's number of the event, by which `answered` events refer to it. */
   readonly number: number | undefined;
   readonly atMs: number | undefined;
   readonly data: unknown;
 }
 
-/** The kind of an envelope. */
+/** The kind of a JSON-RPC envelope. */
 export type EnvelopeKind = "request" | "notification" | "response" | "other";
 
-/** The stamp of the item that is made from an event. */
+/** Makes the stamp of an item that is made from an event. */
 export function stampOf({ index, atMs }: JournalEvent): Stamp {
   return { key: `n${index}`, atMs };
 }
 
-/** A request id as a map key: `1` and `"1"` differ. */
+/** Makes a map key of a request id. The keys of `1` and `"1"` differ. */
 export function keyOf(id: unknown): string {
   return JSON.stringify(id) ?? "undefined";
 }
 
-/** The envelope of an event; empty if it has none. */
+/** Returns the JSON-RPC envelope of an event; empty if the event has none. */
 export function envelopeOf({ type, data }: Pick<JournalEvent, "type" | "data">): JsonObject {
   return (type === "message" || type === "sent") && isObject(data) ? data : {};
 }
 
-/** The kind of an envelope. */
+/** Returns the kind of an envelope. */
 export function kindOf(envelope: JsonObject): EnvelopeKind {
   if (textOf(envelope.method) !== undefined) return "id" in envelope ? "request" : "notification";
   return "result" in envelope || "error" in envelope ? "response" : "other";
 }
 
-/** The text of an error. Agents put the details into its data. */
+/** Makes a text of an agent's error. Many agents put the details into the error's data. */
 export function errorText(error: JsonObject): string {
   const { message, data, detail } = error;
   const { details, message: inner } = isObject(data) ? data : { details: data, message: undefined };
@@ -53,7 +53,7 @@ export function errorText(error: JsonObject): string {
 
 const TYPES: ReadonlySet<string> = new Set(["message", "sent", "answered", "failed", "unparsed", "exit", "gap"]);
 
-/** Converts a watched event, if it is one of an instance's journal. */
+/** Converts a watched event to an event of an instance's journal; `undefined` if it is none. */
 export function journalEventOf(event: WatchedEvent, index: number): JournalEvent | undefined {
   if (!TYPES.has(event.type)) return undefined;
   return { index, type: event.type as JournalType, number: event.event, atMs: event.atMs, data: event.data };

@@ -25,7 +25,7 @@ const brief = (item: Item): string =>
         : `${item.type} ${item.blocks.map((block) => block.text ?? block.type).join("|")}`;
 const shown = (...journal: Line[]): string[] => sessionIn(replay(...journal)).items.map(brief);
 
-test("a prompt of any client and the following chunks are a turn", () => {
+test("a prompt from any client and the chunks after it are a turn", () => {
   const open = replay(prompt("1", "hello"), chunk("Hel"), chunk("lo."));
   expect(sessionIn(open).items.map(brief)).toEqual(["user hello", "agent Hello."]);
   expect(sessionIn(open).turns).toHaveLength(1);
@@ -86,7 +86,7 @@ test("a cancelled turn and a failed prompt add a notice", () => {
   expect(shown(prompt("1", "a"), ["failed", { id: "1", problem }]).at(-1)).toContain("the agent is gone");
 });
 
-test("an echo of the prompt is not shown again, other user messages are", () => {
+test("a user message that repeats the prompt is not shown again, others are", () => {
   const echo = (text: string) => update("user_message_chunk", { content: { type: "text", text } });
   expect(shown(prompt("1", "hello"), echo("hello"), chunk("x"))).toEqual(["user hello", "agent x"]);
   expect(shown(echo("from before"), chunk("x"))).toEqual(["user from before", "agent x"]);
@@ -267,7 +267,7 @@ test("a tool call has its times, without the time that it waited for permission"
   expect(sessionIn(replay(...asked)).items[0]).toMatchObject({ startedAtMs: 3, endedAtMs: 4 });
 });
 
-test("what a loaded session reports again has no times", () => {
+test("what an agent reports again while it loads a session has no times", () => {
   const load = sent({ id: "l", method: "session/load", params: { sessionId: SESSION } });
   const again = [load, chunk("x"), update("tool_call", { toolCallId: "t", title: "T", status: "completed" })];
   const { items } = sessionIn(replay(...again, fromAgent({ id: "l", result: {} }), chunk("y", "m2")));

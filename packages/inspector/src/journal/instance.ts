@@ -1,6 +1,6 @@
 /**
- * Reduces the journal of an instance to its state. Deterministic, so a page that is reloaded during a turn gets the
- * same state.
+ * Computes the state of an instance from its journal. The same journal always gives the same state, so nothing is lost
+ * when the page is reloaded during a turn.
  */
 
 import type { AcpExit } from "acp-http-client";
@@ -26,12 +26,12 @@ export function newInstance(serverId: string, agent: string): InstanceState {
     listed: undefined,
     agentRequests: [],
     pending: new Map(),
-    served: new Map(),
+    programRequests: new Map(),
     terminals: new Map(),
   };
 }
 
-/** Applies one event. */
+/** Applies one event to the state. */
 export function reduce(instance: InstanceState, event: JournalEvent): InstanceState {
   const createdAtMs = instance.createdAtMs ?? event.atMs;
   const seen: InstanceState = { ...instance, createdAtMs, lastAtMs: event.atMs ?? instance.lastAtMs };
@@ -96,7 +96,7 @@ function updated(instance: InstanceState, params: JsonObject, event: JournalEven
   return withSession(next, sessionId, (session) => withUpdate(session, update, stampOf(event)));
 }
 
-/** It is unknown which session the lost events belong to, so each one gets a notice. */
+/** Adds a notice to every session: it is unknown which session the lost events belong to. */
 function withGap(instance: InstanceState, event: JournalEvent): InstanceState {
   const text = "Some events are missing: the server has evicted them.";
   const sessions = new Map(
@@ -113,14 +113,14 @@ function ended(instance: InstanceState, exit: AcpExit, event: JournalEvent): Ins
   return { ...withAllSettled(instance, text, stampOf(event)), status: "exited", exit };
 }
 
-/** Applies the close of an instance, whether the server reported it or no longer lists the instance. */
+/** Marks an instance as closed: the server has reported that, or no longer lists the instance. */
 export function closed(instance: InstanceState, because: string): InstanceState {
   if (instance.status === "closed") return instance;
   const settled = withAllSettled(instance, because, { key: `closed ${instance.lastAtMs}`, atMs: undefined });
   return { ...settled, status: "closed", closedBecause: because };
 }
 
-/** Applies a new process under the id of a closed instance whose conversations stay on the page. */
+/** Makes the state of an instance that was closed and is started again. Its conversations stay on the page. */
 export function startedAgain(instance: InstanceState, agent: string): InstanceState {
   const { sessions, terminals } = instance;
   return { ...newInstance(instance.serverId, agent), sessions, terminals };
@@ -135,10 +135,10 @@ function withAllSettled(instance: InstanceState, text: string, { key, atMs }: St
       return [id, withItem(ended, { type: "notice", key, tone: "bad", text })];
     }),
   );
-  return { ...instance, sessions, agentRequests: [], pending: new Map(), served: new Map() };
+  return { ...instance, sessions, agentRequests: [], pending: new Map(), programRequests: new Map() };
 }
 
-/** A short description of how a process exited. */
+/** Describes in a few words how a process exited. */
 export function exitText({ code, signal, error, problem }: AcpExit): string {
   return textOf(problem?.detail) ?? error ?? signal ?? (code === undefined ? "unknown" : `code ${code}`);
 }

@@ -1,13 +1,13 @@
-/** Pairs requests with their responses, with the latency. */
+/** Finds the response to each request in a journal, and the time between them. */
 
 import { objectOf } from "acp-http-client/internal";
 import { envelopeOf, type JournalEvent, keyOf, kindOf } from "./event.ts";
 
-/** The other half of a pair. */
+/** The other event of a pair: the response to a request, or the request of a response. */
 export interface Peer {
   readonly index: number;
   readonly latencyMs: number | undefined;
-  /** The request's method, for the response's row. */
+  /** The request's method, which a response does not contain. */
   readonly method: string;
 }
 
@@ -15,7 +15,7 @@ export interface Peer {
 export interface Pairs {
   add(event: JournalEvent): void;
   peerOf(index: number): Peer | undefined;
-  /** Requests without a response get none: their process is gone. */
+  /** Forgets the requests without a response: they will receive none, because their process has exited. */
   endAll(): void;
 }
 
@@ -43,7 +43,7 @@ export function createPairs(): Pairs {
       const envelope = envelopeOf(event);
       const kind = kindOf(envelope);
       if (kind === "request") open.set(`${event.type} ${keyOf(envelope.id)}`, event);
-      // A response goes in the opposite direction of its request.
+      // A response is sent in the opposite direction of its request.
       if (kind === "response") settle(event.type === "sent" ? "message" : "sent", envelope.id, event);
     },
     peerOf: (index) => peers.get(index),

@@ -1,4 +1,4 @@
-/** Reduces the updates of a session. */
+/** Applies updates to the state of a session. */
 
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from "acp-http-client/internal";
 import { costText } from "../text/cost.ts";
@@ -31,14 +31,14 @@ export function newSession(id: string): SessionState {
   };
 }
 
-/** The name of a session: its title, else its first words, else its id. */
+/** The name to show for a session: its title, else the beginning of its first prompt, else its id. */
 export function nameOfSession({ title, items, id }: SessionState): string {
   const first = items.find((item) => item.type === "user");
   const words = first?.type === "user" ? first.blocks.map((block) => textOf(block.text) ?? "").join(" ") : "";
   return title || words.trim().slice(0, 60) || id;
 }
 
-/** Changes a session. Creates it if it is unknown: its first event may have been evicted. */
+/** Changes a session. Creates the session if it is unknown: the server may have evicted its first event. */
 export function withSession(
   instance: InstanceState,
   sessionId: string,
@@ -55,7 +55,7 @@ export function withItem(session: SessionState, item: Item): SessionState {
   return { ...session, items: [...session.items, item] };
 }
 
-/** Applies the settings in a response to `session/new`, `load`, `resume` or a setter. */
+/** Applies the settings in a response to `session/new`, `session/load`, `session/resume` or a request that sets one. */
 export function withSettings(session: SessionState, result: JsonObject): SessionState {
   return {
     ...session,
@@ -64,12 +64,12 @@ export function withSettings(session: SessionState, result: JsonObject): Session
   };
 }
 
-/** The id of a prompt's message. */
+/** Makes the message id for a prompt, which has none of its own. */
 export function promptMessageId(requestKey: string): string {
   return `prompt-${requestKey}`;
 }
 
-/** Ends turns, at a time that may be unknown. */
+/** Ends turns. The time of their end may be unknown. */
 export function withTurnsEnded(
   session: SessionState,
   isEnded: (turn: Turn) => boolean,
@@ -85,7 +85,7 @@ export function withTurnsEnded(
 
 /** Applies a `session/update`. */
 export function withUpdate(session: SessionState, update: JsonObject, event: Stamp): SessionState {
-  // A session that is loaded is reported again, and not when it happened.
+  // While a session is loaded, the agent sends old updates again: the time of the event is not when they happened.
   const stamp = session.before === undefined ? event : { ...event, atMs: undefined };
   switch (update.sessionUpdate) {
     case "user_message_chunk":
@@ -114,7 +114,7 @@ export function withUpdate(session: SessionState, update: JsonObject, event: Sta
   }
 }
 
-/** True if the agent repeats the running prompt, which is already shown. */
+/** True if the agent repeats the prompt of a running turn, which is already shown. */
 function isEcho(session: SessionState, update: JsonObject): boolean {
   const text = textOf(objectOf(update.content).text);
   return text !== undefined && session.turns.some((turn) => turn.promptText.includes(text));
@@ -141,7 +141,7 @@ function joined(blocks: readonly ContentBlock[], block: ContentBlock): readonly 
 const STATUSES: readonly unknown[] = ["pending", "in_progress", "completed", "failed"];
 const ENDED: readonly ToolStatus[] = ["completed", "failed"];
 
-/** Applies a tool call or an update of it. Missing fields keep their values. */
+/** Applies a tool call or an update of one. Fields that the update lacks keep their values. */
 export function withTool(session: SessionState, update: JsonObject, { key, atMs }: Stamp): SessionState {
   const toolCallId = textOf(update.toolCallId) ?? key;
   const index = session.items.findLastIndex((item) => item.type === "tool" && item.toolCallId === toolCallId);
@@ -183,15 +183,15 @@ export function withTool(session: SessionState, update: JsonObject, { key, atMs 
 }
 
 /**
- * New content replaces the old, except for diffs: agents send those with the permission request and not with the
- * result.
+ * New content replaces the old content, but diffs are kept if the new content has none: many agents send diffs with the
+ * permission request and do not repeat them with the result.
  */
 function contentAfter({ content }: ToolItem, next: readonly JsonObject[]): readonly JsonObject[] {
   const isDiff = ({ type }: JsonObject): boolean => type === "diff";
   return next.some(isDiff) ? next : [...content.filter(isDiff), ...next];
 }
 
-/** A plan replaces the previous one of the same turn, in its position. */
+/** Applies a plan. It takes the place of the previous plan of the same turn. */
 function withPlan(session: SessionState, entries: readonly JsonObject[], key: string): SessionState {
   const turnStart = session.items.findLastIndex((item) => item.type === "user");
   const index = session.items.findLastIndex((item) => item.type === "plan");
@@ -200,7 +200,7 @@ function withPlan(session: SessionState, entries: readonly JsonObject[], key: st
   return { ...session, items: session.items.with(index, { ...known, entries }) };
 }
 
-/** The mode is reported in two places; older agents use only one of them. */
+/** Sets the mode in both places where agents report it: older agents use only `modes`. */
 function withMode(session: SessionState, modeId: unknown): SessionState {
   return {
     ...session,
@@ -211,7 +211,7 @@ function withMode(session: SessionState, modeId: unknown): SessionState {
   };
 }
 
-/** Applies a changed option whose new value is not in the response. */
+/** Applies a changed config option. Needed for agents that do not repeat the new value in their response. */
 export function withOption(session: SessionState, configId: unknown, value: unknown): SessionState {
   const configOptions = session.configOptions.map((option) =>
     option.id === configId ? { ...option, currentValue: value } : option,

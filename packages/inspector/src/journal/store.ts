@@ -1,6 +1,7 @@
 /**
- * The state of the page, from the stream of all instances. Only reads, so opening the page does not disturb any agent.
- * Events are applied once per frame, for a few milliseconds, so that the page stays usable during a flood of them.
+ * The state of the page, made from the event stream of all instances. Sends nothing to agents, so opening the page does
+ * not disturb them. Events are applied for a few milliseconds in each frame, so that the page stays usable when very
+ * many arrive.
  */
 
 import { AcpHttpError, type WatchedEvent, watchAcpServers } from "acp-http-client";
@@ -22,7 +23,7 @@ export interface Snapshot {
   readonly instances: ReadonlyMap<string, WatchedInstance>;
 }
 
-/** The journal of a server. */
+/** The journals of all instances of a server. */
 export interface JournalStore {
   subscribe(onChange: () => void): () => void;
   snapshot(): Snapshot;
@@ -37,17 +38,18 @@ export interface JournalStore {
 
 /** How much of a frame may be spent on applying events. */
 const BUDGET_MS = 10;
-/** Animation frames do not run while the tab is hidden. */
+/** How often events are applied while the tab is hidden, when animation frames do not run. */
 const HIDDEN_MS = 250;
 
-/** Starts to watch. */
+/** Starts to watch a server. */
 export function openJournal(target: Target): JournalStore {
   const { base, token } = target;
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   const waiting: PendingAnswers = new Map();
   const queue: WatchedEvent[] = [];
-  let taken = 0;
+  /** How many events of the queue have been applied. */
+  let applied = 0;
   let isScheduled = false;
   let uptime: UptimeSample | undefined;
   let missing: keyof typeof MISSING = "unknown";
@@ -78,20 +80,20 @@ export function openJournal(target: Target): JournalStore {
   const drain = (): void => {
     const instances = new Map(current.instances);
     const until = performance.now() + BUDGET_MS;
-    while (taken < queue.length && (taken % 32 !== 0 || performance.now() < until)) {
-      const event = queue[taken];
-      taken += 1;
+    while (applied < queue.length && (applied % 32 !== 0 || performance.now() < until)) {
+      const event = queue[applied];
+      applied += 1;
       if (event) applyEvent(instances, event, waiting, missing);
     }
-    if (taken === queue.length) {
+    if (applied === queue.length) {
       queue.length = 0;
-      taken = 0;
+      applied = 0;
     } else schedule();
     publish({ instances });
   };
 
   const http = createHttp(target);
-  /** Finds out whether the server that was just reached is the one of the last connection. */
+  /** Finds out whether the server was restarted since the last connection. */
   const compareUptime = async (): Promise<void> => {
     const askedAtMs = performance.now();
     const health: unknown = await http("v1/health").then((response) => response.json());
@@ -101,7 +103,7 @@ export function openJournal(target: Target): JournalStore {
   };
 
   const watching = async (): Promise<void> => {
-    // The watch reconnects silently; its requests show the state of the connection.
+    // `watchAcpServers` reconnects without telling. Its requests show the state of the connection.
     const observedFetch: typeof fetch = async (input, init) => {
       if (current.connection.state !== "connecting") setConnection({ state: "reconnecting" });
       const response = await fetch(input, init);
@@ -109,7 +111,7 @@ export function openJournal(target: Target): JournalStore {
       missing = "unknown";
       const isReconnect = uptime !== undefined;
       const compared = compareUptime().catch(() => undefined);
-      // The list of instances comes next and may lack some; the first list cannot.
+      // After a reconnect, the list of instances comes next and may lack some: the reason must be known before.
       if (isReconnect) await compared;
       setConnection({ state: "live" });
       return response;
@@ -140,7 +142,7 @@ export function openJournal(target: Target): JournalStore {
     answerTo(serverId, id) {
       const key = `${serverId} ${keyOf(id)}`;
       const promise = Promise.withResolvers<unknown>();
-      // The sender of the request handles its failure; without a waiter, it must not be reported as unhandled.
+      // The caller handles a failure. If it no longer waits, the failure must not be reported as unhandled.
       promise.promise.catch(() => undefined);
       waiting.set(key, promise);
       return { answer: promise.promise, forget: () => void waiting.delete(key) };

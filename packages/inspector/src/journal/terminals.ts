@@ -1,17 +1,21 @@
 /**
- * Reduces the output of terminals. A client's terminals appear in agent requests and their answers; some agents have
- * terminals of their own and report them in the `_meta` of their tool calls.
+ * Collects the output of terminals. Terminals of a client appear in agent requests and their answers. Some agents have
+ * terminals of their own, and report them in the `_meta` of their tool calls.
  */
 
 import { type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";
 import type { InstanceState, PendingRequest, TerminalState } from "./types.ts";
 
 const NEW: TerminalState = { command: "", output: "", exit: undefined };
-/** How much output is kept per terminal. */
+/** How many characters of output are kept per terminal. */
 const KEPT = 500_000;
 
 /** Applies a client's answer to a request about one of its terminals. */
-export function withServed(instance: InstanceState, request: PendingRequest, result: JsonObject): InstanceState {
+export function withTerminalAnswer(
+  instance: InstanceState,
+  request: PendingRequest,
+  result: JsonObject,
+): InstanceState {
   const id = textOf(request.params.terminalId) ?? textOf(result.terminalId);
   if (!request.method.startsWith("terminal/") || id === undefined) return instance;
   const known = instance.terminals.get(id) ?? NEW;
@@ -24,7 +28,7 @@ export function withServed(instance: InstanceState, request: PendingRequest, res
   });
 }
 
-/** Applies what an agent reports about its own terminal in a tool call update. */
+/** Applies what an agent reports about a terminal of its own in an update of a tool call. */
 export function withAgentTerminal(instance: InstanceState, update: JsonObject): InstanceState {
   const meta = objectOf(update._meta);
   const id = terminalIdOf(update);
@@ -39,7 +43,7 @@ export function withAgentTerminal(instance: InstanceState, update: JsonObject): 
   });
 }
 
-/** The agent's own terminal in the `_meta` of a tool call update. */
+/** The id of the agent's own terminal, from the `_meta` of an update of a tool call. */
 export function terminalIdOf(update: JsonObject): string | undefined {
   const { terminal_info, terminal_output, terminal_output_delta, terminal_exit } = objectOf(update._meta);
   return [terminal_info, terminal_output, terminal_output_delta, terminal_exit]

@@ -1,4 +1,4 @@
-/** Journals for tests, as they arrive over the wire. */
+/** Makes journals for tests, in the form in which the server sends them. */
 
 import type { JournalEvent, JournalType } from "./event.ts";
 import { newInstance, reduce } from "./instance.ts";
@@ -6,7 +6,7 @@ import type { InstanceState, SessionState } from "./types.ts";
 
 export const SESSION = "s1";
 
-/** An event of a journal, one millisecond after the previous one. */
+/** An event of a journal. Each one happens a millisecond after the previous one. */
 export type Line = readonly [type: JournalType, data: unknown];
 
 export const sent = (data: object): Line => ["sent", { jsonrpc: "2.0", ...data }];
@@ -36,7 +36,7 @@ export function journalEvents(journal: readonly Line[]): readonly JournalEvent[]
   return journal.map(([type, data], index) => ({ index, type, number: 1000 + index, atMs: index, data }));
 }
 
-/** The state that a journal results in. */
+/** Computes the state that a journal results in. */
 export function replay(...journal: Line[]): InstanceState {
   return journalEvents(journal).reduce(reduce, newInstance("id", "mock"));
 }

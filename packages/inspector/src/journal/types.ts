@@ -1,4 +1,4 @@
-/** The state of an instance, reduced from its journal. */
+/** The types of an instance's state, which is computed from the instance's journal. */
 
 import type { AcpExit } from "acp-http-client";
 import type { JsonObject } from "acp-http-client/internal";
@@ -6,11 +6,11 @@ import type { JsonObject } from "acp-http-client/internal";
 /** A content block of the protocol. */
 export type ContentBlock = JsonObject & { readonly type?: unknown };
 
-/** The event that an item was made from. */
+/** The key and the time of an item. */
 export interface Stamp {
-  /** The key of the item. */
+  /** Identifies the item. */
   readonly key: string;
-  /** When it happened; `undefined` if that is not known. */
+  /** When the event happened that the item is made from; `undefined` if that is not known. */
   readonly atMs: number | undefined;
 }
 
@@ -29,34 +29,34 @@ export interface ToolItem {
   readonly locations: readonly JsonObject[];
   readonly rawInput: unknown;
   readonly rawOutput: unknown;
-  /** When it was first reported or, if it had to wait, when it began to run. */
+  /** When the tool call was first reported or, if it had to wait for permission, when it began to run. */
   readonly startedAtMs: number | undefined;
-  /** When it was completed or failed. */
+  /** When the tool call was completed or failed. */
   readonly endedAtMs: number | undefined;
-  /** The agent's own terminal that it runs in. */
+  /** The id of the agent's own terminal that the tool call runs in. */
   readonly terminalId: string | undefined;
 }
 
-/** A message of the user, a message of the agent, or a thought. */
+/** A message from the user, a message from the agent, or a thought. */
 export interface SpeechItem {
   readonly type: "user" | "agent" | "thought";
   readonly key: string;
   readonly messageId: string | undefined;
-  /** When it began. */
+  /** When the message or thought began. */
   readonly atMs: number | undefined;
   /** For a prompt: when its turn ended. */
   readonly endedAtMs?: number | undefined;
   readonly blocks: readonly ContentBlock[];
 }
 
-/** A plan; a newer one of the same turn replaces it. */
+/** A plan. A newer plan in the same turn replaces it. */
 export interface PlanItem {
   readonly type: "plan";
   readonly key: string;
   readonly entries: readonly JsonObject[];
 }
 
-/** A notice between the messages. */
+/** A notice from this page that is shown between the messages. */
 export interface NoticeItem {
   readonly type: "notice";
   readonly key: string;
@@ -87,7 +87,7 @@ export interface SessionState {
   readonly title: string | undefined;
   readonly cwd: string | undefined;
   readonly items: readonly Item[];
-  /** The items before a `session/load`, until it succeeds. */
+  /** The items from before a `session/load` request, until the request succeeds. */
   readonly before: readonly Item[] | undefined;
   readonly turns: readonly Turn[];
   readonly modes: JsonObject | undefined;
@@ -99,7 +99,7 @@ export interface SessionState {
 
 /** An open agent request. */
 export interface AgentRequest {
-  /** Its id as sent by the agent, to be returned unchanged. */
+  /** The request's id as sent by the agent. It must be returned unchanged. */
   readonly id: unknown;
   readonly key: string;
   readonly event: number | undefined;
@@ -116,7 +116,7 @@ export interface PendingRequest {
   readonly atMs: number | undefined;
 }
 
-/** A terminal that a client provides to the agent. */
+/** A terminal that a client provides to the agent, or one of the agent's own. */
 export interface TerminalState {
   readonly command: string;
   readonly output: string;
@@ -142,7 +142,7 @@ export interface InstanceState {
   readonly listed: readonly JsonObject[] | undefined;
   readonly agentRequests: readonly AgentRequest[];
   readonly pending: ReadonlyMap<string, PendingRequest>;
-  /** Open agent requests that a client program answers. */
-  readonly served: ReadonlyMap<string, PendingRequest>;
+  /** Open agent requests that a client program answers by itself: for files and terminals. */
+  readonly programRequests: ReadonlyMap<string, PendingRequest>;
   readonly terminals: ReadonlyMap<string, TerminalState>;
 }

@@ -1,4 +1,4 @@
-/** One event in full, with a link to its request or response. */
+/** One event in full. If it is a request or a response, a button shows the other one of the pair. */
 
 import { useState } from "react";
 import type { WatchedInstance } from "../journal/apply-event.ts";

@@ -1,4 +1,4 @@
-/** The events as a virtual list, so that many thousands of them scroll. */
+/** The events as a virtual list, so that many thousands of them can be scrolled through. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
@@ -13,7 +13,7 @@ const NEAR_PX = 60;
 
 interface Props {
   readonly shown: readonly JournalEvent[];
-  /** `shown` may grow in place. */
+  /** The length of `shown`, which may be the same array as before, but longer. */
   readonly count: number;
   readonly watched: WatchedInstance;
   readonly chosen: number | undefined;
@@ -56,7 +56,7 @@ export function EventList({ shown, count, watched, chosen, onChoose }: Props): R
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
       }}
     >
-      {/* As tall as all rows together, for the scroll bar. */}
+      {/* An empty element that is as tall as all rows together, so that the scroll bar is right. */}
       <li className="raw-height" aria-hidden="true" style={{ height: virtual.getTotalSize() }} />
       {virtual.getVirtualItems().map(({ index, start, key }) => {
         const event = shown[index];

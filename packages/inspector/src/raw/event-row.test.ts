@@ -22,7 +22,7 @@ test("a row summarises its event", () => {
     "result of session/prompt",
     "unparsed: noise",
     "exit 3",
-    "gap: events 4 to 9 are gone",
+    "gap: events between 4 and 9 are lost",
   ]);
   expect(journal.map((event) => rowOf(event, pairs).sign).join("")).toBe("→←←···");
   expect(journal.map((event) => rowOf(event, pairs).latency)).toEqual(["2 ms", "", "2 ms", "", "", ""]);

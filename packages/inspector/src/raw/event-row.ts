@@ -52,7 +52,7 @@ function summaryOf(event: JournalEvent, answered: string | undefined): string {
     case "exit":
       return `exit ${JSON.stringify(data.code ?? data.signal ?? data.error ?? "")}`;
     case "gap":
-      return `gap: events ${String(data.after)} to ${String(data.next)} are gone`;
+      return `gap: events between ${String(data.after)} and ${String(data.next)} are lost`;
     case "message":
     case "sent":
       break;
@@ -63,13 +63,13 @@ function summaryOf(event: JournalEvent, answered: string | undefined): string {
   }
   const method = textOf(envelope.method) ?? "?";
   const update = textOf(objectOf(objectOf(envelope.params).update).sessionUpdate);
-  // The kind of update says more than the method, so it comes first.
+  // The kind of update comes first, because the method is the same for all updates.
   return update === undefined ? method : `${update} · ${method}`;
 }
 
 const texts = new WeakMap<JournalEvent, string>();
 
-/** The event as JSON; computed when it is first shown. */
+/** Returns the event as JSON. The text is computed when the event is first shown. */
 export function jsonOfEvent(event: JournalEvent): string {
   const known = texts.get(event);
   if (known !== undefined) return known;
@@ -80,7 +80,7 @@ export function jsonOfEvent(event: JournalEvent): string {
 
 const sizes = new WeakMap<JournalEvent, number>();
 
-/** The size of the event as JSON, in bytes. */
+/** Returns the size of the event as JSON, in bytes. */
 export function sizeOf(event: JournalEvent): number {
   const known = sizes.get(event);
   if (known !== undefined) return known;
@@ -89,7 +89,7 @@ export function sizeOf(event: JournalEvent): number {
   return size;
 }
 
-/** True if an event matches the filter: its direction, and all words. */
+/** True if an event has the direction of the filter and contains all of its words. */
 export function matches(event: JournalEvent, pairs: Pairs, { direction, text }: RawFilter): boolean {
   const side = event.type === "message" || event.type === "sent" ? event.type : "other";
   if (direction !== "all" && direction !== side) return false;
@@ -100,7 +100,7 @@ export function matches(event: JournalEvent, pairs: Pairs, { direction, text }: 
   return words.every((word) => content.includes(word));
 }
 
-/** The events as JSONL, one JSON object per line. */
+/** Writes the events as JSONL, which is one JSON object per line. */
 export function exportEvents(events: readonly JournalEvent[]): string {
   const lines = events.map(({ type, number, atMs, data }) => JSON.stringify({ type, event: number, atMs, data }));
   return lines.map((line) => `${line}\n`).join("");

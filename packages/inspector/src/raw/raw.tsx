@@ -13,7 +13,7 @@ export default function RawView({ watched }: { readonly watched: WatchedInstance
   const deferred = useDeferredValue(filter);
   const { events, count, pairs } = watched;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `events` grows in place, and `count` tells that it has.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `events` is one array that grows; `count` is its length.
   const shown = useMemo(
     () => (isAll(deferred) ? events : events.filter((event) => matches(event, pairs, deferred))),
     [events, count, pairs, deferred],

@@ -1,6 +1,6 @@
 /**
- * The server's API besides agents' messages, through the SDK. Imported when a server is connected; the connect screen
- * does not need it.
+ * The server's API, except for the messages to and from agents. Uses the SDK, which is loaded only when the page
+ * connects to a server: the connect screen does not need it.
  */
 
 import { type JsonObject, numberOf, textOf } from "acp-http-client/internal";
@@ -33,7 +33,7 @@ export interface Api {
   list(path: string): Promise<readonly FileEntry[]>;
   read(path: string): Promise<{ readonly blob: Blob; readonly etag: string | undefined }>;
   write(path: string, content: Blob | string, etag?: string): Promise<void>;
-  /** Makes an empty file. Fails if there is one already. */
+  /** Makes an empty file. Fails if the file already exists. */
   makeFile(path: string): Promise<void>;
   remove(path: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
@@ -76,7 +76,7 @@ export async function createApi({ base, token }: Target): Promise<Api> {
     },
     pack: async (path) => new Response(await files.download(path, "tar.gz")).blob(),
     configEntries: (kind, directory) => configOf(kind).list(directory),
-    // The server validates the entry and names the field that is wrong.
+    // The entry needs no check here: the server validates it, and its error names the invalid field.
     putConfig: (kind, directory, name, entry) =>
       kind === "mcp"
         ? mcpConfig.set(directory, name, entry as StoredMcpServer)

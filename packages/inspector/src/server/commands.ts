@@ -1,6 +1,6 @@
 /**
- * The commands of the user: the only code that sends anything to an agent. Results arrive in the journal, like those of
- * other clients.
+ * The user's commands to agents. No other code of this page sends anything to an agent. The results arrive in the
+ * journal, like the results of other clients' requests.
  */
 
 import { AcpHttpError } from "acp-http-client";
@@ -11,7 +11,7 @@ import type { Http } from "./http.ts";
 
 /** The commands that the user can give. */
 export interface Commands {
-  /** Sends a request and waits for its response. `agent` starts an instance if there is none. */
+  /** Sends a request and waits for its response. If there is no such instance, one of this `agent` is started. */
   request(serverId: string, method: string, params: object, agent?: string): Promise<unknown>;
   /** Sends a notification. */
   notify(serverId: string, method: string, params: object): Promise<void>;
@@ -24,8 +24,8 @@ export interface Commands {
   /** Opens another session. */
   newSession(serverId: string, session: NewSession): Promise<string>;
   /**
-   * Starts a new process of the same agent under the same id. Continues the session if the agent can, otherwise opens
-   * a new one.
+   * Starts a new process of the same agent under the same id. Continues the session if the agent can do that, otherwise
+   * opens a new session.
    */
   startAgain(serverId: string, agent: string, session: EarlierSession): Promise<StartedAgain>;
   /** Closes an instance and its agent. */
@@ -43,14 +43,14 @@ export interface EarlierSession extends NewSession {
   readonly sessionId: string | undefined;
 }
 
-/** The session after a new start. */
+/** The session that is open after an agent was started again. */
 export interface StartedAgain {
   readonly sessionId: string;
-  /** True if the agent does not have the earlier session any more. Its id may be that of the earlier one. */
+  /** True if the session is a new one, because the agent no longer has the earlier one. Both may have the same id. */
   readonly isNew: boolean;
 }
 
-/** The agent was started but opened no session. Its instance exists and can be inspected. */
+/** Thrown if the agent was started but did not open a session. The instance exists and can be inspected. */
 export class StartError extends Error {
   override name = "StartError";
   readonly serverId: string;
@@ -63,14 +63,14 @@ export class StartError extends Error {
 
 const METHOD_NOT_FOUND = -32601;
 
-/** The capabilities of this page: it shows questions and forms, and offers no files and terminals. */
+/** The parameters of `initialize`. This page can show questions and forms, but offers no files and no terminals. */
 const CAPABILITIES = {
   protocolVersion: 1,
   clientInfo: { name: "sandbox-agent-inspector", title: "Sandbox Agent Inspector", version: VERSION },
   clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {} } },
 };
 
-/** The method that continues a session of an earlier process, if the agent has one. */
+/** The method that continues a session of an earlier process, if the agent supports one. */
 function continuingMethod({ agentCapabilities }: JsonObject): "session/load" | "session/resume" | undefined {
   const { loadSession, sessionCapabilities } = objectOf(agentCapabilities);
   if (loadSession === true) return "session/load";
@@ -89,7 +89,7 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
   };
 
   const request: Commands["request"] = async (serverId, method, params, agent) => {
-    // Unique, because other clients may use the same agent.
+    // The id must be unique, because other clients may use the same agent.
     const id = `inspector-${randomHex(16)}`;
     const { answer, forget } = journal.answerTo(serverId, id);
     try {
@@ -108,7 +108,7 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
     return sessionId;
   };
 
-  /** Opens a session. Some agents require a login: the first method that they offer is tried once. */
+  /** Opens a session. If the agent requires a login, uses the first login method that it offers, and tries again. */
   const firstSession = async (serverId: string, initialized: JsonObject, session: NewSession): Promise<string> => {
     try {
       return await newSession(serverId, session);
@@ -153,7 +153,7 @@ export function createCommands(http: Http, journal: JournalStore): Commands {
           await request(serverId, method, { sessionId, ...session });
           return { sessionId, isNew: false };
         } catch {
-          // The agent does not have the session any more. The conversation shows its answer.
+          // The agent no longer has the session. The conversation shows the agent's error.
         }
       }
       return { sessionId: await firstSession(serverId, initialized, session), isNew: sessionId !== undefined };

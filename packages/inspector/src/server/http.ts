@@ -1,4 +1,4 @@
-/** HTTP calls to the server that the page inspects: its health, and the messages that are sent to agents. */
+/** HTTP calls to the inspected server that do not use the SDK: for its health, and to send messages to agents. */
 
 import { AcpTransportError } from "acp-http-client";
 import * as transport from "acp-http-client/internal";
@@ -15,7 +15,7 @@ export interface Call {
 /** Makes a call. Throws `AcpHttpError` for an error status, and `AcpTransportError` when there is no response. */
 export type Http = (path: string, call?: Call) => Promise<Response>;
 
-/** Makes calls to a server. */
+/** Makes a function that makes calls to a server. */
 export function createHttp({ base, token }: Target): Http {
   const send = transport.createHttp({ token });
   return async (path, { method = "GET", query = {}, headers = {}, json } = {}) => {
@@ -34,7 +34,7 @@ export function createHttp({ base, token }: Target): Http {
   };
 }
 
-/** A sentence about an error: the detail of the server's problem document, otherwise the error's own message. */
+/** The text to show for an error: the detail of the server's problem document or, without one, the error's message. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { detail } = transport.objectOf("problem" in error ? error.problem : undefined);

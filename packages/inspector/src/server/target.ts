@@ -1,11 +1,11 @@
 /**
- * The inspected server and its token. The token is read from the URL fragment, which is not sent to servers or logged,
- * and stored for this tab only. It is never put into a query.
+ * The inspected server and its token. The token is read from the URL fragment, which browsers do not send to servers,
+ * and stored only for this tab. It is never put into a query, where servers would log it.
  */
 
 /** A server and its token. */
 export interface Target {
-  /** Its base URL, with a trailing slash. */
+  /** The server's base URL, with a trailing slash. */
   readonly base: string;
   readonly token: string | undefined;
 }
@@ -13,10 +13,10 @@ export interface Target {
 const TOKEN_KEY = "sandbox-agent.token";
 const BASE_KEY = "sandbox-agent.server";
 
-/** The storage for targets: the browser's `sessionStorage`. */
+/** Where a target is stored: the browser's `sessionStorage`. */
 export type TargetStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** The server of this page: `/ui/` is one level below it, behind any path prefix. */
+/** The base URL of the server that has sent this page. The page is at `/ui/` below it, even behind a path prefix. */
 export function ownServer(page: string): string {
   return new URL("..", page.replace(/[?#].*$/, "")).href;
 }
@@ -31,7 +31,7 @@ export function parseServer(text: string, page: string): string | undefined {
   if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;
   url.search = "";
   url.hash = "";
-  // Users copy the address of the page or of an endpoint.
+  // Users may paste the address of the inspector's page or of an endpoint.
   url.pathname = url.pathname.replace(/\/(ui|v1(\/.*)?)?\/?$/, "/");
   return url.href;
 }
@@ -45,18 +45,18 @@ export function readFragment(fragment: string): { token?: string; server?: strin
   return { ...(token && { token }), ...(server && { server }) };
 }
 
-/** The initial target: from the fragment, else from this tab's storage, else the page's own server. */
+/** The target to start with: from the fragment, else from this tab's storage, else the server that sent the page. */
 export function initialTarget(page: string, keep: TargetStorage): Target {
   const { token, server } = readFragment(new URL(page).hash);
   const named = server === undefined ? undefined : parseServer(server, page);
   const kept = keep.getItem(BASE_KEY) ?? undefined;
   const base = named ?? kept ?? ownServer(page);
-  // A stored token is used for the server that it was given for, and no other.
+  // A stored token is only used for the server that the user gave it for.
   const mayUseKept = named === undefined || named === (kept ?? ownServer(page));
   return { base, token: token ?? (mayUseKept ? (keep.getItem(TOKEN_KEY) ?? undefined) : undefined) };
 }
 
-/** Stores a target for the next load of this tab. */
+/** Stores a target, for when this tab is reloaded. */
 export function storeTarget({ base, token }: Target, page: string, keep: TargetStorage): void {
   if (base === ownServer(page)) keep.removeItem(BASE_KEY);
   else keep.setItem(BASE_KEY, base);

@@ -7,7 +7,7 @@ export function clockText(at: Date, now: Date): string {
   return at.toDateString() === now.toDateString() ? time : `${dateText(at)} ${time}`;
 }
 
-/** The date of the local time, such as 2026-01-31. */
+/** Formats the date in local time, such as 2026-01-31. */
 export function dateText(at: Date): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }

@@ -1,4 +1,4 @@
-/** Code, highlighted as soon as the grammar is loaded and plain until then. */
+/** Code with syntax highlighting. It is plain text until the grammar of its language is loaded. */
 
 import { lazy, Suspense } from "react";
 

@@ -1,6 +1,6 @@
-/** Formats what a conversation has cost. Agents report sums of floating-point numbers, such as 0.0023639999999999998. */
+/** Formats what a conversation has cost. Agents report unrounded sums, such as 0.0023639999999999998. */
 
-/** Smaller amounts are not told apart. */
+/** Smaller amounts are shown as "less than" this one. */
 const SMALLEST = 0.0001;
 
 export function costText(amount: number, currency: string): string {

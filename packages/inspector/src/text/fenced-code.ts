@@ -1,13 +1,13 @@
-/** Finds the code block around a position in Markdown. A long block is shown in several pieces, and copied as one. */
+/** Finds the code block around a position in Markdown. A long block is shown in pieces, but copied as a whole. */
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** The fence that a line opens, such as `` ``` ``. */
+/** The fence at the start of a line, such as `` ``` ``. */
 export function fenceOf(line: string): string | undefined {
   return FENCE.exec(line)?.[1];
 }
 
-/** True if a line closes the block that `opening` has opened. */
+/** True if a line closes the code block that the line `opening` has opened. */
 export function closesFence(line: string, opening: string): boolean {
   const mark = fenceOf(line);
   return mark !== undefined && mark === line.trim() && mark.startsWith(fenceOf(opening) ?? "");

@@ -1,4 +1,4 @@
-/** Splits code into lines of tokens, by the editor's grammars. */
+/** Splits code into lines of tokens. Uses the same grammars as the editor. */
 
 import { type Language, LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
@@ -8,7 +8,7 @@ import { TOKEN_STYLES } from "./token-styles.ts";
 /** Longer code is not highlighted: parsing it would block the page. */
 const LIMIT = 40_000;
 
-/** A piece of code of one kind. */
+/** A piece of code that is shown in one style. */
 export interface Token {
   readonly text: string;
   /** Keys of {@link TOKEN_STYLES}, separated by spaces; empty for plain text. */
@@ -17,18 +17,18 @@ export interface Token {
 
 const highlighter = tagHighlighter(Object.entries(TOKEN_STYLES).map(([kind, { tag }]) => ({ tag, class: kind })));
 
-/** The language with this name, alias or file extension. */
+/** Finds the language with this name, alias or file extension. */
 export function findLanguage(name: string): LanguageDescription | undefined {
   const named = LanguageDescription.matchLanguageName(languages, name, false);
   return named ?? LanguageDescription.matchFilename(languages, `file.${name}`) ?? undefined;
 }
 
-/** The language of a file, by its name. */
+/** Finds the language of a file by the file's name. */
 export function languageOfFile(path: string): LanguageDescription | undefined {
   return LanguageDescription.matchFilename(languages, path.split("/").at(-1) ?? "") ?? undefined;
 }
 
-/** The lines of some code, without their line breaks. Plain text when the language is `undefined`. */
+/** Splits code into lines of tokens, without line breaks. If the language is `undefined`, the tokens are plain text. */
 export function tokenLines(text: string, language: Language | undefined): readonly (readonly Token[])[] {
   if (language === undefined || text.length > LIMIT) {
     return text.split("\n").map((line) => (line === "" ? [] : [{ text: line, kinds: "" }]));

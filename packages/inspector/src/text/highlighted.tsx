@@ -1,4 +1,4 @@
-/** Highlighted code. A module of its own because the grammars are large and not needed on the first load. */
+/** Highlighted code. The grammars are large, so the page loads this module only when it is needed. */
 
 import type { Language, LanguageDescription } from "@codemirror/language";
 import { useEffect, useMemo, useState } from "react";
@@ -20,7 +20,7 @@ export default function Highlighted({ text, language }: Props): React.ReactNode 
   ));
 }
 
-/** Loads a language; `undefined` until it is loaded. */
+/** Loads a language. Returns `undefined` until it is loaded. */
 export function useLanguage(description: LanguageDescription | undefined): Language | undefined {
   const [, setLoaded] = useState<LanguageDescription>();
   useEffect(() => {

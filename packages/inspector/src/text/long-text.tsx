@@ -1,4 +1,4 @@
-/** Text of any length: the beginning is shown, more on request, and the copy button copies all of it. */
+/** Text of any length. Shows its beginning, and more when the user asks for it. The copy button copies all of it. */
 
 import { useState } from "react";
 import { CodeBox } from "./code-box.tsx";
@@ -7,14 +7,14 @@ import { sizeText } from "./size.ts";
 
 /** How many characters are shown initially. */
 const FIRST = 6000;
-/** How many characters are added per request; the layout takes longer the more is shown. */
+/** How many more characters each press of "Show more" shows. Not all at once, because layout would take too long. */
 const MORE = 30_000;
 
 interface Props {
   readonly text: string;
   /** Renders a part of the text. */
   show(text: string): React.ReactNode;
-  /** True if a short text has a copy button, too. */
+  /** True if even a short text has a copy button. */
   readonly isCode?: boolean;
 }
 

@@ -42,7 +42,7 @@ test("wide characters are preserved", async () => {
   expect(texts(await shown("日本語 ok 😀 end"))).toEqual(["日本語 ok 😀 end"]);
 });
 
-test("of a long output the end is kept", async () => {
+test("the end of a long output is kept", async () => {
   const all = Array.from({ length: 1000 }, (_, index) => `line ${index}`);
   const lines = texts(await shown(all.join("\n")));
   expect(lines.length).toBeLessThan(200);

@@ -1,13 +1,14 @@
 /**
- * Renders terminal output to lines of styled text, including overwritten lines and cursor movements. Uses a headless
- * terminal, so that the result is text in the page.
+ * Renders terminal output to lines of styled text, including overwritten lines and cursor movements. Uses a terminal
+ * emulator without a display of its own, so that the page can show the result as ordinary text.
  */
 
 import { type IBufferCell, type IBufferLine, Terminal } from "@xterm/headless";
 
-/** The terminal's width; wrapped lines are joined again. */
+/** The terminal's width. Lines that it wraps are joined again. */
 const COLUMNS = 250;
 const ROWS = 50;
+
 /** A run of characters with the same style. */
 export interface Run {
   readonly text: string;
@@ -19,19 +20,19 @@ export interface Run {
 
 /** The contents of a terminal. */
 export interface Screen {
-  /** Writes text; calls back when it is processed. */
+  /** Writes text. Calls `onDone` when the text has been processed. */
   print(text: string, onDone: () => void): void;
   /** The current lines. */
   lines(): readonly (readonly Run[])[];
   dispose(): void;
 }
 
-/** Makes a terminal with this much scrollback. */
-export function createScreen(held: number): Screen {
+/** Makes a terminal that keeps this many lines that have scrolled out of it. */
+export function createScreen(scrollback: number): Screen {
   const terminal = new Terminal({
     cols: COLUMNS,
     rows: ROWS,
-    scrollback: held,
+    scrollback,
     convertEol: true,
     allowProposedApi: true,
   });
@@ -66,7 +67,8 @@ function runsOf(line: IBufferLine, cell: IBufferCell): Run[] {
     text = "";
   };
   const length = line.translateToString(true).length;
-  // Wide characters take two cells, so the text's length is not a column; cells after the text are blank.
+  // Wide characters take two cells, so the last column may be greater than the text's length. Blank cells at the end of
+  // the line are left out.
   for (let column = 0; column < line.length && (column < length || !isBlank(line, column, cell)); column += 1) {
     line.getCell(column, cell);
     if (cell.getWidth() === 0) continue;
@@ -112,7 +114,7 @@ function styleOf(cell: IBufferCell): Omit<Run, "text"> {
   return { className: names.filter(Boolean).join(" "), color: ink, background: paper };
 }
 
-/** The 16 ANSI colours are the page's own; the others have fixed values. */
+/** The CSS colour of a cell. The 16 ANSI colours come from the page's style sheet; the others have fixed values. */
 function colourOf(isRgb: boolean, isPalette: boolean, value: number): string | undefined {
   if (isRgb) return `#${value.toString(16).padStart(6, "0")}`;
   if (!isPalette) return undefined;

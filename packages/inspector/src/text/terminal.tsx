@@ -1,10 +1,10 @@
-/** The output of a program, as a terminal would show it. The terminal emulator is loaded on demand. */
+/** The output of a program, as a terminal would show it. The terminal emulator is loaded when it is first needed. */
 
 import { useEffect, useRef, useState } from "react";
 import { CopyButton } from "./copy.tsx";
 import type { Run, Screen } from "./screen.ts";
 
-/** Control characters that need a terminal. */
+/** Matches control characters that need a terminal emulator. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the regex looks for control characters.
 const CONTROL = /[\u001b\u009b\b]|\r(?!\n)/;
 
@@ -19,14 +19,14 @@ interface Props {
   readonly exit?: string | undefined;
 }
 
-/** How many of the last lines are shown. */
-const HELD = 500;
-/** How much of the output is processed: enough for that many lines. */
+/** How many lines are shown: the last ones. */
+const SHOWN_LINES = 500;
+/** How many characters at the end of the output are processed, which is enough for that many lines. */
 const TAIL = 400_000;
 
 export function Terminal({ output, command, exit }: Props): React.ReactNode {
   const lines = useScreen(output.length > TAIL ? output.slice(-TAIL) : output);
-  const isCut = output.length > TAIL || lines.length >= HELD;
+  const isCut = output.length > TAIL || lines.length >= SHOWN_LINES;
   const shown = (): string => lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
   return (
     <div className="terminal-box">
@@ -71,11 +71,11 @@ function Line({ line }: { readonly line: readonly Run[] }): React.ReactNode {
 
 type Lines = readonly (readonly Run[])[];
 
-/** The last rendered outputs, so that one that scrolls back into view has its height at once. */
+/** Recently rendered outputs, so that an output that scrolls back into view has its full height at once. */
 const remembered = new Map<string, Lines>();
 const REMEMBERED = 30;
 
-/** The lines of an output. Appended output is written to the same screen. */
+/** Renders an output to lines. When the output grows, only the new part is written to the emulator. */
 function useScreen(output: string): Lines {
   const [lines, setLines] = useState<Lines>(() => remembered.get(output) ?? plainLines(output));
   const printed = useRef<{ readonly screen: Screen; text: string }>(undefined);
@@ -102,7 +102,7 @@ function useScreen(output: string): Lines {
         printed.current.screen.dispose();
         printed.current = undefined;
       }
-      printed.current ??= { screen: createScreen(HELD), text: "" };
+      printed.current ??= { screen: createScreen(SHOWN_LINES), text: "" };
       const { screen, text } = printed.current;
       printed.current.text = output;
       screen.print(output.slice(text.length), () => take(screen));
@@ -121,9 +121,9 @@ function useScreen(output: string): Lines {
   return lines;
 }
 
-/** The lines of an output without control characters; empty for one with them, until the emulator is loaded. */
+/** The lines of an output without control characters. An output with them has no lines until the emulator is loaded. */
 function plainLines(output: string): Lines {
   if (output === "" || isForTerminal(output)) return [];
   const lines = output.replace(/\r?\n$/, "").split(/\r?\n/);
-  return lines.slice(-HELD).map((text) => [{ text, className: "", color: undefined, background: undefined }]);
+  return lines.slice(-SHOWN_LINES).map((text) => [{ text, className: "", color: undefined, background: undefined }]);
 }

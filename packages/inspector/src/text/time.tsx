@@ -1,4 +1,4 @@
-/** When something happened and how long it took. */
+/** Shows when something happened and how long it took. */
 
 import { clockText } from "./clock.ts";
 import { durationText } from "./duration.ts";

@@ -2,7 +2,7 @@
 
 import { type Tag, tags } from "@lezer/highlight";
 
-/** How tokens of some kinds look. The values are the page's own variables, so that they follow its theme. */
+/** The style for some kinds of tokens. The values are the page's CSS variables, so that they follow the theme. */
 export interface TokenStyle {
   readonly tag: readonly Tag[];
   readonly style: Readonly<Record<string, string>>;

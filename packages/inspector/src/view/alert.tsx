@@ -1,4 +1,4 @@
-/** An error message; nothing where there is no error. */
+/** An error message. Renders nothing if there is no error. */
 
 interface Props {
   readonly text: string | undefined;

@@ -1,4 +1,4 @@
-/** The connect screen: the server and its token. */
+/** The connect screen, on which the user enters a server and its token. */
 
 import { type FormEvent, useState } from "react";
 import { ownServer, parseServer, type Target } from "../server/target.ts";

@@ -1,4 +1,4 @@
-/** The context of all views: the connected server. */
+/** What all views need: the server that the page is connected to. */
 
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { JournalStore, Snapshot } from "../journal/store.ts";

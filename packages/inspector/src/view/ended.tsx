@@ -1,4 +1,4 @@
-/** Says why an instance has no process, and offers to start the agent again. */
+/** Shows why an instance no longer has a process, and offers to start the agent again. */
 
 import { useState } from "react";
 import { exitText } from "../journal/instance.ts";

@@ -1,6 +1,6 @@
 /** Copies text and downloads files. */
 
-/** Copies text. Falls back to `execCommand` on pages without a secure context. */
+/** Copies text. Falls back to `execCommand` on pages without HTTPS, where browsers offer no clipboard. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -11,7 +11,7 @@ export async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
-/** Downloads a blob from memory: a link could not carry the token. */
+/** Saves a blob as a file. A plain link to the server would not work, because a link cannot send the token. */
 export function downloadBlob(name: string, blob: Blob): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");

@@ -1,4 +1,4 @@
-/** The keyboard shortcuts, shown by the question mark key or the button. */
+/** The list of keyboard shortcuts. The question mark key or a button opens it. */
 
 import { useEffect, useRef, useState } from "react";
 

@@ -1,4 +1,4 @@
-/** Icons, drawn as SVG because not every font has them. */
+/** Icons. They are SVG drawings, because not every font has characters for them. */
 
 function Icon({ path }: { readonly path: string }): React.ReactNode {
   return (

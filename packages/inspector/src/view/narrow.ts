@@ -1,4 +1,4 @@
-/** Tells whether the screen is as narrow as a phone's, like the style sheets do. */
+/** Detects a screen as narrow as a phone's. The style sheets use the same limit. */
 
 import { useSyncExternalStore } from "react";
 

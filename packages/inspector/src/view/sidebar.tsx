@@ -1,4 +1,4 @@
-/** All instances of the server, whichever client started them. */
+/** The list of all instances of the server, including those that other clients have started. */
 
 import { nameOfSession } from "../journal/session.ts";
 import type { InstanceState } from "../journal/types.ts";
@@ -8,7 +8,7 @@ import { formatRoute, go, type Route } from "./route.ts";
 interface Props {
   readonly route: Route;
   readonly isOpen: boolean;
-  /** Controls that do not fit elsewhere on a narrow screen. */
+  /** Controls that are shown here only on a narrow screen, where they do not fit elsewhere. */
   readonly foot: React.ReactNode;
 }
 

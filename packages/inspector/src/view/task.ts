@@ -1,4 +1,4 @@
-/** An asynchronous action of the user: whether it is running, and its error. */
+/** An asynchronous action that the user has started: whether it is running, and its error. */
 
 import { useCallback, useState } from "react";
 import { errorMessage } from "../server/http.ts";

@@ -1,4 +1,4 @@
-/** The workbench: the instances on the left, the current view beside them, and open agent requests above it. */
+/** The page of a connected server: the instances on the left, the current view beside them, agent requests above it. */
 
 import { lazy, Suspense, useEffect, useState } from "react";
 import { AgentRequestDock } from "../agent-requests/dock.tsx";
@@ -118,7 +118,7 @@ function Content({ route }: { readonly route: Route }): React.ReactNode {
   }
 }
 
-/** The list of instances arrives shortly after the page. */
+/** Shown if the instance in the URL is not known. That may be so for a moment, until the list of instances arrives. */
 function NoInstance({ serverId }: { readonly serverId: string }): React.ReactNode {
   const { connection } = useSnapshot();
   return (
