@@ -5,7 +5,7 @@ NPM = npm --prefix packages
 BUILD = cargo build --workspace --all-targets
 
 .PHONY: run build ui packages test test-tools test-rust test-api test-ts test-builds builds-tools test-agents test-dist \
-	lint deny fmt doc fuzz mutants bench dist clean
+	lint deny fmt doc fuzz mutants screenshots bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -106,6 +106,11 @@ fuzz:
 # Changes the TypeScript conversions in small ways and checks that a test notices. Takes minutes, so `test` leaves it out.
 mutants: packages
 	$(NPM) run mutants
+
+# Makes the pictures of the inspector in docs/images. Look at them before you commit them.
+screenshots: test-tools ui
+	$(BUILD)
+	$(NPM) run screenshots
 
 # Measures ratios to the best possible values on this machine, all sides in one run. Close all other programs first.
 bench: build

@@ -117,7 +117,7 @@ test("lost events and a lost connection are reported", async () => {
     await browser.evaluate("location.hash = '#/i/lossy/raw'");
     await browser.until("document.querySelector('.raw-line')");
     await browser.run("select", "select[aria-label=Direction]", "other");
-    await browser.until(`${rows}.some((row) => row.dataset.type === "gap" && row.innerText.includes("are gone"))`);
+    await browser.until(`${rows}.some((row) => row.dataset.type === "gap" && row.innerText.includes("are lost"))`);
     await browser.screenshot("raw-gap");
   } finally {
     await gateway.stop();
