@@ -67,11 +67,14 @@ pub struct Chunk {
 }
 
 /// The first numbers of a chunk.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ChunkNumbers {
-    pub(crate) at_ms: u64,
-    pub(crate) first_order: u64,
-    pub(crate) sequence_before: u64,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkNumbers {
+    /// When its records were appended, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The order number of its first record.
+    pub first_order: u64,
+    /// The sequence number of the last numbered record before it.
+    pub sequence_before: u64,
 }
 
 /// Data that readers have computed from a chunk.
@@ -94,6 +97,10 @@ impl Chunk {
         account: &Arc<MemoryAccount>,
     ) -> Self {
         let cost = slots.iter().map(|slot| slot.cost()).sum();
+        Self::charged(bytes, slots, numbers, Reservation::unrefused(account, cost))
+    }
+
+    fn charged(bytes: Bytes, slots: Vec<Slot>, numbers: ChunkNumbers, charge: Reservation) -> Self {
         let longest = slots.iter().map(|slot| slot.end - slot.start).max().unwrap_or(0);
         let slots = match slots[..] {
             [one] => Slots::One(one),
@@ -101,7 +108,6 @@ impl Chunk {
         };
         let ChunkNumbers { at_ms, first_order, sequence_before } = numbers;
         let derived = Derived::default();
-        let charge = Reservation::unrefused(account, cost);
         Self { bytes, slots, at_ms, first_order, sequence_before, longest, derived, _charge: charge }
     }
 
@@ -203,6 +209,41 @@ impl Run {
         run.records().eq(records.iter().copied()).then_some(run)
     }
 
+    /// Makes a run of records whose bytes stand one behind another in memory that its owner charges: only what the
+    /// records cost beside their bytes is charged here. `None` when there are no records, or when their lengths are
+    /// not those of the bytes together.
+    #[must_use]
+    pub fn of_charged_bytes(
+        bytes: Bytes,
+        records: impl IntoIterator<Item = (RecordInfo, u32)>,
+        numbers: ChunkNumbers,
+        account: &Arc<MemoryAccount>,
+    ) -> Option<Self> {
+        let (mut slots, mut end, mut numbered) = (Vec::new(), 0_u32, 0);
+        for (RecordInfo { tag, is_numbered, mark }, length) in records {
+            let start = end;
+            end = end.checked_add(length)?;
+            numbered += u32::from(is_numbered);
+            slots.push(Slot { start, end, numbered, mark, tag, is_numbered });
+        }
+        if slots.is_empty() || bytes.len() != end as usize {
+            return None;
+        }
+        let charge = Reservation::unrefused(account, slots.len() * Slot::OVERHEAD);
+        let range = 0..slots.len();
+        Some(Self::new(Arc::new(Chunk::charged(bytes, slots, numbers, charge)), range))
+    }
+
+    /// The bytes of all records, one behind another as they stand in memory.
+    #[must_use]
+    pub fn concatenated(&self) -> &[u8] {
+        let slots = &self.chunk.slots()[self.range.clone()];
+        match (slots.first(), slots.last()) {
+            (Some(first), Some(last)) => &self.chunk.bytes[first.start as usize..last.end as usize],
+            _ => &[],
+        }
+    }
+
     /// Iterates over the records, in order.
     pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
         self.range.clone().map(|index| self.chunk.record(index))
@@ -235,11 +276,7 @@ impl Run {
     /// The total size of the records in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let slots = &self.chunk.slots()[self.range.clone()];
-        match (slots.first(), slots.last()) {
-            (Some(first), Some(last)) => (last.end - first.start) as usize,
-            _ => 0,
-        }
+        self.concatenated().len()
     }
 
     /// The length of the longest record of the whole chunk, which may have more records than this run.
@@ -340,6 +377,30 @@ mod tests {
         }
         assert!(Run::from_records(&[], &account).is_none());
         assert!(Run::from_records(&[record(1, 0, true, b"")], &account).is_none());
+        assert_eq!(account.used(), 0);
+    }
+
+    #[test]
+    fn a_run_of_charged_bytes_shares_them() {
+        let account = MemoryAccount::new(0);
+        let numbers = ChunkNumbers { at_ms: 9, first_order: 17, sequence_before: 5 };
+        let info = |is_numbered| RecordInfo { tag: Tag(3), is_numbered, mark: 7 };
+        let of = |lengths: &[u32]| {
+            let records = lengths.iter().map(|length| (info(*length > 2), *length)).collect::<Vec<_>>();
+            Run::of_charged_bytes(Bytes::from_static(b"sentsaid"), records, numbers, &account)
+        };
+        let run = of(&[4, 0, 4]).unwrap();
+        assert!(run.records().eq([
+            record(17, 6, true, b"sent"),
+            record(18, 6, false, b""),
+            record(19, 7, true, b"said")
+        ]));
+        assert_eq!(run.part(1..3).concatenated(), b"said");
+        assert_eq!(account.used(), 3 * Slot::OVERHEAD);
+        drop(run);
+        for lengths in [&[][..], &[4, 3], &[4, 5], &[4, u32::MAX, 4]] {
+            assert!(of(lengths).is_none(), "{lengths:?}");
+        }
         assert_eq!(account.used(), 0);
     }
 }
