@@ -1,0 +1,166 @@
+//! Makes entries of the bytes of a segment. Many small entries share one piece of memory, which is read at once.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use event_log::{ChunkNumbers, MemoryAccount, RecordInfo, Reservation, Run, Tag};
+
+use crate::blocks::Blocks;
+use crate::encode::Entry;
+use crate::format::{EntryHead, Head, LONGEST_HEAD, PREFIX, RecordsHead, SLOT, u32_at};
+
+/// The least that is worth a call.
+const LEAST: usize = 4 << 10;
+
+/// What was read.
+pub(crate) enum Read {
+    /// Entries, and where the next one is.
+    Entries(Vec<Entry>, u64),
+    /// There is something that is not an entry.
+    Damaged,
+}
+
+/// Memory of entries, charged for as long as anything holds a part of it.
+struct Block {
+    bytes: Vec<u8>,
+    _charge: Reservation,
+}
+
+impl AsRef<[u8]> for Block {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Reads entries between two places of a segment: about `max_bytes`, and at least one if there is any.
+/// Checkpoints are not returned.
+pub(crate) fn read_entries(
+    file: &File,
+    start: u64,
+    end: u64,
+    max_bytes: usize,
+    account: &Arc<MemoryAccount>,
+) -> io::Result<Read> {
+    let mut wanted = max_bytes.max(LEAST);
+    loop {
+        let available = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let block = match read_block(file, start, available.min(wanted), account) {
+            // The file was cut off by something else.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Read::Damaged),
+            block => block?,
+        };
+        let (mut entries, mut at) = (Vec::new(), 0);
+        let is_end = block.len() == available;
+        while at < block.len() {
+            let rest = block.slice(at..);
+            let entry = match EntryHead::decode(&rest) {
+                Some(entry) => entry,
+                // Cut off by the end of the block.
+                None if rest.len() < LONGEST_HEAD && !is_end => break,
+                None => return Ok(damaged(entries, start + at as u64)),
+            };
+            if entry.total > rest.len() {
+                if entry.total > available - at {
+                    return Ok(damaged(entries, start + at as u64));
+                }
+                if at == 0 {
+                    wanted = entry.total;
+                }
+                break;
+            }
+            match decode(&entry, &rest.slice(..entry.total), account) {
+                Some(decoded) => entries.extend(decoded),
+                None => return Ok(damaged(entries, start + at as u64)),
+            }
+            at += entry.total;
+        }
+        if at > 0 || available == 0 {
+            return Ok(Read::Entries(entries, start + at as u64));
+        }
+    }
+}
+
+/// What stands before the damage is returned first.
+fn damaged(entries: Vec<Entry>, at: u64) -> Read {
+    if entries.is_empty() { Read::Damaged } else { Read::Entries(entries, at) }
+}
+
+fn read_block(file: &File, start: u64, length: usize, account: &Arc<MemoryAccount>) -> io::Result<Bytes> {
+    let mut bytes = vec![0; length];
+    let charge = Reservation::unrefused(account, length);
+    file.read_exact_at(&mut bytes, start)?;
+    Ok(Bytes::from_owner(Block { bytes, _charge: charge }))
+}
+
+/// Makes an entry of its bytes. `None` when they are damaged, `Some(None)` for what only the writer wants.
+#[expect(clippy::option_option, reason = "two kinds of nothing")]
+fn decode(entry: &EntryHead, bytes: &Bytes, account: &Arc<MemoryAccount>) -> Option<Option<Entry>> {
+    if crc32fast::hash(&bytes[PREFIX..]) != entry.checksum {
+        return None;
+    }
+    let payload = bytes.slice(entry.head.length() + entry.head.slots()..);
+    Some(match entry.head {
+        Head::Checkpoint | Head::Closed => None,
+        Head::Note { tag, order } => Some(Entry::Note { tag, order, bytes: payload }),
+        Head::Records(head) => {
+            let slots = &bytes[entry.head.length()..entry.head.length() + entry.head.slots()];
+            Some(Entry::Records {
+                log: head.log,
+                run: run(&head, slots, payload, account)?,
+                stream_offset: head.stream_offset,
+            })
+        }
+    })
+}
+
+fn run(head: &RecordsHead, slots: &[u8], payload: Bytes, account: &Arc<MemoryAccount>) -> Option<Run> {
+    let numbers = ChunkNumbers {
+        at_ms: head.at_ms,
+        first_order: head.first_order,
+        sequence_before: head.sequence_before,
+    };
+    let records = slots.chunks_exact(SLOT).map(|slot| {
+        let number = |at| u32_at(slot, at).unwrap_or(0);
+        let info = RecordInfo { tag: Tag(slot[0]), is_numbered: slot[1] != 0, mark: number(2) };
+        (info, number(6))
+    });
+    let run = Run::of_charged_bytes(payload, records, numbers, account)?;
+    let last = run.last();
+    (last.sequence == head.last_sequence() && last.is_numbered == head.last_is_numbered).then_some(run)
+}
+
+/// How many of an entry's records a reader has seen who has seen everything up to `sequence`. `at` is where its slots
+/// start.
+pub(crate) fn count_seen(
+    blocks: &mut Blocks<'_>,
+    at: u64,
+    head: &RecordsHead,
+    sequence: u64,
+) -> io::Result<u64> {
+    let (mut seen, mut current) = (0, head.sequence_before);
+    while seen < u64::from(head.count) {
+        let slot = blocks.bytes(at + seen * SLOT as u64, SLOT)?;
+        let is_numbered = slot.get(1).is_some_and(|byte| *byte != 0);
+        current += u64::from(is_numbered);
+        if current > sequence || (current == sequence && !is_numbered) {
+            break;
+        }
+        seen += 1;
+    }
+    Ok(seen)
+}
+
+/// Reads a whole checkpoint, which the caller has found to be there.
+pub(crate) fn read_checkpoint(file: &File, at: u64, end: u64) -> io::Result<Option<Bytes>> {
+    let mut blocks = Blocks::new(file, at, end);
+    let crate::blocks::At::Entry(entry) = blocks.next()? else { return Ok(None) };
+    if entry.head != Head::Checkpoint || !blocks.is_whole(&entry)? {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; entry.total - entry.head.length()];
+    file.read_exact_at(&mut bytes, at + entry.head.length() as u64)?;
+    Ok(Some(bytes.into()))
+}

@@ -1,0 +1,174 @@
+//! Entries on their way into a segment.
+
+use std::io::{self, IoSlice, Write};
+
+use bytes::Bytes;
+use event_log::Run;
+
+use crate::format::{Head, MAX_ENTRY, RecordsHead, SLOT, seal};
+use crate::place::Place;
+
+/// Something to append.
+#[derive(Debug, Clone)]
+pub enum Entry {
+    /// Records of one of the stream's logs.
+    Records {
+        /// Which log: 0 is the one whose sequence numbers are the stream's.
+        log: u8,
+        /// The records.
+        run: Run,
+        /// A number of the writer's own: where the source of the records stands behind them.
+        stream_offset: u64,
+    },
+    /// Something that the writer wants to know again.
+    Note {
+        /// The writer's name for its kind.
+        tag: u8,
+        /// Its place in the order of the stream. Not lower than that of the entry before, and it may be the same.
+        order: u64,
+        /// What it says.
+        bytes: Bytes,
+    },
+}
+
+impl Entry {
+    pub(crate) fn head(&self) -> Head {
+        match self {
+            Self::Records { log, run, stream_offset } => {
+                let (first, last) = (run.first(), run.last());
+                let sequence_before = first.sequence.saturating_sub(u64::from(first.is_numbered));
+                Head::Records(RecordsHead {
+                    log: *log,
+                    last_is_numbered: last.is_numbered,
+                    first_order: first.order,
+                    sequence_before,
+                    at_ms: first.at_ms,
+                    stream_offset: *stream_offset,
+                    count: narrow(run.len()),
+                    numbered: u32::try_from(last.sequence - sequence_before).unwrap_or(u32::MAX),
+                })
+            }
+            Self::Note { tag, order, .. } => Head::Note { tag: *tag, order: *order },
+        }
+    }
+
+    fn payload(&self) -> &[u8] {
+        match self {
+            Self::Records { run, .. } => run.concatenated(),
+            Self::Note { bytes, .. } => bytes,
+        }
+    }
+}
+
+/// The heads of all entries, in memory that is used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Encoder {
+    heads: Vec<u8>,
+    /// Where each head ends.
+    ends: Vec<usize>,
+}
+
+/// Memory for heads that is larger than this is not kept.
+const KEPT: usize = 64 << 10;
+/// So many slices need no memory of their own.
+const FEW: usize = 16;
+
+impl Encoder {
+    /// Prepares entries that follow `place`. Returns their length and the place behind them.
+    pub(crate) fn encode(&mut self, entries: &[Entry], mut place: Place) -> io::Result<(u64, Place)> {
+        self.heads.clear();
+        self.heads.shrink_to(KEPT);
+        self.ends.clear();
+        self.ends.shrink_to(KEPT / size_of::<usize>());
+        let mut length = 0;
+        for entry in entries {
+            let (head, payload) = (entry.head(), entry.payload());
+            if head.length() + head.slots() + payload.len() > MAX_ENTRY {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "the entry is too long for the journal",
+                ));
+            }
+            if !follows(&head, place) {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "the entry's order number is not behind the last",
+                ));
+            }
+            let start = self.heads.len();
+            head.encode(&mut self.heads);
+            if let Entry::Records { run, .. } = entry {
+                self.heads.reserve(head.slots());
+                for record in run.records() {
+                    self.heads.extend_from_slice(&slot(
+                        record.tag.0,
+                        record.is_numbered,
+                        record.mark,
+                        record.bytes,
+                    ));
+                }
+            }
+            seal(&mut self.heads, start, payload);
+            self.ends.push(self.heads.len());
+            length += payload.len();
+            place = head.advance(place);
+        }
+        Ok(((length + self.heads.len()) as u64, place))
+    }
+
+    /// Writes what was prepared, with one call unless the system accepts only a part.
+    pub(crate) fn write(&self, entries: &[Entry], file: impl Write) -> io::Result<()> {
+        let mut few = [IoSlice::new(&[]); FEW];
+        let mut many = Vec::new();
+        let slices = if entries.len() * 2 <= FEW {
+            &mut few[..entries.len() * 2]
+        } else {
+            many.resize(entries.len() * 2, IoSlice::new(&[]));
+            &mut many[..]
+        };
+        let mut start = 0;
+        for ((pair, entry), end) in slices.chunks_exact_mut(2).zip(entries).zip(&self.ends) {
+            pair[0] = IoSlice::new(&self.heads[start..*end]);
+            pair[1] = IoSlice::new(entry.payload());
+            start = *end;
+        }
+        write_all(file, slices)
+    }
+}
+
+/// True when an entry may follow what is before it.
+pub(crate) const fn follows(head: &Head, place: Place) -> bool {
+    match *head {
+        Head::Records(ref head) => head.first_order > place.order,
+        Head::Note { order, .. } => order >= place.order,
+        Head::Checkpoint | Head::Closed => true,
+    }
+}
+
+/// Writes all slices, as many as possible with each call.
+pub(crate) fn write_all(mut file: impl Write, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        match file.write_vectored(slices) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn slot(tag: u8, is_numbered: bool, mark: u32, bytes: &[u8]) -> [u8; SLOT] {
+    let mut slot = [0; SLOT];
+    slot[0] = tag;
+    slot[1] = u8::from(is_numbered);
+    slot[2..6].copy_from_slice(&mark.to_le_bytes());
+    slot[6..].copy_from_slice(&narrow(bytes.len()).to_le_bytes());
+    slot
+}
+
+/// A run is below 4 GiB; longer entries are refused.
+fn narrow(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,306 @@
+//! The journal: all streams of one directory.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use event_log::MemoryAccount;
+
+use crate::background::Background;
+use crate::chunks::read_checkpoint;
+use crate::error::{OpenError, SetAside};
+use crate::format::MAX_LABEL;
+use crate::options::{Options, SyncMode};
+use crate::reader::StreamReader;
+use crate::recover::{lock_directory, recover};
+use crate::resume::{Replay, Resumed};
+use crate::segment::{file_name, is_name, stream_directory};
+use crate::stats::{Counters, JournalStats};
+use crate::stream::{Stream, StreamId, StreamInfo};
+use crate::writer::StreamWriter;
+
+/// The streams of one directory. A cheap handle. The directory stays locked for as long as a handle, a writer or a
+/// reader exists.
+#[derive(Debug, Clone)]
+pub struct Journal(Arc<Handle>);
+
+/// Ends the background thread with the last handle.
+#[derive(Debug)]
+struct Handle {
+    shared: Arc<Shared>,
+    background: Background,
+}
+
+/// What handles and the background thread share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    streams_directory: PathBuf,
+    /// Locked for moments, never while the disk works. Never taken while a stream is locked.
+    streams: Mutex<BTreeMap<StreamId, Arc<Stream>>>,
+    /// What all segments take on the disk.
+    pub(crate) bytes: AtomicU64,
+    pub(crate) counters: Counters,
+    _lock: File,
+}
+
+/// A journal that was opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// The journal.
+    pub journal: Journal,
+    /// What it has, newest first.
+    pub streams: Vec<StreamInfo>,
+    /// What was found to be damaged.
+    pub set_aside: Vec<SetAside>,
+}
+
+impl Journal {
+    /// Opens a journal, or creates one, and starts the thread that calls [`Journal::sync_and_retain`].
+    ///
+    /// # Errors
+    /// [`OpenError`]. Then nothing was changed but that the directory was created.
+    pub fn open(options: Options) -> Result<Opened, OpenError> {
+        let lock = lock_directory(&options.directory)?;
+        let streams_directory = options.directory.join("streams");
+        let recovered = recover(&options.directory, &streams_directory)?;
+        let streams: BTreeMap<_, _> =
+            recovered.streams.into_iter().map(|stream| (stream.id.clone(), Arc::new(stream))).collect();
+        let bytes = streams.values().map(|stream| stream.on_disk()).sum();
+        let shared = Arc::new(Shared {
+            options,
+            streams_directory,
+            streams: Mutex::new(streams),
+            bytes: AtomicU64::new(bytes),
+            counters: Counters::default(),
+            _lock: lock,
+        });
+        let background =
+            Background::start(Arc::clone(&shared)).map_err(OpenError::io(&shared.options.directory))?;
+        let journal = Self(Arc::new(Handle { shared, background }));
+        Ok(Opened { streams: journal.streams(), journal, set_aside: recovered.set_aside })
+    }
+
+    /// Starts a stream. `label` is for the caller: it is in [`StreamInfo`] again, at most 64 KiB.
+    ///
+    /// # Errors
+    /// Those of the system; `AlreadyExists` for an id that there is; `InvalidInput` for a name or label that cannot be.
+    pub fn create(&self, id: &StreamId, label: &[u8]) -> io::Result<StreamWriter> {
+        if !is_name(&id.name) || label.len() > MAX_LABEL {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "invalid name or label of a stream"));
+        }
+        let stream = Arc::new(Stream::new(id.clone(), Bytes::copy_from_slice(label), Vec::new(), false));
+        stream.lock().has_writer = true;
+        {
+            let mut streams = self.shared().streams();
+            if streams.contains_key(id) {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            streams.insert(id.clone(), Arc::clone(&stream));
+        }
+        let directory = stream_directory(self.streams_directory(), id);
+        let result = create_directory(&directory).and_then(|()| {
+            if self.sync_mode() == SyncMode::Full {
+                sync_directory(self.streams_directory())?;
+            }
+            let mut writer = StreamWriter::new(self.clone(), stream);
+            writer.start(None)?;
+            Ok(writer)
+        });
+        result.inspect_err(|_| {
+            self.counters().count_error();
+            self.shared().streams().remove(id);
+            let _ = std::fs::remove_dir(&directory);
+        })
+    }
+
+    /// Goes on with a stream that has no writer and was not closed.
+    ///
+    /// # Errors
+    /// Those of the system; `NotFound`; `ResourceBusy` when it has a writer; `InvalidInput` when it was closed.
+    pub fn resume(&self, id: &StreamId, account: &Arc<MemoryAccount>) -> io::Result<Resumed> {
+        let stream = self.get(id)?;
+        let segments: VecDeque<_> = {
+            let mut state = stream.lock();
+            if state.has_writer {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
+            if state.is_closed {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "the stream was closed"));
+            }
+            state.has_writer = true;
+            state.segments.iter().copied().collect()
+        };
+        let writer = StreamWriter::new(self.clone(), stream);
+        let directory = stream_directory(self.streams_directory(), id);
+        // Every segment but the first of a stream starts with a checkpoint.
+        let checkpoint = match segments.back() {
+            Some(newest) => {
+                let file = File::open(directory.join(file_name(newest.number)))?;
+                read_checkpoint(&file, u64::from(newest.start), newest.length)?
+            }
+            None => None,
+        };
+        let behind = if checkpoint.is_some() { segments.len() - 1 } else { 0 };
+        let segments = segments.into_iter().skip(behind).collect();
+        let replay = Replay::new(directory, segments, Arc::clone(account));
+        Ok(Resumed { writer, checkpoint, replay })
+    }
+
+    /// All streams, open and past, newest first.
+    #[must_use]
+    pub fn streams(&self) -> Vec<StreamInfo> {
+        let mut all: Vec<_> = self.shared().all().iter().map(|stream| stream.info()).collect();
+        all.sort_by(|a, b| {
+            b.id.first_sequence.cmp(&a.id.first_sequence).then_with(|| b.id.name.cmp(&a.id.name))
+        });
+        all
+    }
+
+    /// The newest stream of a name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<StreamInfo> {
+        let last = StreamId { name: name.into(), first_sequence: u64::MAX };
+        let newest = {
+            let streams = self.shared().streams();
+            let (id, stream) = streams.range(..=last).next_back()?;
+            (*id.name == *name).then(|| Arc::clone(stream))
+        };
+        newest.map(|stream| stream.info())
+    }
+
+    /// A reader at the oldest record of a stream.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn reader(&self, id: &StreamId) -> io::Result<StreamReader> {
+        Ok(StreamReader::new(self.clone(), self.get(id)?))
+    }
+
+    /// Unlinks a stream's segments and forgets it. A writer of it gets an error, a reader reaches the end.
+    ///
+    /// # Errors
+    /// Those of the system; `NotFound`. The stream is forgotten in any case, until the journal is opened again.
+    pub fn remove(&self, id: &StreamId) -> io::Result<()> {
+        let stream = self.shared().streams().remove(id).ok_or(io::ErrorKind::NotFound)?;
+        let bytes = {
+            let mut state = stream.lock();
+            state.is_removed = true;
+            state.file = None;
+            state.segments.drain(..).map(|segment| segment.on_disk()).sum()
+        };
+        self.shared().bytes.fetch_sub(bytes, Ordering::Relaxed);
+        std::fs::remove_dir_all(stream_directory(self.streams_directory(), id))
+    }
+
+    /// Figures about the journal.
+    #[must_use]
+    pub fn stats(&self) -> JournalStats {
+        self.shared().stats()
+    }
+
+    /// Brings everything that was appended to the disk and removes what is too old or too much. The journal's own thread
+    /// calls it once a second; call it to have it done now.
+    pub fn sync_and_retain(&self) {
+        self.shared().sync_and_retain();
+    }
+
+    fn get(&self, id: &StreamId) -> io::Result<Arc<Stream>> {
+        self.shared().streams().get(id).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.0.shared
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.shared().options
+    }
+
+    pub(crate) fn sync_mode(&self) -> SyncMode {
+        self.shared().options.sync
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.shared().counters
+    }
+
+    pub(crate) fn streams_directory(&self) -> &Path {
+        &self.shared().streams_directory
+    }
+
+    pub(crate) fn segment_path(&self, id: &StreamId, number: u64) -> PathBuf {
+        stream_directory(self.streams_directory(), id).join(file_name(number))
+    }
+
+    pub(crate) fn grow(&self, bytes: u64) {
+        if bytes > 0 {
+            self.shared().bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Shared {
+    fn streams(&self) -> MutexGuard<'_, BTreeMap<StreamId, Arc<Stream>>> {
+        // Nothing panics while the table is being changed.
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Stream>> {
+        self.streams().values().cloned().collect()
+    }
+
+    pub(crate) fn streams_directory(&self) -> &Path {
+        &self.streams_directory
+    }
+
+    pub(crate) fn directory_of(&self, id: &StreamId) -> PathBuf {
+        stream_directory(&self.streams_directory, id)
+    }
+
+    fn stats(&self) -> JournalStats {
+        let mut stats = JournalStats {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            last_sync_at_ms: self.counters.last_sync_at_ms.load(Ordering::Relaxed),
+            write_errors: self.counters.write_errors.load(Ordering::Relaxed),
+            ..JournalStats::default()
+        };
+        for stream in self.all() {
+            stats.memory_bytes += stream.memory() as u64;
+            let state = stream.lock();
+            stats.streams += 1;
+            stats.open_streams += u64::from(state.has_writer);
+            stats.segments += state.segments.len() as u64;
+            stats.open_files += u64::from(state.file.is_some());
+        }
+        stats
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.background.stop();
+    }
+}
+
+/// Creates a directory that only its user can look into.
+pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Brings the names in a directory to the disk.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

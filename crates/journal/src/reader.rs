@@ -1,0 +1,285 @@
+//! Reads a stream from a place of its own.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use event_log::{MemoryAccount, Run};
+
+use crate::OUTPUT_LOG;
+use crate::blocks::{At, Blocks};
+use crate::chunks::{Read, count_seen, read_entries};
+use crate::encode::Entry;
+use crate::format::Head;
+use crate::journal::Journal;
+use crate::place::Place;
+use crate::segment::Segment;
+use crate::stream::Stream;
+
+/// What a reader finds.
+#[derive(Debug, Clone)]
+pub enum Found {
+    /// Records of one of the logs.
+    Records {
+        /// Which log.
+        log: u8,
+        /// The records.
+        run: Run,
+    },
+    /// A note.
+    Note {
+        /// The writer's name for its kind.
+        tag: u8,
+        /// Its place in the order of the stream.
+        order: u64,
+        /// What it says.
+        bytes: Bytes,
+    },
+    /// Something behind the reader's place is not held: retention removed it, it was damaged, or never written.
+    Gap {
+        /// The order number of the last record that the reader has.
+        after_order: u64,
+        /// The sequence number of the last numbered record that the reader has; 0 when it is not known.
+        after_sequence: u64,
+        /// The order number of the next record or note that is held; 0 when there is none yet.
+        next_order: u64,
+        /// The sequence number of the next numbered record that is held or comes next.
+        next_sequence: u64,
+    },
+}
+
+/// Reads a stream, open or past, without regard to its writer or to other readers. A new reader is at the oldest record.
+/// It holds no file between calls.
+#[derive(Debug)]
+pub struct StreamReader {
+    journal: Journal,
+    stream: Arc<Stream>,
+    /// The number of the segment that it is in. Where it is between segments, the next has at least this number.
+    segment: u64,
+    /// Where it is in the segment; `None` between segments.
+    offset: Option<u64>,
+    /// What it has.
+    seen: Place,
+    /// Records up to this order number are not wanted.
+    skip: u64,
+}
+
+impl StreamReader {
+    pub(crate) fn new(journal: Journal, stream: Arc<Stream>) -> Self {
+        let seen = Place::before(stream.id.first_sequence);
+        let mut reader = Self { journal, stream, segment: 0, offset: None, seen, skip: 0 };
+        reader.rewind();
+        reader
+    }
+
+    fn rewind(&mut self) {
+        let first = self.stream.lock().segments.first().copied();
+        self.seen = Place::before(self.stream.id.first_sequence);
+        (self.segment, self.offset, self.skip) = (0, None, 0);
+        if let Some(first) = first {
+            self.seen = first.previous;
+        }
+    }
+
+    /// Goes behind an order number; with 0, to the oldest record. Where something behind it is not held any more, the
+    /// next read returns a gap first.
+    ///
+    /// # Errors
+    /// Those of the system. The reader stays where it was.
+    pub fn seek_after_order(&mut self, order: u64) -> io::Result<()> {
+        if order == 0 {
+            self.rewind();
+            return Ok(());
+        }
+        let candidate = {
+            let state = self.stream.lock();
+            let behind = state.segments.partition_point(|segment| segment.previous.order <= order);
+            behind.checked_sub(1).map(|index| state.segments[index])
+        };
+        let Some(segment) = candidate else {
+            // What it had is unknown, and something of it is gone.
+            let seen = Place { order, sequence: 0, is_numbered: true };
+            (self.segment, self.offset, self.seen, self.skip) = (0, None, seen, order);
+            return Ok(());
+        };
+        let (mut offset, mut seen) = (segment.length, Place { order, ..segment.last });
+        if segment.last.order > order {
+            let Some(file) = self.open(&segment)? else {
+                // Removed just now.
+                return self.seek_after_order(order);
+            };
+            let mut blocks = Blocks::new(&file, u64::from(segment.start), segment.length);
+            seen = segment.previous;
+            while let At::Entry(entry) = blocks.next()? {
+                let behind = entry.head.advance(seen);
+                if behind.order > order {
+                    break;
+                }
+                seen = behind;
+                blocks.skip(&entry);
+            }
+            offset = blocks.position();
+            seen.order = order;
+        }
+        (self.segment, self.offset, self.seen, self.skip) = (segment.number, Some(offset), seen, order);
+        Ok(())
+    }
+
+    /// The order number of the newest record of log 0 that a reader who has seen everything up to `sequence` has seen;
+    /// [`StreamReader::seek_after_order`] goes there. `None` when the place is not held: what follows it was removed, or
+    /// was never written. Does not move the reader.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn order_of_sequence(&mut self, sequence: u64) -> io::Result<Option<u64>> {
+        let (segment, next) = {
+            let state = self.stream.lock();
+            let (Some(first), Some(last)) = (state.segments.first(), state.segments.last()) else {
+                return Ok(None);
+            };
+            let is_before = sequence < Place::before(self.stream.id.first_sequence).sequence;
+            if is_before || first.previous.is_after(sequence) || sequence > last.last.sequence {
+                return Ok(None);
+            }
+            let behind = state.segments.partition_point(|segment| segment.previous.sequence < sequence);
+            let Some(index) = behind.checked_sub(1) else { return Ok(Some(first.previous.order)) };
+            (state.segments[index], state.segments.get(behind).copied())
+        };
+        if segment.last.sequence < sequence {
+            // Between two segments. All of it was seen, or something is missing.
+            let next = next.filter(|next| !next.previous.is_after(sequence));
+            return Ok(next.map(|next| next.previous.order));
+        }
+        let Some(file) = self.open(&segment)? else {
+            return self.order_of_sequence(sequence);
+        };
+        let mut blocks = Blocks::new(&file, u64::from(segment.start), segment.length);
+        let mut newest = None;
+        while let At::Entry(entry) = blocks.next()? {
+            if let Head::Records(head) = entry.head
+                && head.log == OUTPUT_LOG
+            {
+                if head.sequence_before >= sequence {
+                    break;
+                }
+                newest = Some((blocks.position(), entry));
+            }
+            blocks.skip(&entry);
+        }
+        let Some((at, entry)) = newest else { return Ok(None) };
+        let Head::Records(head) = entry.head else { return Ok(None) };
+        // Only whether each record is numbered matters.
+        let seen = count_seen(&mut blocks, at + entry.head.length() as u64, &head, sequence)?;
+        Ok(Some((head.first_order + seen).saturating_sub(1)))
+    }
+
+    /// What comes next: entries of about so many bytes together, at least one. Nothing at the end of what was appended.
+    /// What is returned is charged to the account for as long as it is held.
+    ///
+    /// # Errors
+    /// Those of the system. The reader stays where it was. Damaged entries are not errors: they are a gap.
+    pub fn read(&mut self, max_bytes: usize, account: &Arc<MemoryAccount>) -> io::Result<Vec<Found>> {
+        loop {
+            let (segment, offset, next) = match self.locate() {
+                Located::At(segment, offset, next) => (segment, offset, next),
+                Located::Gap(gap) => return Ok(vec![gap]),
+                Located::End => return Ok(Vec::new()),
+            };
+            let Some(file) = self.open(&segment)? else { continue };
+            let read = read_entries(&file, offset, segment.length, max_bytes, account)?;
+            let (entries, is_damaged) = match read {
+                Read::Entries(entries, end) => {
+                    self.offset = Some(end);
+                    (entries, false)
+                }
+                Read::Damaged => (Vec::new(), true),
+            };
+            if is_damaged {
+                tracing::warn!(stream = %self.stream.id.name, segment = segment.number, "a segment of the journal is damaged");
+                let gap = self.gap(next.map_or(0, |next| next.first_order), segment.last);
+                (self.offset, self.seen) = (Some(segment.length), segment.last);
+                return Ok(vec![gap]);
+            }
+            let found: Vec<_> = entries.into_iter().filter_map(|entry| self.found(entry)).collect();
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Where the next entry is.
+    fn locate(&mut self) -> Located {
+        let stream = Arc::clone(&self.stream);
+        let state = stream.lock();
+        loop {
+            let index = state.segments.partition_point(|segment| segment.number < self.segment);
+            let Some(&segment) = state.segments.get(index) else { return Located::End };
+            let next = state.segments.get(index + 1).copied();
+            if let Some(offset) = self.offset.filter(|_| segment.number == self.segment) {
+                if offset < segment.length {
+                    return Located::At(segment, offset, next);
+                }
+                if next.is_none() {
+                    return Located::End;
+                }
+                (self.segment, self.offset) = (self.segment + 1, None);
+                continue;
+            }
+            (self.segment, self.offset) = (segment.number, Some(u64::from(segment.start)));
+            if segment.previous.order > self.seen.order {
+                let gap = self.gap(segment.first_order, segment.previous);
+                self.seen = segment.previous;
+                return Located::Gap(gap);
+            }
+        }
+    }
+
+    fn gap(&self, next_order: u64, missing_up_to: Place) -> Found {
+        Found::Gap {
+            after_order: self.seen.order,
+            after_sequence: self.seen.sequence,
+            next_order,
+            next_sequence: missing_up_to.sequence + 1,
+        }
+    }
+
+    /// The part of an entry that the reader has not seen.
+    fn found(&mut self, entry: Entry) -> Option<Found> {
+        let (first, behind) = (entry.head().first_order(), entry.head().advance(self.seen));
+        if behind.order <= self.skip {
+            return None;
+        }
+        self.seen = behind;
+        Some(match entry {
+            Entry::Note { tag, order, bytes } => Found::Note { tag, order, bytes },
+            Entry::Records { log, run, .. } => {
+                let skipped = (self.skip + 1).saturating_sub(first.unwrap_or(0));
+                let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+                let run = if skipped == 0 { run } else { run.part(skipped..run.len()) };
+                Found::Records { log, run }
+            }
+        })
+    }
+
+    /// Opens a segment; `None` when it was removed meanwhile.
+    fn open(&self, segment: &Segment) -> io::Result<Option<File>> {
+        match File::open(self.journal.segment_path(&self.stream.id, segment.number)) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut state = self.stream.lock();
+                // Retention forgets a segment before it unlinks it. If it is still known, something else took it.
+                state.segments.retain(|known| known.number != segment.number);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+enum Located {
+    /// A segment, a place in it where there is an entry, and the segment behind it.
+    At(Segment, u64, Option<Segment>),
+    Gap(Found),
+    End,
+}
