@@ -85,6 +85,7 @@ impl Shared {
         if is_synced {
             self.counters.last_sync_at_ms.store(started_at_ms, Ordering::Relaxed);
         }
+        self.retain(started_at_ms);
     }
 
     /// True when the stream may be new.

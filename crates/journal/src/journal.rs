@@ -115,7 +115,7 @@ impl Journal {
         });
         result.inspect_err(|_| {
             self.counters().count_error();
-            self.shared().streams().remove(id);
+            self.shared().forget(id);
             let _ = std::fs::remove_dir(&directory);
         })
     }
@@ -128,6 +128,9 @@ impl Journal {
         let stream = self.get(id)?;
         let segments: VecDeque<_> = {
             let mut state = stream.lock();
+            if state.is_removed {
+                return Err(io::ErrorKind::NotFound.into());
+            }
             if state.has_writer {
                 return Err(io::ErrorKind::ResourceBusy.into());
             }
@@ -188,7 +191,7 @@ impl Journal {
     /// # Errors
     /// Those of the system; `NotFound`. The stream is forgotten in any case, until the journal is opened again.
     pub fn remove(&self, id: &StreamId) -> io::Result<()> {
-        let stream = self.shared().streams().remove(id).ok_or(io::ErrorKind::NotFound)?;
+        let stream = self.shared().forget(id).ok_or(io::ErrorKind::NotFound)?;
         let bytes = {
             let mut state = stream.lock();
             state.is_removed = true;
@@ -215,7 +218,7 @@ impl Journal {
         self.shared().streams().get(id).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Shared {
         &self.0.shared
     }
 
@@ -236,7 +239,7 @@ impl Journal {
     }
 
     pub(crate) fn segment_path(&self, id: &StreamId, number: u64) -> PathBuf {
-        stream_directory(self.streams_directory(), id).join(file_name(number))
+        self.shared().segment_path(id, number)
     }
 
     pub(crate) fn grow(&self, bytes: u64) {
@@ -262,6 +265,15 @@ impl Shared {
 
     pub(crate) fn directory_of(&self, id: &StreamId) -> PathBuf {
         stream_directory(&self.streams_directory, id)
+    }
+
+    pub(crate) fn segment_path(&self, id: &StreamId, number: u64) -> PathBuf {
+        self.directory_of(id).join(file_name(number))
+    }
+
+    /// Takes a stream out of the table.
+    pub(crate) fn forget(&self, id: &StreamId) -> Option<Arc<Stream>> {
+        self.streams().remove(id)
     }
 
     fn stats(&self) -> JournalStats {

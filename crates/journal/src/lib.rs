@@ -21,6 +21,7 @@ mod place;
 mod reader;
 mod recover;
 mod resume;
+mod retention;
 mod scan;
 mod segment;
 mod stats;
@@ -41,5 +42,7 @@ pub use crate::writer::StreamWriter;
 /// The log of a stream whose sequence numbers are the stream's: what the agent says.
 pub const OUTPUT_LOG: u8 = 0;
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;

@@ -106,8 +106,15 @@ impl StreamReader {
         let (mut offset, mut seen) = (segment.length, Place { order, ..segment.last });
         if segment.last.order > order {
             let Some(file) = self.open(&segment)? else {
-                // Removed just now.
-                return self.seek_after_order(order);
+                if !self.is_known(&segment) {
+                    return self.seek_after_order(order);
+                }
+                // The next read reports it.
+                let seen = Place { order, sequence: 0, is_numbered: true };
+                let start = u64::from(segment.start);
+                (self.segment, self.offset, self.seen, self.skip) =
+                    (segment.number, Some(start), seen, order);
+                return Ok(());
             };
             let mut blocks = Blocks::new(&file, u64::from(segment.start), segment.length);
             seen = segment.previous;
@@ -152,7 +159,7 @@ impl StreamReader {
             return Ok(next.map(|next| next.previous.order));
         }
         let Some(file) = self.open(&segment)? else {
-            return self.order_of_sequence(sequence);
+            return if self.is_known(&segment) { Ok(None) } else { self.order_of_sequence(sequence) };
         };
         let mut blocks = Blocks::new(&file, u64::from(segment.start), segment.length);
         let mut newest = None;
@@ -186,21 +193,24 @@ impl StreamReader {
                 Located::Gap(gap) => return Ok(vec![gap]),
                 Located::End => return Ok(Vec::new()),
             };
-            let Some(file) = self.open(&segment)? else { continue };
-            let read = read_entries(&file, offset, segment.length, max_bytes, account)?;
-            let (entries, is_damaged) = match read {
+            let entries = match self.open(&segment)? {
+                Some(file) => read_entries(&file, offset, segment.length, max_bytes, account)?,
+                None if self.is_known(&segment) => Read::Damaged,
+                None => continue,
+            };
+            let entries = match entries {
                 Read::Entries(entries, end) => {
                     self.offset = Some(end);
-                    (entries, false)
+                    entries
                 }
-                Read::Damaged => (Vec::new(), true),
+                Read::Damaged => {
+                    let (stream, segment_number) = (&self.stream.id.name, segment.number);
+                    tracing::warn!(%stream, segment_number, "a segment of the journal is damaged");
+                    let gap = self.gap(next.map_or(0, |next| next.first_order), segment.last);
+                    (self.offset, self.seen) = (Some(segment.length), segment.last);
+                    return Ok(vec![gap]);
+                }
             };
-            if is_damaged {
-                tracing::warn!(stream = %self.stream.id.name, segment = segment.number, "a segment of the journal is damaged");
-                let gap = self.gap(next.map_or(0, |next| next.first_order), segment.last);
-                (self.offset, self.seen) = (Some(segment.length), segment.last);
-                return Ok(vec![gap]);
-            }
             let found: Vec<_> = entries.into_iter().filter_map(|entry| self.found(entry)).collect();
             if !found.is_empty() {
                 return Ok(found);
@@ -262,18 +272,19 @@ impl StreamReader {
         })
     }
 
-    /// Opens a segment; `None` when it was removed meanwhile.
+    /// Opens a segment; `None` when there is no such file.
     fn open(&self, segment: &Segment) -> io::Result<Option<File>> {
         match File::open(self.journal.segment_path(&self.stream.id, segment.number)) {
             Ok(file) => Ok(Some(file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut state = self.stream.lock();
-                // Retention forgets a segment before it unlinks it. If it is still known, something else took it.
-                state.segments.retain(|known| known.number != segment.number);
-                Ok(None)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// True when a segment was not removed. Retention forgets a segment before it unlinks it, so if its file is not there
+    /// then something else took it.
+    fn is_known(&self, segment: &Segment) -> bool {
+        self.stream.lock().segments.iter().any(|known| known.number == segment.number)
     }
 }
 

@@ -149,11 +149,16 @@ impl StreamWriter {
         }
         self.is_segment_over = true;
         let mut state = self.stream.lock();
+        let mut grown = 0;
         if let Some(segment) = state.segments.last_mut() {
+            let before = segment.on_disk();
             segment.add(&Head::Closed, bytes.len());
+            grown = segment.on_disk() - before;
         }
         state.is_closed = true;
         state.note_write(self.journal.sync_mode());
+        drop(state);
+        self.journal.grow(grown);
         Ok(())
     }
 
