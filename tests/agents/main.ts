@@ -1,10 +1,11 @@
 /**
- * The agent matrix.
+ * Runs the agent matrix: real agents, each through a number of steps.
  *
  *   main.ts [--page FILE] [--quick] [--steps a,b] [--keep] [agent ...]
  *
- * `--page` writes the page, `--quick` runs two quick agents, `--steps` runs these steps and those that they require,
- * `--keep` keeps the folders in `target/agent-matrix`, each with its journal.
+ * `--page` writes the results to a page of the documentation, `--quick` runs two quick agents, `--steps` runs only
+ * these steps and those that they require, `--keep` keeps the agents' folders in `target/agent-matrix`, each with a
+ * journal.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -36,7 +37,7 @@ const onStep: OnStep = (agent, step, outcome, tookMs) => {
   console.log(`${columns.join("  ")}  ${why}`);
 };
 
-/** Writes the page after each agent, so that an interrupted run leaves its results. */
+/** Writes the page. Called after each agent, so that the results of an interrupted run are not lost. */
 async function writePage(): Promise<void> {
   if (values.page === undefined) return;
   const machine = `${process.platform} ${process.arch}, ${availableParallelism()} cores`;

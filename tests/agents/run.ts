@@ -24,17 +24,17 @@ export type OnStep = (agent: Agent, step: Step, outcome: Outcome, tookMs: number
 
 /** How to run an agent. */
 export interface RunOptions {
-  /** The steps to run, besides the required ones; all if empty. */
+  /** The steps to run, in addition to the necessary ones. If empty, all steps are run. */
   readonly only: readonly string[];
   readonly cleanup: Cleanup;
   readonly onStep: OnStep;
 }
 
-/** Without these, no other step can run. */
+/** The steps that must pass before any other step can be run. */
 const NECESSARY: readonly StepName[] = ["install", "initialize", "session"];
 const MAX_REASON_LENGTH = 500;
 
-/** Runs an agent through all steps. Never throws because of the agent. */
+/** Runs an agent through all steps. A failure of the agent is part of the report, and never throws. */
 export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptions): Promise<Report> {
   const began = performance.now();
   const testbed = await openTestbed(agent, cleanup);
@@ -46,7 +46,7 @@ export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptio
       if (!isWanted) continue;
       const started = performance.now();
       const outcome: Outcome = missing
-        ? { kind: "not run", reason: `without ${missing} nothing can be tried` }
+        ? { kind: "not run", reason: `it needs the step ${missing}, which failed` }
         : await runStep(testbed, step);
       if (outcome.kind === "failed" && NECESSARY.includes(step.name)) missing ??= step.name;
       // The next step starts with a new client and instance.
@@ -78,7 +78,7 @@ async function runStep(testbed: Testbed, step: Step): Promise<Outcome> {
   }
 }
 
-/** Removes paths of this machine. */
+/** Removes this machine's paths from a text. */
 function withoutFolders(reason: string): string {
   return reason.replaceAll(SCRATCH, "").replaceAll(homedir(), "~").replace(/\s+/g, " ");
 }

@@ -2,7 +2,7 @@
 
 import type { Report } from "./run.ts";
 
-/** The failures of a run that are not known; empty if everything is as expected. */
+/** Returns the failures of a run that are not known failures. Empty if everything is as expected. */
 export function unexpectedFailures(reports: readonly Report[]): readonly string[] {
   return reports.flatMap(({ agent, outcomes, deviations }) => {
     const failed = [...outcomes].flatMap(([name, outcome]) =>

@@ -1,4 +1,4 @@
-"""Checks the running server against docs/openapi.json with the fuzzer's requests, then with the events of the streams.
+"""Checks a running server against docs/openapi.json: a fuzzer sends requests and validates the responses and streams.
 
 Fails on a 5xx, on a status, content type, header or body that is not documented, on an accepted invalid request and on
 a refused valid one. Nothing leaves the machine: agents are not installed, and requests to the network fail.
@@ -13,7 +13,7 @@ from server import Server
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
-# Far longer than a run takes, so that a hanging run ends.
+# In seconds. Far longer than a run takes: only a run that hangs is ended.
 TIMEOUT = 600
 
 

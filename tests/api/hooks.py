@@ -1,4 +1,4 @@
-"""Knowledge for the contract fuzzer that a schema cannot express: how to make archives, and which refusals are legitimate."""
+"""What the API fuzzer needs to know but a schema cannot express: how to make archives, and which refusals are right."""
 
 import gzip
 import io
@@ -9,20 +9,19 @@ import tarfile
 import schemathesis
 from hypothesis import strategies as st
 
-# Legitimate refusals of requests that match their schema: operation, code, and the field if it applies to one
-# field
-# only. Every other refusal of such a request fails the run.
+# Legitimate refusals of requests that match their schema: operation, code, and the field if the refusal applies only
+# to that field. Every other refusal of such a request fails the run.
 LEGITIMATE_REFUSALS = {
     # Only the first message to a server id needs the agent; a schema cannot list the agents and versions.
     ("postMessage", "agent_required"),
     ("postMessage", "unknown_agent"),
     ("installAgent", "version_unavailable"),
-    # The fuzzer often reuses a key.
+    # The fuzzer often sends the same idempotency key again.
     ("postMessage", "idempotency_key_reused"),
     ("postMessage", "outcome_gone"),
     # The valid form of a cursor depends on the view.
     ("streamInstance", "invalid_cursor"),
-    # Hexadecimal digits that do not encode a name.
+    # A page cursor of hexadecimal digits that do not encode a name.
     ("listEntries", "invalid_parameter"),
     # If-Match and If-None-Match exclude each other, and the fuzzer generates invalid values for them.
     ("writeFile", "invalid_header"),
@@ -43,7 +42,7 @@ LEGITIMATE_REFUSALS = {
     for operation in ("deleteEntry", "makeDirectory", "moveEntry", "readFile", "statEntry", "writeFile")
 }
 
-# Boolean parameters are accepted in these forms too; the document has only the recommended one.
+# The server also accepts these forms of Boolean parameters; the document has only the recommended ones.
 SWITCHES = ("config", "recursive")
 SHORT_FORMS = ("", "0", "1")
 
@@ -64,7 +63,7 @@ def filter_failure(context, failure, case, response):
 
 @schemathesis.hook
 def filter_query(context, query):
-    """Skips invalid-looking values that are accepted."""
+    """Skips values that the document calls invalid but the server accepts."""
     return not any(query.get(name) in SHORT_FORMS for name in SWITCHES) if query else True
 
 
@@ -83,7 +82,7 @@ def one_condition(context, headers):
 
 
 def tar(entries):
-    """A plain tar of some small files."""
+    """Makes a plain tar of some small files."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as archive:
         for name, content in entries:
@@ -94,7 +93,7 @@ def tar(entries):
 
 
 def zstd(data):
-    """A zstd frame without compression: the header, then one raw block."""
+    """Makes a zstd frame without compression: the header, then one raw block."""
     assert len(data) < 1 << 17, "the data does not fit into one block"
     return b"\x28\xb5\x2f\xfd\x00\x58" + struct.pack("<I", len(data) << 3 | 1)[:3] + data
 
@@ -118,5 +117,5 @@ def as_bytes(context, value):
 
 @schemathesis.deserializer(*ARCHIVES)
 def as_text(context, response):
-    """Archives are bytes; the document does not describe their content."""
+    """Decodes an archive to any text: the document does not describe the content of archives."""
     return response.content.decode("latin-1")

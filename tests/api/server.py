@@ -1,4 +1,4 @@
-"""The built server with only a workspace and a token, on a free port."""
+"""Runs the built server on a free port, with a workspace, a token and nothing else."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ class Server:
         registry = Path(self.folder.name, "registry.json")
         registry.write_text('{"version":"1","agents":[]}')
         self.log = Path(self.folder.name, "log")
-        # Requests to the network are sent to a port without a listener.
+        # A port without a listener is the proxy, so that requests to the network fail.
         nowhere = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
         command = [
             BINARY, "server", "--port", "0", "--data-dir", Path(self.folder.name, "data"),

@@ -1,15 +1,12 @@
 #!/bin/sh
 # Runs a command with a working `docker`: with-engine.sh COMMAND [ARGUMENT...]
 #
-# The engine is private and runs in its own namespaces: containers, networks, mounts and the engine itself end with
-# the
-# command, and other engines of the machine are not affected. Its images are kept in target/container for the next
-# run.
+# The engine is private and runs in its own namespaces: containers, networks, mounts and the engine itself end with the
+# command, and other engines of the machine are not affected. Its images are kept in target/container for the next run.
 #
-# The Dockerfile's base images are not downloaded. Images with the same names are built from Debian's packages and
-# this
+# The Dockerfile's base images are not downloaded. Images with the same names are built from Debian's packages and this
 # machine's Node.js and Rust toolchain, which must include the target of the static binary: scripts/builds-tools.sh
-# installs that and the other tools used here.
+# installs that and the other tools that this script uses.
 set -eu
 [ "${1-}" = --inside ] || cd "$(dirname "$0")/../.."
 here=tests/container
@@ -32,7 +29,7 @@ outside() {
         set -- $inside
     fi
     until [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
-    # It exits with the namespace.
+    # The program that connects the namespace; it exits when the namespace does.
     $as_root slirp4netns --configure --mtu=1400 --disable-host-loopback "$1" tap0 >"$place/network.log" 2>&1 &
     network=$!
     status=0
@@ -53,7 +50,7 @@ inside() {
     mount --bind /run/nameserver "$resolver"
     mkdir -p /etc/docker
     mount -t tmpfs none /etc/docker
-    # A process namespace ensures that all processes end.
+    # The process namespace makes all processes end with the command.
     exec unshare --pid --fork --kill-child --mount-proc sh $here/with-engine.sh --with-processes "$@"
 }
 
@@ -75,7 +72,7 @@ with_processes() {
     make_base_images
     status=0
     "$@" || status=$?
-    # Keep base images and results; the intermediate stages are larger than all of them.
+    # Keeps base images and results for the next run, but not the intermediate stages, which are larger.
     forget_containers
     docker image prune --force >/dev/null
     kill $engine

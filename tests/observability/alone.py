@@ -23,7 +23,7 @@ connections = 0
 
 
 def counted():
-    """The kernel's counters of this namespace that outgoing traffic would increment."""
+    """Returns the kernel's counters of this namespace that outgoing traffic would increment."""
     numbers = {}
     with open("/proc/net/snmp") as file:
         lines = file.read().splitlines()
@@ -88,7 +88,7 @@ try:
         statuses.append(ask("GET", path).status)
     statuses.append(ask("DELETE", "/v1/acp/a").status)
     used = counted()
-    # As a control, request an unknown agent, which queries the registry.
+    # The control: asking for an unknown agent makes the server query the registry, which must be counted.
     ask("GET", "/v1/agents/unknown-agent")
     asked = counted()
 finally:

@@ -1,10 +1,9 @@
 #!/bin/sh
-# Runs the contract suite against the product with its engine behind a channel. Arguments go to nextest.
+# Runs the contract suite against a server whose instances are behind a channel. Arguments are passed to nextest.
 set -eu
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-$PWD/target}
-# Builds the whole workspace, as everywhere: building some packages would resolve other features and recompile
-# much.
+# Builds the whole workspace, as everywhere: building some packages would resolve other features and recompile much.
 cargo build --workspace --all-targets
 # The suite expects the fault agent next to the product.
 folder=$target/remote-instances

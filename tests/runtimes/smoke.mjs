@@ -1,6 +1,6 @@
 /**
- * Runs both packages in any runtime: against a given server, over cut connections, and with a server of its own. Plain
- * JavaScript that uses nothing runtime-specific but `process`, which Node.js, Deno and Bun share.
+ * Runs both packages in any runtime: against a given server, over connections that are cut, and with a server that the
+ * SDK starts. Plain JavaScript. Of all that a browser lacks it uses only `process`, which Node.js, Deno and Bun have.
  *
  *   RUNTIME smoke.mjs BASE_URL TOKEN BINARY
  */
@@ -12,7 +12,7 @@ import { SandboxAgentClient } from "sandbox-agent";
 const [baseUrl, token, binary] = process.argv.slice(2);
 const report = {};
 
-/** A `fetch` whose first event streams fail after a few chunks. */
+/** Makes a `fetch` whose first event streams fail after a few chunks. */
 function cutting(times) {
   let left = times;
   const cut = { count: 0 };
@@ -49,7 +49,7 @@ async function transport() {
   await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
   const { sessionId } = await agent.request("session/new", { cwd: "/", mcpServers: [] });
   const prompt = (text) => agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
-  // Slow enough to arrive in many chunks, so that there is something to cut.
+  // The answer is slow enough to arrive in many chunks, so that connections can be cut between them.
   report.stopReason = (await prompt("slow 1")).stopReason;
   report.chunks = texts.length;
   report.distinct = new Set(texts).size;
@@ -107,5 +107,5 @@ await embedded();
 await sqlite().catch((error) => {
   report.sqlite = error.code ?? error.message;
 });
-// Nothing keeps the runtime alive: it exits by itself.
+// There is no call to exit: nothing may keep the runtime alive.
 console.log(JSON.stringify(report));

@@ -1,17 +1,20 @@
-/** What the matrix knows about an agent besides its recipe, which is part of the product. */
+/**
+ * What the agent matrix knows about an agent. The settings that point the agent at the scripted model, its recipe, are
+ * not here: the product has them.
+ */
 
 import type { StepName } from "../steps/step.ts";
 
 /** An agent of the matrix. */
 export interface Agent {
-  /** Its id in the catalog. */
+  /** The agent's id in the catalog. */
   readonly id: string;
-  /** What it requests permissions for. Most agents request both. */
+  /** What the agent requests permissions for: commands, changes to files, or both, as most agents do. */
   readonly asksFor: "everything" | "shell" | "edits" | "nothing";
-  /** False if the product has no recipe for it, because it needs its vendor's cloud. */
+  /** False if the product has no recipe for the agent, because it needs its vendor's cloud. */
   readonly hasRecipe?: boolean;
   /**
-   * True if it requests permissions only for what it does through its client. Its client then offers files and
+   * True if the agent requests permissions only for what it does through its client. Its client then offers files and
    * terminals in every step.
    */
   readonly asksForHostOnly?: boolean;

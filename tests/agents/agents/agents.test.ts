@@ -10,7 +10,7 @@ test("the matrix has exactly the agents of the catalog", () => {
   assert.deepEqual(AGENTS.map(({ id }) => id).toSorted(), catalog.toSorted());
 });
 
-test("the quick ones are in the matrix", () => {
+test("the agents of a quick run are in the matrix", () => {
   assert.deepEqual(
     QUICK.filter((name) => !AGENTS.some(({ id }) => id === name)),
     [],

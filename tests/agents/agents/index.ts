@@ -50,5 +50,5 @@ export const AGENTS: readonly Agent[] = [
   junie,
 ];
 
-/** Two agents that install and run quickly. goose exists for one platform only. */
+/** Two agents that install and run quickly. goose exists only for x64. */
 export const QUICK: readonly string[] = process.arch === "x64" ? ["codex", "goose"] : ["codex", "copilot"];

@@ -1,4 +1,4 @@
-/** A session with an agent, and what was received in it. */
+/** A session with an agent, and what the client has received in it. */
 
 import { until, within } from "../../../packages/testing/until.ts";
 import type { PermissionRequest, SandboxAgentClient, SandboxEvent, Session, TurnResult } from "./sdk.ts";
@@ -16,7 +16,7 @@ export interface Conversation {
   /** The permission requests so far. */
   readonly permissionRequests: readonly PermissionRequest[];
   readonly events: readonly SandboxEvent[];
-  /** The reply to permission requests from now on. */
+  /** The reply to permission requests. May be changed at any time. */
   reply: "once" | "reject";
   /** Runs a turn. */
   turn(prompt: string, withinMs?: number): Promise<TurnResult>;
@@ -32,7 +32,7 @@ export async function startConversation(testbed: Testbed, given?: SandboxAgentCl
   return follow(client, session);
 }
 
-/** Records what is received in an open session. */
+/** Records what the client receives in an open session. */
 export function follow(client: SandboxAgentClient, session: Session): Conversation {
   const events: SandboxEvent[] = [];
   const chunks: string[] = [];
@@ -72,14 +72,14 @@ export function follow(client: SandboxAgentClient, session: Session): Conversati
   return conversation;
 }
 
-/** A running turn. Wrapped in an object, so that awaiting the function does not await the turn. */
+/** A running turn. An object around the promise, so that awaiting `startSlowTurn` does not also await the turn. */
 export interface SlowTurn {
   readonly result: Promise<TurnResult>;
 }
 
 /**
- * Starts a turn of this many seconds, and waits until it is running: chunks have arrived or, if the agent sends its
- * message at the end only, the model is answering.
+ * Starts a turn that takes this many seconds, and waits until it is running: chunks have arrived or, if the agent sends
+ * its message only at the end, the model is answering.
  */
 export async function startSlowTurn(testbed: Testbed, conversation: Conversation, seconds: number): Promise<SlowTurn> {
   const before = conversation.chunks.length;
@@ -110,5 +110,5 @@ export async function startSlowTurn(testbed: Testbed, conversation: Conversation
   return { result };
 }
 
-/** An agent that sends nothing for this long while the model is answering sends its message at the end. */
+/** If an agent sends nothing for this long while the model is answering, it sends its message only at the end. */
 const SILENT_MS = 1_000;

@@ -1,6 +1,6 @@
 /**
- * The environment of a server and its agent: its own home directory, and from this process only the locale and the
- * access to package registries.
+ * The environment of a server and its agent: a home directory of its own, and only those variables of this process that
+ * set the locale and the access to package registries.
  */
 
 import { randomUUID } from "node:crypto";
@@ -11,16 +11,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Recipe } from "./model.ts";
 
-/** Not in the system's temporary directory, where Codex refuses to store its settings. */
+/** The folder of all runs. Not the system's temporary directory, where Codex refuses to store its settings. */
 export const SCRATCH = fileURLToPath(new URL("../../../target/agent-matrix/", import.meta.url));
 
-/** Marks every process that was started for one agent. */
+/** The variable that marks every process that was started for one agent. */
 export const MARK = "AGENT_MATRIX_MARK";
 
-/** Variables that configure package registries, or are harmless. */
+/** The variables to keep: they configure package registries, or are harmless. */
 const KEPT =
   /^(PATH|LANG|LC_.*|TZ|TERM|USER|LOGNAME|TMPDIR|PYENV_ROOT|(NPM_CONFIG|PIP|UV|SSL)_.*|NODE_EXTRA_CA_CERTS|.*_CA_BUNDLE|.*_PROXY)$/i;
-/** Variables of the npm that runs this script, and its cache: installs here start from nothing. */
+/** The exceptions: settings of the npm that runs this script, and its cache. Installs must start from nothing. */
 const DROPPED =
   /^NPM_CONFIG_(CACHE|PREFIX|LOCAL_PREFIX|GLOBAL_PREFIX|INIT_MODULE|WORKSPACE.*|INCLUDE_WORKSPACE_ROOT)$/i;
 
@@ -47,7 +47,7 @@ export async function prepare(agent: string, recipe: Recipe): Promise<AgentEnvir
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
   }
-  // An empty registry: the versions that the catalog pins are installed.
+  // The registry is empty, so that the versions that the catalog pins are installed.
   const registry = join(folder, "registry.json");
   await writeFile(registry, JSON.stringify({ version: "1", agents: [] }));
   const mark = randomUUID();
@@ -64,7 +64,7 @@ export async function prepare(agent: string, recipe: Recipe): Promise<AgentEnvir
       NPM_CONFIG_CACHE: join(folder, "npm-cache"),
       UV_CACHE_DIR: join(folder, "uv-cache"),
       PIP_CACHE_DIR: join(folder, "pip-cache"),
-      // One agent keeps its shells in a tmux server that all its processes share.
+      // One agent runs its shells in tmux. A tmux server outside of this folder would be shared with other runs.
       TMUX_TMPDIR: folder,
       SANDBOX_AGENT_ACP_REGISTRY_URL: pathToFileURL(registry).href,
       SANDBOX_AGENT_CONFIG: "/dev/null",
@@ -78,7 +78,7 @@ function inherited(): Record<string, string> {
   const kept = Object.entries(process.env).filter(([name]) => KEPT.test(name) && !DROPPED.test(name));
   const env = Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
   const known = new Set(Object.keys(env).map((name) => name.toUpperCase()));
-  // Files that are looked up in the home directory, which is another one here.
+  // Programs look these files up in the home directory, which is a new one here.
   for (const [name, path] of [
     ["NPM_CONFIG_USERCONFIG", join(homedir(), ".npmrc")],
     ["PYENV_ROOT", join(homedir(), ".pyenv")],

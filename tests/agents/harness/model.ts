@@ -1,4 +1,4 @@
-/** The scripted model, and its records of the agents' requests. */
+/** Runs the scripted model, and reads its records of the agents' requests. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,13 +12,13 @@ export interface Recipe {
   readonly files: readonly { readonly path: string; readonly content: string }[];
 }
 
-/** A request of an agent to the model. */
+/** A request from an agent to the model. */
 export interface ModelRequest {
   readonly number: number;
   readonly model: string;
   readonly prompt?: string;
   readonly script: string;
-  /** How many user messages it contained. */
+  /** How many user messages the request contained. */
   readonly messages: number;
   readonly outcome: "under_way" | "finished" | "failed" | "abandoned" | "cut";
 }

@@ -1,6 +1,6 @@
-/** The outcome of a step. */
+/** The outcomes of a step. */
 
-/** The agent does not support what the step tests. That is not a failure. */
+/** Thrown by a step if the agent does not support what the step tests. That is not a failure. */
 export class NotOffered extends Error {}
 
 /** The outcome of a step. */

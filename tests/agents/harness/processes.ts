@@ -3,17 +3,17 @@
 import { readdir, readFile } from "node:fs/promises";
 import { MARK } from "./environment.ts";
 
-/** A process. Its start time distinguishes it from a later one with the same id. */
+/** A process. Its start time distinguishes it from a later process with the same id. */
 export interface Process {
   readonly pid: number;
   readonly parent: number;
   readonly started: string;
   readonly name: string;
-  /** Exited, but not yet reaped by its parent. */
+  /** True if the process has exited but its parent has not reaped it yet. */
   readonly isZombie: boolean;
 }
 
-/** All processes. */
+/** Returns all processes. */
 export async function allProcesses(): Promise<readonly Process[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
   const found = await Promise.all(ids.map(processOf));
@@ -30,7 +30,7 @@ async function processOf(pid: number): Promise<Process | undefined> {
   return { pid, parent: Number(parent), started: rest[17] ?? "", name, isZombie: state === "Z" };
 }
 
-/** All descendants of a process. */
+/** Returns all descendants of a process. */
 export async function descendantsOf(root: number): Promise<readonly Process[]> {
   const all = await allProcesses();
   const family = new Set([root]);
@@ -41,7 +41,7 @@ export async function descendantsOf(root: number): Promise<readonly Process[]> {
   return all.filter(({ pid }) => pid !== root && family.has(pid));
 }
 
-/** All processes with a mark in their environment, whatever their parent. */
+/** Returns all processes with a mark in their environment, whatever their parent is. */
 export async function marked(mark: string): Promise<readonly Process[]> {
   const carries = async ({ pid }: Process): Promise<boolean> => {
     const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
@@ -52,13 +52,13 @@ export async function marked(mark: string): Promise<readonly Process[]> {
   return all.filter((_, index) => flags[index]);
 }
 
-/** The processes that are still running. */
+/** Returns those of the given processes that still exist. */
 export async function survivors(processes: readonly Process[]): Promise<readonly Process[]> {
   const now = new Set((await allProcesses()).map(({ pid, started }) => `${pid} ${started}`));
   return processes.filter(({ pid, started }) => now.has(`${pid} ${started}`));
 }
 
-/** The memory of processes in bytes, with shared pages counted once. */
+/** Returns the memory of processes in bytes. Pages that they share are counted once. */
 export async function memoryOf(processes: readonly Process[]): Promise<number> {
   const shares = await Promise.all(
     processes.map(async ({ pid }) => {

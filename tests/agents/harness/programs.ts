@@ -1,4 +1,4 @@
-/** The product's programs as child processes that never outlive this process. */
+/** Runs the product's programs as child processes that never outlive this process. */
 
 import type { ChildProcess } from "node:child_process";
 import { openSync } from "node:fs";
@@ -16,7 +16,7 @@ export interface ProgramOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly directory: string;
-  /** The file that its stderr is appended to. */
+  /** The file that the program's stderr is appended to. */
   readonly log: string;
 }
 

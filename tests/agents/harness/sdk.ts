@@ -1,4 +1,4 @@
-/** The packages under test, as built. */
+/** The built packages, which are under test. */
 
 export { type WatchedEvent, watchAcpServers } from "../../../packages/acp-http-client/dist/index.js";
 export {

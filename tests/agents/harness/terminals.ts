@@ -34,7 +34,7 @@ export function localTerminals(env: Readonly<Record<string, string>>): Terminals
   };
 }
 
-/** A command without arguments may be a shell command line; agents send both forms. */
+/** Runs a command. One without arguments may be a whole shell command line: agents send both forms. */
 function run({ command, args, env, cwd }: TerminalCommand, inherited: Readonly<Record<string, string>>): Running {
   const options = { env: { ...inherited, ...env }, ...(cwd !== undefined && { cwd }), stdio: "pipe" as const };
   const child = args.length === 0 ? spawn("sh", ["-c", command], options) : spawn(command, args, options);

@@ -1,4 +1,4 @@
-/** The testbed of one agent: a server with nothing installed, a model, clients, and the journal. */
+/** The testbed of one agent: a server without installed agents, a scripted model, clients, and a journal. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export interface Instance {
 /** What a client offers to the agent. */
 export type Offers = "nothing" | "files and terminals";
 
-/** What steps work with. */
+/** What every step receives. */
 export interface Testbed {
   readonly agent: Agent;
   readonly environment: AgentEnvironment;
@@ -42,9 +42,9 @@ export interface Testbed {
   readonly proxy: CuttingProxy;
   readonly journal: Journal;
   readonly measurements: Measurements;
-  /** The client that steps share. After a failed step it is replaced, with a new instance. */
+  /** The client that steps share. After a failed step, it is replaced by a client with a new instance. */
   client(): Promise<SandboxAgentClient>;
-  /** A client with its own instance, not connected yet. */
+  /** Makes a client with its own instance. The client is not connected yet. */
   newClient(offers: Offers): SandboxAgentClient;
   /** Disposes of the shared client and its instance. */
   leave(): Promise<void>;
@@ -52,7 +52,7 @@ export interface Testbed {
   close(): Promise<void>;
 }
 
-/** What happens to an agent's folders. If they are kept, the journal and the model's requests are saved there. */
+/** What to do with an agent's folders. If they are kept, the journal and the model's requests are saved in them. */
 export type Cleanup = "remove" | "keep";
 
 /** Sets up a testbed. */

@@ -17,7 +17,7 @@ function report(special: Partial<Record<StepName, Outcome>>, others: Partial<Rep
 
 const pageFor = (...reports: Report[]): string => pageOf(reports, { day: "2026-11-15", machine: "linux x64, 2 cores" });
 
-test("an unsupported step leaves an agent green, a failed one does not", () => {
+test("an agent that does not support a step is green, one that fails a step is not", () => {
   assert.equal(isGreen(report({ ask: { kind: "not offered", reason: "no tool" } })), true);
   assert.equal(isGreen(report({ ask: { kind: "failed", reason: "no answer" } })), false);
   assert.equal(isGreen(report({ ask: { kind: "not run", reason: "no install" } })), false);
@@ -45,7 +45,7 @@ test("measurements are rounded, and missing ones are left out", () => {
   assert.match(page, /\| one \| 1\.2\.3 \| 300 \| {2}\| 1\.2 \| {2}\|/);
 });
 
-test("a known failure is expected; an unknown one, and a deviation of the SDK, are not", () => {
+test("a known failure is expected; any other failure, and a deviation of the SDK, is not", () => {
   const failed: Outcome = { kind: "failed", reason: "why" };
   assert.deepEqual(unexpectedFailures([report({ fail: failed })]), []);
   assert.deepEqual(unexpectedFailures([report({ cancel: failed })]), ["one: cancel failed: why"]);

@@ -1,4 +1,4 @@
-/** The page that a full run of the matrix writes. */
+/** Makes the page that a full run of the matrix writes. */
 
 import { AGENTS } from "../agents/index.ts";
 import { isGood, type Outcome } from "../harness/outcome.ts";
@@ -9,7 +9,7 @@ import type { StepName } from "../steps/step.ts";
 
 const SIGN: Record<Outcome["kind"], string> = { ok: "✓", "not offered": "–", failed: "✗", "not run": "" };
 
-/** The circumstances of a run. */
+/** When and where a run took place. */
 export interface Circumstances {
   /** The day, such as `2026-11-15`. */
   readonly day: string;
@@ -17,7 +17,7 @@ export interface Circumstances {
   readonly machine: string;
 }
 
-/** The whole page. */
+/** Makes the whole page. */
 export function pageOf(reports: readonly Report[], { day, machine }: Circumstances): string {
   const green = reports.filter(isGreen);
   const missing = AGENTS.filter(({ id }) => !reports.some(({ agent }) => agent.id === id)).map(({ id }) => id);

@@ -2,7 +2,7 @@ import { until, within } from "../../../packages/testing/until.ts";
 import { startConversation, startSlowTurn } from "../harness/conversation.ts";
 import type { Step } from "./step.ts";
 
-/** Longer than this, the turn was not cancelled: it runs for a minute. */
+/** A turn that ends later than this was not cancelled. Without a cancellation it would run for a minute. */
 const CANCELLED_MS = 15_000;
 
 export const cancel: Step = {

@@ -2,7 +2,7 @@ import { startConversation, startSlowTurn } from "../harness/conversation.ts";
 import { descendantsOf, marked, type Process, survivors } from "../harness/processes.ts";
 import type { Step } from "./step.ts";
 
-/** An unusual duration, to recognise the process. */
+/** The command of the daemon. Its unusual duration identifies the process. */
 const SLEEP = "sleep 8642";
 
 export const remove: Step = {
@@ -12,7 +12,7 @@ export const remove: Step = {
   limitMs: 120_000,
   async run(testbed) {
     await testbed.leave();
-    // Without terminals of the client: a command that the client runs is not the agent's process.
+    // The client offers no terminals: a command that the client runs would not be a process of the agent.
     const client = testbed.newClient("nothing");
     await client.connect();
     const conversation = await startConversation(testbed, client);

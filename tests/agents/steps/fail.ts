@@ -14,7 +14,7 @@ export const fail: Step = {
   },
 };
 
-/** How the failure is reported to the user. */
+/** Sends a prompt that the model refuses. Returns how the agent reports the failure to the user. */
 async function failing(conversation: Conversation): Promise<string> {
   let result: TurnResult;
   try {

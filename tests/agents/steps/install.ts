@@ -4,7 +4,7 @@ import { HttpError } from "../harness/sdk.ts";
 import type { Testbed } from "../harness/testbed.ts";
 import type { Step } from "./step.ts";
 
-/** Package registries sometimes offer a package before its dependencies. */
+/** How often to try: package registries sometimes offer a package before its dependencies. */
 const TRIES = 3;
 
 export const install: Step = {
@@ -36,7 +36,7 @@ export const install: Step = {
   },
 };
 
-/** The disk usage of the install, including private runtimes. */
+/** Returns the disk space that the install takes, including private runtimes. */
 async function sizeOf({ environment }: Testbed): Promise<number> {
   const { stdout } = await promisify(execFile)("du", ["-sk", environment.data]);
   return Number.parseInt(stdout, 10) * 1024;

@@ -12,11 +12,11 @@ export const model: Step = {
     if (models.length === 0) throw new NotOffered("no models");
     await conversation.expectEcho("with the first model");
     const named = await requested();
-    // The recipe's models first: others may belong to an unreachable provider.
+    // Tries the recipe's models first: the others may belong to a provider that cannot be reached.
     const isOurs = ({ id: name }: { readonly id: string }): number => Number(name.toLowerCase().includes("scripted"));
     const others = models.filter((choice) => choice.id !== first).sort((one, two) => isOurs(two) - isOurs(one));
     if (others.length === 0) throw new NotOffered(`only the model \`${first ?? models[0]?.id}\``);
-    // Some names are aliases of the same model; one of the first few differs.
+    // Several names may stand for the same model, so up to four are tried.
     for (const other of others.slice(0, 4)) {
       await conversation.client.setSessionModel(id, other.id);
       await conversation.expectEcho(`with ${other.id}`);

@@ -13,7 +13,7 @@ export const resume: Step = {
     "The agent is killed during a turn; the turn fails, the client restarts the agent and continues the session by `session/resume` or `session/load`, and the model receives the former messages.",
   limitMs: 240_000,
   async run(testbed) {
-    // In a new process: what is sent to the model must not depend on earlier sessions.
+    // Starts a new process of the agent, so that what it sends to the model does not depend on earlier sessions.
     await testbed.leave();
     const conversation = await startConversation(testbed);
     const created = Date.now();
@@ -47,7 +47,7 @@ export const resume: Step = {
   },
 };
 
-/** How many user messages the model received with this prompt. Agents also send smaller requests. */
+/** How many user messages the model received with this prompt: the most of all requests, as agents also send others. */
 async function userMessages(testbed: Testbed, words: string): Promise<number> {
   const requests = (await testbed.model.requests()).filter(({ prompt }) => prompt?.includes(words));
   return Math.max(0, ...requests.map(({ messages }) => messages));

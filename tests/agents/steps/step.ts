@@ -28,11 +28,14 @@ export type StepName = (typeof STEP_NAMES)[number];
 /** One thing to test with an agent. */
 export interface Step {
   readonly name: StepName;
-  /** What it shows, for the page. */
+  /** What the step shows. Part of the page. */
   readonly shows: string;
-  /** How long it may take. */
+  /** How long the step may take. */
   readonly limitMs: number;
-  /** Throws when it fails, `NotOffered` if the agent does not support it. Resolves with a note for the page, if any. */
+  /**
+   * Runs the step. Throws if the agent fails it, and `NotOffered` if the agent does not support it. Resolves with a
+   * note for the page, if there is one.
+   */
   // biome-ignore lint/suspicious/noConfusingVoidType: most steps have no note
   run(testbed: Testbed): Promise<string | void>;
 }

@@ -30,7 +30,7 @@ test("an invalid response is reported with its method and the problem", () => {
   assert.deepEqual(found, ["agent `session/new` (answer): it must have required property 'sessionId'"]);
 });
 
-test("an invalid update is reported with the problems of its own kind only", () => {
+test("the report on an invalid update has only the problems of that kind of update", () => {
   const found = texts(update({ sessionUpdate: "tool_call", toolCallId: "t" }));
   assert.deepEqual(found, ["agent `session/update` (tool_call): /update must have required property 'title'"]);
 });
@@ -46,7 +46,7 @@ test("the same id on both sides identifies two requests", () => {
   assert.deepEqual(found, []);
 });
 
-test("a deviation of our own client is attributed to it", () => {
+test("a deviation of the SDK is attributed to the client", () => {
   const found = texts(client({ id: 0, method: "session/prompt", params: { sessionId: "s" } }));
   assert.deepEqual(found, ["client `session/prompt`: it must have required property 'prompt'"]);
 });

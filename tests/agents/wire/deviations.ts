@@ -1,11 +1,11 @@
-/** Deviations from the protocol, on both sides. */
+/** Finds deviations from the protocol in the messages of the agent and of the SDK. */
 
 import type { Entry, Message } from "./journal.ts";
 import { check, type Part } from "./schema.ts";
 
 /** A kind of deviation, and how often it occurred. */
 export interface Deviation {
-  /** The side that deviates. Our own client must not. */
+  /** The side that deviates: the agent, or the SDK, which must not. */
   readonly by: "agent" | "client";
   readonly text: string;
   readonly count: number;
@@ -49,7 +49,7 @@ function checkMessage(
   note: (by: Deviation["by"], text: string) => void,
 ): void {
   const finding = check(method, part, value);
-  // Our client uses dropped methods only if the agent supports nothing newer.
+  // The SDK uses methods that the protocol has dropped only if the agent supports nothing newer.
   if (!finding || (finding.kind === "dropped" && by === "client")) return;
   const name = nameOf(method, part, value);
   if (finding.kind === "unstable") note(by, `${name}: not stable yet`);
@@ -59,7 +59,7 @@ function checkMessage(
   else note(by, `${name}: ${finding.problem}`);
 }
 
-/** Updates are distinguished by their kind. */
+/** The name of a part of a message, with the kind if it is an update. */
 function nameOf(method: string, part: Part, value: unknown): string {
   const kind = (value as { update?: { sessionUpdate?: unknown } } | undefined)?.update?.sessionUpdate;
   const which = part === "response" ? " (answer)" : method === "session/update" ? ` (${String(kind)})` : "";

@@ -2,7 +2,7 @@
 
 import { type WatchedEvent, watchAcpServers } from "../harness/sdk.ts";
 
-/** The fields of a JSON-RPC message that matter here. */
+/** The fields of a JSON-RPC message that the matrix uses. */
 export interface Message {
   readonly id?: unknown;
   readonly method?: string;
@@ -21,9 +21,9 @@ export interface Entry {
 /** A running journal. */
 export interface Journal {
   readonly entries: readonly Entry[];
-  /** The messages of one instance, from an entry on. */
+  /** The messages of one instance. `from` is the index of the first entry to look at. */
   messages(serverId: string, from?: number): readonly { readonly type: Entry["type"]; readonly message: Message }[];
-  /** True once the journal has every entry of every instance: it has seen each of them close. */
+  /** True once the journal has every entry of every instance, because it has received the end of each of them. */
   isComplete(): boolean;
   /** The error that ended the journal. */
   failure(): unknown;
@@ -32,7 +32,7 @@ export interface Journal {
 
 const KEPT: readonly string[] = ["message", "sent", "unparsed", "exit", "gap", "failed", "answered"];
 
-/** Watches all instances of a server, present and future. */
+/** Watches all instances of a server, including those that are created later. */
 export function openJournal(server: { readonly url: string; readonly token: string }): Journal {
   const entries: Entry[] = [];
   const open = new Set<string>();
@@ -70,7 +70,7 @@ function isKept({ type, serverId }: WatchedEvent): boolean {
   return serverId !== undefined && KEPT.includes(type);
 }
 
-/** The chunks of an agent's messages in one session. */
+/** Returns the chunks of an agent's messages in one session. */
 export function chunksOf(journal: Journal, serverId: string, sessionId: string, from: number): readonly string[] {
   return journal.messages(serverId, from).flatMap(({ type, message }) => {
     if (type !== "message" || message.method !== "session/update") return [];

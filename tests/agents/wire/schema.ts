@@ -1,6 +1,6 @@
 /**
- * Validates messages against the protocol's schema, the stable one first. Extension methods, which start with `_`, have
- * no schema.
+ * Validates messages against the protocol's two schemas: first the stable one, then the one with unstable parts.
+ * Extension methods, which start with `_`, have no schema.
  */
 
 import { readFileSync } from "node:fs";
@@ -10,18 +10,18 @@ import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 /** The part of a message to validate: the params of a request or notification, or the result of a request. */
 export type Part = "request" | "notification" | "response";
 
-/** The finding about a message; `undefined` if it conforms to the stable protocol. */
+/** How a message deviates from the stable protocol. */
 export type Finding =
-  /** It conforms to the unstable protocol only. */
+  /** The message conforms only to the unstable protocol. */
   | { readonly kind: "unstable" }
   /** The method was removed from the protocol. */
   | { readonly kind: "dropped" }
   /** The protocol has no such method. */
   | { readonly kind: "unknown" }
-  /** It does not conform. */
+  /** The message does not conform to any version. */
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** Removed methods that older agents still support and our client falls back to. */
+/** Methods that were removed from the protocol. Older agents still support them, and the SDK falls back to them. */
 const DROPPED: readonly string[] = ["session/set_model"];
 
 const SUFFIX: Record<Part, string> = { request: "Request", notification: "Notification", response: "Response" };
@@ -39,14 +39,14 @@ interface Schema {
   compile(part: object): ValidateFunction;
 }
 
-// Resolved from the packages' node_modules; there are none here.
+// Resolved from the node_modules of packages/, because this folder has none.
 const fromPackages = createRequire(new URL("../../../packages/package.json", import.meta.url));
 const { Ajv2020 } = fromPackages("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
 
 function load(fixture: string): Schema {
   const text = readFileSync(new URL(`../../fixtures/${fixture}`, import.meta.url), "utf8");
   const schema = JSON.parse(text) as { readonly $defs: Readonly<Record<string, Definition>> };
-  // The formats are integer widths, which the bounds already express.
+  // Formats are not validated: they are only widths of integers, and the schema also has their bounds.
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true, verbose: true });
   ajv.addSchema(schema, "acp");
   const definitions = Object.entries(schema.$defs);
@@ -71,7 +71,7 @@ function load(fixture: string): Schema {
 const stable = load("acp-v1.schema.json");
 const unstable = load("acp-v1-unstable.schema.json");
 
-/** Validates one part of a message. */
+/** Validates one part of a message. Returns `undefined` if it conforms to the stable protocol. */
 export function check(method: string, part: Part, value: unknown): Finding | undefined {
   if (method.startsWith("_")) return undefined;
   if (DROPPED.includes(method)) return { kind: "dropped" };
@@ -88,7 +88,7 @@ export function check(method: string, part: Part, value: unknown): Finding | und
   return { kind: "invalid", problem };
 }
 
-/** The relevant errors. For a union, those of the variant that was meant. */
+/** Describes the relevant errors. For a union, only those of the variant that the sender has meant. */
 function explain(errors: readonly ErrorObject[], schema: Schema): string {
   const choice = errors.find(({ keyword, data }) => CHOICES.includes(keyword) && isObject(data));
   const meant = choice && meantShape(choice);
@@ -113,7 +113,7 @@ function described({ instancePath, message, keyword, params }: ErrorObject): str
   return `${where === "" ? "it" : where} ${message}${allowed}`;
 }
 
-/** The variant whose constants match the data, such as `sessionUpdate` or `type`. */
+/** Finds the variant of a union that was meant: its constants, such as `sessionUpdate` or `type`, match the data. */
 function meantShape({ schema, data }: ErrorObject): object | undefined {
   const given = data as Readonly<Record<string, unknown>>;
   return (schema as readonly object[]).find((shape) => {
