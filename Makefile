@@ -1,7 +1,7 @@
-# Deliberately thin: each target runs the commands that a person would type.
+# Each target runs only the commands that a developer would type. Longer work is in scripts/ and packaging/.
 
 NPM = npm --prefix packages
-# Always the whole workspace: a build of one package resolves other features and compiles most crates again.
+# Always builds the whole workspace: for a single package, Cargo resolves other features and compiles most crates again.
 BUILD = cargo build --workspace --all-targets
 
 .PHONY: run build ui packages test test-tools test-rust test-api test-ts test-builds builds-tools test-agents test-dist \
@@ -24,14 +24,14 @@ ui: packages
 packages:
 	$(NPM) install --no-audit --no-fund
 
-# Runs all tests that need no privileges. Uses the network only through apt, npm, pip and cargo. Only apt needs root, and it
-# is called only if a package is missing.
+# Runs all tests that need no privileges. Uses the network only through apt, npm, pip and cargo. Only apt needs root; it is
+# called only if a package is missing.
 test: lint test-tools test-rust test-api test-ts
 
 test-tools:
 	sh scripts/test-tools.sh
 
-# The tests run the built binaries, so these are built first, and the inspector, which they embed, before them.
+# Builds the binaries before the tests, which run them, and before that the inspector, which the binaries embed.
 test-rust: test-tools ui
 	$(BUILD)
 	sh scripts/nextest.sh run --workspace
@@ -63,20 +63,21 @@ test-builds: builds-tools ui
 builds-tools:
 	sh scripts/builds-tools.sh
 
-# Tests real agents against the scripted model; default: all agents, or those in ARGS. A run of all writes the page.
+# Tests real agents with the scripted model: the agents in ARGS or, without ARGS, all agents. A run of all agents writes
+# docs/agent-matrix.md.
 test-agents: ui
 	$(BUILD)
 	$(NPM) run test:agents -- $(if $(ARGS),$(ARGS),--page $(CURDIR)/docs/agent-matrix.md)
 
-# Tests the static binary: the tests of the server and of the packaging, those in namespaces, and the systemd unit. Needs
-# the same privileges as `make test-builds`.
+# Runs the tests of the server and the packaging, those in namespaces, and the test of the systemd unit with the static
+# binary. Needs the same privileges as `make test-builds`.
 test-dist: builds-tools test-tools ui
 	sh scripts/musl.sh build
 	SANDBOX_AGENT_BIN=$(CURDIR)/$(STATIC)/sandbox-agent sh scripts/nextest.sh run -p sandbox-agent
 	SANDBOX_AGENT_BIN=$(CURDIR)/$(STATIC)/sandbox-agent sh scripts/nextest.sh run -p sandbox-agent --profile privileged
 	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
 
-# Style, mistakes, documentation, words, versions and licences. `make test` begins with it.
+# Checks formatting, lints, documentation, words, versions and licences. `make test` does this first.
 lint: packages deny doc
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
@@ -92,18 +93,19 @@ deny:
 fmt:
 	cargo fmt --all
 
-# The documentation of the crates, without warnings and with a front page; and its examples, which are run.
+# Builds the documentation of the crates, which must have no warnings, adds a front page, and runs the examples in it.
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	cargo metadata --no-deps --format-version 1 | node scripts/doc-index.mjs
 	cargo test --doc --workspace
 
-# Each fuzz target for FUZZ_SECONDS; ARGS names some targets instead of all.
+# Runs each fuzz target for FUZZ_SECONDS. ARGS selects some targets; default: all.
 FUZZ_SECONDS = 60
 fuzz:
 	FUZZ_SECONDS=$(FUZZ_SECONDS) sh scripts/fuzz.sh $(ARGS)
 
-# Changes the TypeScript conversions in small ways and checks that a test notices. Takes minutes, so `test` leaves it out.
+# Changes the SDK's conversions in small ways and checks that a test fails for each change. Takes minutes, so it is not part
+# of `make test`.
 mutants: packages
 	$(NPM) run mutants
 
@@ -112,7 +114,8 @@ screenshots: test-tools ui
 	$(BUILD)
 	$(NPM) run screenshots
 
-# Measures ratios to the best possible values on this machine, all sides in one run. Close all other programs first.
+# Compares the server with the best possible values on this machine, and with another implementation, in one run. Close all
+# other programs first.
 bench: build
 	sh scripts/musl.sh build --profile dist -p sandbox-agent
 	cargo build --release -p bench

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the programs that the benchmark compares with: the published peer from npm, and Debian's nginx.
+# Installs the programs that the server is compared with: another implementation from npm, and nginx from Debian.
 set -eu
 target=${CARGO_TARGET_DIR:-$(dirname "$0")/../target}
 

@@ -1,5 +1,5 @@
 /**
- * A chat in the terminal: your input is sent to the agent, and its answer is printed as it streams in.
+ * A chat in the terminal: sends your input to the agent, and prints the answer as it streams in.
  *
  *   node chat.ts [agent]
  */

@@ -3,7 +3,7 @@
  *
  *   node upload-project.ts FOLDER [agent] [prompt]
  *
- * Uses the server at SANDBOX_AGENT_URL (with SANDBOX_AGENT_TOKEN), or starts its own.
+ * Uses the server at SANDBOX_AGENT_URL, with the token in SANDBOX_AGENT_TOKEN. Without that URL, starts a server.
  */
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -13,7 +13,7 @@ import { type PackedFile, SandboxAgentClient } from "sandbox-agent";
 const [folder = ".", agent = "mock", prompt = "write NOTES.md Reviewed."] = process.argv.slice(2);
 const { SANDBOX_AGENT_URL: baseUrl, SANDBOX_AGENT_TOKEN: token } = process.env;
 
-/** The files of a folder, without dependencies and version control. */
+/** Yields the files of a folder, except installed dependencies and the data of git. */
 function* filesOf(directory: string): Generator<PackedFile> {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name);

@@ -1,6 +1,6 @@
-"""The components of the binary: the crates that are linked into it, and the npm packages of the embedded inspector.
+"""Lists the components of the binary: the crates linked into it, and the npm packages of the embedded inspector.
 
-Read from `cargo` and from npm's lock file; nothing is downloaded. Build and test dependencies are left out.
+Asks `cargo` and reads npm's lock file; nothing is downloaded. Build and test dependencies are left out.
 """
 
 import functools
@@ -30,7 +30,7 @@ class Component:
 
     @property
     def address(self) -> str:
-        """Its package URL."""
+        """The component's package URL."""
         return package_url(self.kind, self.name, self.version)
 
 
@@ -39,12 +39,12 @@ def package_url(kind: str, name: str, version: str) -> str:
 
 
 def version() -> str:
-    """The version of the product."""
+    """Returns the version of the product."""
     return next(p["version"] for p in metadata("--no-deps")["packages"] if p["name"] == PRODUCT)
 
 
 def crates(target: str) -> list[Component]:
-    """Every crate that is linked into the binary for `target`, including our own."""
+    """Returns every crate that is linked into the binary for `target`, including our own."""
     listed = run("cargo", "tree", "--locked", "-p", PRODUCT, "-e", "normal,no-proc-macro", "--target", target,
                  "--prefix", "none", "--format", "{p}").splitlines()
     linked = {tuple(line.split()[:2]) for line in listed if line}
@@ -65,7 +65,7 @@ def crates(target: str) -> list[Component]:
 
 
 def npm_packages(workspace: str = "inspector") -> list[Component]:
-    """Every npm package that a workspace needs at run time, including itself and our other packages."""
+    """Returns every npm package that a workspace needs at run time, including itself and our other packages."""
     lock = json.loads((PACKAGES / "package-lock.json").read_text())["packages"]
     needs: dict[str, list[str]] = {}
     waiting = [workspace]
@@ -85,7 +85,7 @@ def npm_packages(workspace: str = "inspector") -> list[Component]:
 
 
 def locate(lock: dict, at: str, name: str) -> str | None:
-    """The path at which Node.js finds a package, resolved from `at`; links are followed."""
+    """Returns the path at which Node.js finds a package that the package at `at` imports. Follows links."""
     while True:
         place = f"{at}/node_modules/{name}" if at else f"node_modules/{name}"
         if place in lock:
@@ -96,7 +96,7 @@ def locate(lock: dict, at: str, name: str) -> str | None:
 
 
 def spdx(licence: str) -> str:
-    """The expression in the notation of the standard; older crates use a slash for OR."""
+    """Returns the expression in the notation of the SPDX standard: older crates write a slash instead of OR."""
     return " ".join(licence.replace("/", " OR ").split())
 
 
@@ -110,7 +110,7 @@ def metadata(*arguments: str) -> dict:
 
 
 def archive_checksums() -> dict[tuple[str, str], str]:
-    """The checksums in Cargo.lock, read without a parser: each package is a block of `key = "value"` lines."""
+    """Returns the checksums in Cargo.lock. Needs no parser: each package is a block of `key = "value"` lines."""
     checksums = {}
     for block in (TOP / "Cargo.lock").read_text().split("[[package]]\n")[1:]:
         lines = (line.split(" = ", 1) for line in block.splitlines() if " = " in line)

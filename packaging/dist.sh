@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the release files in dist/: dist.sh BINARY
 #
-# An archive with the static binary and its documents, the npm packages, a bill of materials for each, and checksums.
-# Publishes nothing. The archive is reproducible: names are sorted, and all files have the same time.
+# The files are an archive with the static binary and its documents, the npm packages, a bill of materials for each of them,
+# and checksums. Nothing is published. The archive is reproducible: names are sorted, and all files have the same time.
 set -eu
 binary=$(realpath "$1")
 cd "$(dirname "$0")/.."

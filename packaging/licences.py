@@ -1,6 +1,6 @@
-"""The licences of all components of the binary: licences.py TARGET > THIRD-PARTY-LICENSES.txt
+"""Prints the licences of all components of the binary: licences.py TARGET > THIRD-PARTY-LICENSES.txt
 
-Fails when a component has a licence that deny.toml does not allow, or when its text cannot be found.
+Fails when a component has a licence that deny.toml does not allow, or when the text of a licence cannot be found.
 """
 
 import json
@@ -37,7 +37,7 @@ def main(target: str) -> None:
 
 
 def toolchain(target: str) -> list[Component]:
-    """The components of the toolchain: the standard library, and for a static binary the C library."""
+    """Returns the components from the toolchain: the standard library and, in a static binary, the C library."""
     release = re.search(r"^release: (.*)$", run("rustc", "-vV"), re.M)[1]
     sysroot = Path(run("rustc", "--print", "sysroot").strip())
     library = Component("cargo", "std", release, "MIT OR Apache-2.0", sysroot / "share/doc/rust/licenses")
@@ -49,12 +49,12 @@ def toolchain(target: str) -> list[Component]:
 
 
 def is_allowed(licence: str, allowed: set[str]) -> bool:
-    """True when an SPDX expression is allowed. AND binds tighter than OR; an exception belongs to its licence."""
+    """True if an SPDX expression is allowed. AND binds tighter than OR; an exception belongs to its licence."""
     expression = licence.strip()
     if not expression:
         return False
     if "(" in expression:
-        # The innermost parentheses are replaced by a word that is allowed or not.
+        # The innermost parentheses are replaced by the word "yes", which is allowed, or "no", which is not.
         inner = re.search(r"\(([^()]*)\)", expression)
         word = "yes" if is_allowed(inner[1], allowed) else "no"
         return is_allowed(expression[:inner.start()] + word + expression[inner.end():], allowed | {"yes"})
@@ -66,7 +66,7 @@ def is_allowed(licence: str, allowed: set[str]) -> bool:
 
 
 def texts_of(component: Component) -> list[str]:
-    """All licence texts that a component contains, or the standard text of its licence if it contains none."""
+    """Returns all licence texts that a component contains, or the standard text of its licence if there are none."""
     if component.name == "std":
         files = [component.folder / "MIT.txt", component.folder / "Apache-2.0.txt"]
     elif component.folder.is_dir():
@@ -84,7 +84,7 @@ def texts_of(component: Component) -> list[str]:
 
 
 def holder_of(component: Component) -> str:
-    """The copyright holder for an MIT licence, if no text names one."""
+    """Returns the copyright holder for an MIT licence whose text the component does not contain."""
     if component.name == "musl":
         return "2005-2020 Rich Felker, et al."
     manifest = component.folder / "package.json"

@@ -1,20 +1,22 @@
 #!/bin/sh
-# The linker of the static binary (`.cargo/config.toml`): the compiler's own linker, with an order for the functions.
+# Links the static binary: runs the compiler's own linker, and gives it an order for the functions. Cargo calls this script
+# because `.cargo/config.toml` names it as the linker.
 #
 # The system maps a program 64 KiB at a time, so each function that runs also maps the code around it. The functions that run
-# at the start of a server are an eighth of the code, and were spread over all of it. start-order.txt has the names of these
-# functions, without the hashes that the compiler adds and that change with every version; this script finds their full names
-# in this build. A name may match several functions, and one that no longer exists is ignored. Without `nm` the compiler's
-# order is used. With SANDBOX_AGENT_LINK=plain it is used too, and the binary keeps its symbols.
+# when a server starts are an eighth of the code; without an order they would be spread over all of it. start-order.txt has
+# the names of these functions, without the hashes that the compiler adds and that change with every version. This script
+# finds their full names in this build. A name may match several functions; a name that no longer exists is ignored. Without
+# `nm`, the functions stay in the compiler's order. With SANDBOX_AGENT_LINK=plain they do too, and the symbols are kept.
 set -eu
 names=$(dirname "$0")/start-order.txt
-# If the settings of `.cargo/config.toml` are overridden, the compiler does not pass the flavor of the linker.
+# The linker needs a flavor. The compiler does not pass one if the settings of `.cargo/config.toml` are overridden.
 case ${1:-} in
 -flavor) ;;
 *) set -- -flavor gnu "$@" ;;
 esac
-# Packed relocations: a static program relocates itself when it starts. Packed, its relocations are a few kilobytes instead
-# of half a megabyte, in the file and in the memory of the server and of every supervisor. --icf merges identical functions.
+# --pack-dyn-relocs packs the relocations, which a static program applies to itself when it starts: they take a few kilobytes
+# instead of half a megabyte, in the file and in the memory of the server and of every supervisor. --icf merges identical
+# functions.
 set -- "$@" --pack-dyn-relocs=relr --icf=all
 [ "${SANDBOX_AGENT_LINK:-}" != plain ] || exec rust-lld "$@"
 command -v nm >/dev/null || exec rust-lld "$@" --strip-all

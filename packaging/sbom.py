@@ -1,9 +1,9 @@
-"""The bill of materials of a package, as a CycloneDX document.
+"""Prints the bill of materials of a package as a CycloneDX document.
 
     sbom.py binary TARGET    the binary: crates, components of the toolchain, and the embedded inspector
     sbom.py npm WORKSPACE    an npm package
 
-The output is reproducible: it has no serial number, and its time is SOURCE_DATE_EPOCH, if that is set.
+The output is reproducible: it has no serial number, and the only time in it is SOURCE_DATE_EPOCH, if that is set.
 """
 
 import base64
@@ -19,7 +19,7 @@ from licences import toolchain
 def binary(target: str) -> dict:
     linked, inside, brought = crates(target), npm_packages("inspector"), toolchain(target)
     product = next(one for one in linked if one.name == PRODUCT)
-    # These are in the binary, but no crate depends on them.
+    # These components are in the binary, but no crate depends on them.
     unnamed = [*(one.address for one in brought), *(one.address for one in inside if one.name == "inspector")]
     return document(product, [*linked, *inside, *brought], {product.address: unnamed}, target)
 

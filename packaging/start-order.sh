@@ -1,8 +1,8 @@
 #!/bin/sh
-# Regenerates start-order.txt: the functions that run from the start of a server to its end, with a few requests in between.
-# Do this when `make bench` shows that an idle server uses more memory. Takes about five minutes.
+# Writes a new start-order.txt: the list of the functions that run while a server starts, answers a few requests, and shuts
+# down. Run it when `make bench` shows that an idle server uses more memory. It takes about five minutes.
 #
-# No agent is started, because the tracer does not support a system call that this needs.
+# The server starts no agent, because valgrind does not support a system call that this needs.
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || sh scripts/apt.sh valgrind

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs Debian packages, as root or with sudo: apt.sh PACKAGE...
 #
-# Does not start the services of the packages.
+# The services of the packages are not started.
 set -eu
 as_root=
 if [ "$(id -u)" != 0 ]; then
@@ -17,7 +17,7 @@ if [ ! -e $policy ]; then
     $as_root chmod +x $policy
     trap '$as_root rm $policy' EXIT
 fi
-# A new machine may be running its own update; wait for its lock.
+# A new machine may be updating itself, so this waits for apt's lock.
 wait=DPkg::Lock::Timeout=300
 $as_root apt-get -o $wait update
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o $wait install -y --no-install-recommends "$@"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Checks that `make test-builds` can run on this machine, then installs the missing tools.
+# Checks that `make test-builds` can run on this machine, then installs the tools that are missing.
 #
-# The tests need root or sudo, and the right to create namespaces. If they are missing, this fails with a message before
+# The tests need root or sudo, and the right to create namespaces. Without these, the script fails with a message before
 # anything is installed or built.
 set -eu
 cd "$(dirname "$0")/.."
-# Debian's directories for root's programs, which are not in the PATH of other users.
+# Debian has root's programs in these directories, which are not in the PATH of other users.
 PATH=$PATH:/usr/sbin:/sbin
 if [ "$(id -u)" = 0 ]; then
     allowed() { unshare --mount --pid --fork --net --ipc --uts --cgroup true; }

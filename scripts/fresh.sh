@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command as on a new machine, as far as possible: fresh.sh [--state FOLDER] COMMAND [ARGUMENT...]
+# Runs a command almost as on a new machine: fresh.sh [--state FOLDER] COMMAND [ARGUMENT...]
 #
 #   scripts/fresh.sh make test
 #
@@ -7,8 +7,8 @@
 # the target of this machine, no programs from `cargo install`, and without the caller's environment variables. Only the
 # settings of package registries are kept. Installed Debian packages are not changed.
 #
-# Everything is in one temporary folder, which is removed at the end. With --state, that folder is used instead and kept:
-# the next call with the same folder reuses its contents.
+# All of this is in one temporary folder, which is removed at the end. With --state, the given folder is used instead and
+# kept: the next call with the same folder reuses its contents.
 set -eu
 
 usage() {
@@ -38,7 +38,7 @@ if [ -z "$state" ]; then
     trap 'exit 143' TERM
 fi
 
-# The clone, at the current commit.
+# Clones the project, or updates an earlier clone, and checks out the current commit.
 [ -z "$(git -C "$project" status --porcelain)" ] || say "uncommitted changes are not part of this run"
 commit=$(git -C "$project" rev-parse HEAD)
 [ -d "$state/clone" ] || git clone --quiet --no-checkout "$project" "$state/clone"
@@ -64,7 +64,7 @@ carry_settings_over() {
     done
 }
 
-# Copies the toolchain, so that the command cannot change the original. The documentation is left out.
+# Copies the Rust toolchain, so that the command cannot change the original. The documentation is left out.
 copy_toolchain() {
     command -v rustup >/dev/null || { say "this needs rustup" && exit 1; }
     # The toolchain that the project is built with.
@@ -84,8 +84,8 @@ copy_toolchain() {
     done
 }
 
-# The PATH without directories in the old home, which contain programs of cargo and other installers. Node.js is kept
-# wherever it is, because a new machine has it too.
+# Prints the PATH without the directories in the user's home, which contain programs from cargo and other installers. The
+# directory of Node.js is kept wherever it is, because a new machine has Node.js, too.
 path_without_home() {
     node=$(dirname "$(command -v node)")
     kept=$state/cargo/bin
@@ -102,8 +102,8 @@ path_without_home() {
     echo "$kept"
 }
 
-# Runs a command with the environment of the state folder. Of the caller's variables, only those for the terminal, the
-# language, CI, proxies, certificates and package registries are kept.
+# Runs a command with the home, PATH and toolchain of the state folder. Of the caller's variables, only those for the
+# terminal, the language, CI, proxies, certificates and package registries are kept.
 in_state() (
     path=$(path_without_home)
     for name in $(awk 'BEGIN { for (name in ENVIRON) if (name ~ /^[A-Za-z_][A-Za-z0-9_]*$/) print name }'); do

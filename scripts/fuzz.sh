@@ -3,8 +3,8 @@
 #
 # FUZZ_SECONDS is the time for each target (default: 60). A target that fails leaves its input in fuzz/artifacts/.
 #
-# No nightly toolchain is needed: without sanitizers, coverage comes from flags that a stable compiler accepts. The code
-# has almost no `unsafe`, so that a memory checker would find little.
+# Sanitizers are not used, because the code has almost no `unsafe` and a memory checker would find little. Without them, no
+# nightly toolchain is needed: coverage comes from flags that a stable compiler accepts.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}
@@ -13,7 +13,7 @@ cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 command -v c++ >/dev/null || sh scripts/apt.sh g++
 [ $# -gt 0 ] || set -- $(cargo fuzz list)
 
-# Files are made and removed thousands of times per second: in memory where that is possible.
+# The targets create and remove thousands of files per second, so these are in memory where that is possible.
 if [ -d /dev/shm ] && [ -w /dev/shm ]; then place=/dev/shm; else place=${TMPDIR:-/tmp}; fi
 TMPDIR=$(mktemp -d "$place/fuzz.XXXXXX")
 export TMPDIR
@@ -23,7 +23,7 @@ trap 'exit 143' TERM
 
 cargo fuzz build --sanitizer none
 for target in "$@"; do
-    # New inputs go to the first folder; the committed corpus is only read.
+    # libFuzzer writes new inputs to the first folder; it only reads the second one, the committed corpus.
     mkdir -p "$TMPDIR/found"
     cargo fuzz run --sanitizer none "$target" "$TMPDIR/found" "fuzz/corpus/$target" -- \
         -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1

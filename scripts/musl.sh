@@ -9,7 +9,7 @@ set -eu
 target=$(uname -m)-unknown-linux-musl
 
 install() {
-    # Checks the folder, because that also works for a linked toolchain, to which rustup cannot add targets.
+    # Looks for the target's folder, because rustup cannot list or add targets of a linked toolchain.
     [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
     command -v musl-gcc >/dev/null || sh "$(dirname "$0")/apt.sh" musl-tools
 }
@@ -21,7 +21,7 @@ build)
     [ $# -eq 0 ] || shift
     [ $# -gt 0 ] || set -- --profile dist -p sandbox-agent -p fault-agent
     install
-    # For the dependencies that are written in C.
+    # The compiler for dependencies that are written in C.
     export "CC_$(echo "$target" | tr - _)=musl-gcc"
     exec cargo build --target "$target" "$@"
     ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the missing tools of the tests: Debian packages, and the Kubernetes schemas in target/. Needs root and apt only if
-# a Debian package is missing.
+# Installs the tools for the tests that are missing: Debian packages, and in target/ the program that checks files for
+# Kubernetes. Needs root and apt only if a Debian package is missing.
 set -eu
 cd "$(dirname "$0")/.."
 missing=

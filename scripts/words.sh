@@ -6,7 +6,7 @@ tab=$(printf '\t')
 found=0
 while IFS=$tab read -r word advice; do
     case $word in '#'* | '') continue ;; esac
-    # Not the list itself, what is generated from texts that are checked here, and what other programs wrote.
+    # Leaves out the list itself, files that are generated from texts that are checked, and texts of other programs.
     if git grep -nwE -e "$word" -- '*.rs' '*.ts' '*.tsx' '*.mjs' '*.md' '*.sh' '*.toml' '*.yml' '*.yaml' Makefile \
         ':!scripts/words.*' ':!packages/sandbox-agent/src/generated' ':!docs/agent-matrix.md'; then
         echo "instead of \"$word\": $advice" >&2

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Creates the files of the image with only the binary: tree.sh BINARY FOLDER
 #
-# Besides the binary: a writable home directory, the entries of its user, the certificates for https, and /tmp.
+# In addition to the binary, these are a writable home directory, the entries for its user, certificates for HTTPS, and
+# /tmp.
 set -eu
 binary=$1
 folder=$2

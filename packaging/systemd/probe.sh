@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs inside the machine of try.sh: checks the service from outside and, as `probe.sh agent`, from inside.
+# Runs on the machine that try.sh boots. Checks the service from outside. As `probe.sh agent` it is an agent of the service,
+# and checks what the service allows.
 set -u
 
 if [ "${1:-}" = agent ]; then
-    # An agent that answers its first message with the list of what it can and cannot do.
+    # Answers the first message with a list of what an agent can and cannot do.
     read -r _
     can() { if sh -c "$2" </dev/null >/dev/null 2>&1; then echo "$1"; else echo "not-$1"; fi; }
     report=$(
@@ -43,7 +44,7 @@ expect 'the mock agent answers' "$(ask --json "$hello" "$address/v1/acp/mock?age
 report=$(ask --json "$hello" "$address/v1/acp/shell?agent=shell")
 for word in write-workspace write-home write-tmp not-write-etc not-read-token-file not-see-token not-see-process-1 \
     not-see-homes make-namespace see-memory see-network not-become-root compile; do
-    # With spaces around the word, because "not-write-etc" contains "write-etc".
+    # The spaces around the word are needed because "not-write-etc" contains "write-etc".
     expect "an agent can: $word" " $(echo "$report" | sed 's/.*"result":"//; s/".*//') " " $word "
 done
 systemctl stop sandbox-agent

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Boots its own systemd and runs the unit in it: try.sh BINARY. It runs in namespaces, on a temporary overlay of this machine's
-# files. Needs root or sudo, and systemd; changes nothing outside.
+# Boots a systemd of its own and tests the unit in it: try.sh BINARY. The new systemd runs in namespaces, on a temporary
+# overlay of this machine's files, so nothing outside of them is changed. Needs root or sudo, and systemd.
 #
 # Checks that the server starts with all restrictions of the unit, reports that it is ready, allows agents what they need and
 # nothing else, and stops on request.
@@ -29,7 +29,7 @@ mount --make-rprivate /
 # An overlay of this machine's files, with all changes in memory.
 cd "$scratch/machine"
 mount -t tmpfs tmpfs .
-# Enters the new mount.
+# Needed to enter the new mount: the shell is still in the directory below it.
 cd "$PWD"
 mkdir upper work root
 mount -t overlay overlay -o "lowerdir=/,upperdir=upper,workdir=work" root
@@ -80,7 +80,8 @@ printf '[Unit]\nDefaultDependencies=no\nWants=sandbox-agent.service try.service\
 
 pivot_root . before
 umount -l before
-# Shared, as on a machine that systemd has booted; otherwise its mounts for a service would not be visible.
+# Mounts are shared, as on a machine that systemd has booted. Otherwise the mounts that it makes for a service would not be
+# visible.
 mount --make-rshared /
 exec /usr/bin/env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     /lib/systemd/systemd --system --unit=try.target --show-status=false
