@@ -55,7 +55,7 @@ async fn a_reader_that_stops_reading_does_not_fill_the_memory() {
         assert!(!body.next().await.unwrap().unwrap().is_empty());
         readers.push(body);
     }
-    // Other clients are served meanwhile.
+    // Other clients are served in the meantime.
     for _ in 0..50 {
         assert_eq!(server.read("warm").await.body.len(), 4 * PIECE);
     }

@@ -123,7 +123,7 @@ impl AgentRequests {
         Some(freed)
     }
 
-    /// The retained requests behind a sequence number, each with its own sequence number.
+    /// The retained requests after a sequence number, each with its own sequence number.
     pub(crate) fn retained_after(&self, sequence: u64) -> impl Iterator<Item = (u64, &Bytes)> {
         self.open
             .range(sequence.saturating_add(1)..)

@@ -11,9 +11,9 @@ pub enum MessageCursor {
     /// Before the oldest event that is still held.
     #[default]
     Oldest,
-    /// Behind the newest event.
+    /// After the newest event.
     Newest,
-    /// Right behind the event with this sequence number.
+    /// Right after the event with this sequence number.
     After(u64),
 }
 
@@ -24,9 +24,9 @@ pub enum JournalCursor {
     /// Before the oldest event that is still held.
     #[default]
     Oldest,
-    /// Behind the newest event.
+    /// After the newest event.
     Newest,
-    /// Right behind the event at this position.
+    /// Right after the event at this position.
     After(u64),
 }
 

@@ -5,7 +5,7 @@ use crate::envelope::{Envelope, EnvelopeError, NotificationTemplate};
 /// Reads a message without the fast scanner.
 ///
 /// # Errors
-/// As [`Envelope::parse`].
+/// See [`Envelope::parse`].
 pub fn parse_slowly(text: &str) -> Result<Envelope, EnvelopeError> {
     Envelope::parse_slowly(text)
 }
@@ -18,7 +18,7 @@ impl Template {
     /// Reads one line: by comparison with the template if that is sufficient, else by parsing it in full.
     ///
     /// # Errors
-    /// As [`Envelope::parse`].
+    /// See [`Envelope::parse`].
     pub fn read(&mut self, line: &[u8]) -> Result<Envelope, EnvelopeError> {
         if self.0.covers(line) { Ok(Envelope::Notification) } else { self.0.parse(line) }
     }

@@ -44,7 +44,7 @@ pub trait Instances: fmt::Debug + Send + Sync + 'static {
     /// before the next message is sent. If the returned future is never polled, the message may not be sent.
     fn send(&self, request: SendRequest) -> Sending<'_>;
 
-    /// Follows one instance. Returns `None` if its process has ended and the cursor is behind the last event.
+    /// Follows one instance. Returns `None` if its process has ended and the cursor is after the last event.
     fn subscribe<'a>(
         &'a self,
         server_id: &'a ServerId,

@@ -61,7 +61,7 @@ pub struct AgentRequest {
 pub struct Page {
     /// List only these instances, if set.
     pub only: Option<Vec<ServerId>>,
-    /// Start behind this id.
+    /// Start after this id.
     pub after: Option<ServerId>,
     /// The most instances to return; 0 means the maximum of the implementation.
     pub limit: usize,

@@ -106,7 +106,7 @@ impl Conversation {
         Ok(answer)
     }
 
-    /// Sends a request and waits for its answer. Requests from the agent are answered with an error meanwhile.
+    /// Sends a request and waits for its answer. Requests from the agent are answered with an error in the meantime.
     pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Value, RequestError> {
         let id = self.next_id;
         self.next_id += 1;

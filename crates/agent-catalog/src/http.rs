@@ -41,7 +41,7 @@ impl LazyClient {
             return Ok(client);
         }
         let client = client(&[]).map_err(|error| error.to_string())?;
-        // Another thread may have stored an equivalent client meanwhile.
+        // Another thread may have stored an equivalent client in the meantime.
         Ok(self.0.get_or_init(|| client))
     }
 }

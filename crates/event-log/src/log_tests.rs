@@ -99,7 +99,7 @@ fn a_reader_receives_one_gap_per_loss_and_none_for_records_before_its_start() {
     note(&mut log, b"3");
     note(&mut log, b"4");
     assert_eq!(drain(&mut early, &[&log]), ["3", "4"]);
-    // Record 1002 is evicted, but the reader has seen it. The unnumbered record behind it is evicted too, and
+    // Record 1002 is evicted, but the reader has seen it. The unnumbered record after it is evicted too, and
     // was not seen.
     let (_, gap) = Reader::after_sequence(&log, 1001).unwrap_err();
     assert_eq!((gap.after_sequence, gap.next_sequence), (1001, 1003));

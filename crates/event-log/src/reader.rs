@@ -53,7 +53,7 @@ impl Reader {
         Self { seen: 0, seen_sequence, reported: evicted_of_each(logs) }
     }
 
-    /// Starts behind the newest records.
+    /// Starts after the newest records.
     #[must_use]
     pub fn at_newest(logs: &[&Log]) -> Self {
         let seen = logs.iter().map(|log| log.newest_order()).max().unwrap_or(0);
@@ -61,14 +61,14 @@ impl Reader {
         Self { seen, seen_sequence, reported: [seen; MAX_LOGS] }
     }
 
-    /// Starts behind an order number. Records evicted behind that number are reported as lost.
+    /// Starts after an order number. Records evicted after that number are reported as lost.
     #[must_use]
     pub const fn owed_from(order: u64) -> Self {
         Self { seen: order, seen_sequence: 0, reported: [0; MAX_LOGS] }
     }
 
-    /// Starts behind the record of one log that has this sequence number. Returns `Err` with a gap if records
-    /// behind it were evicted, or if the log has no such number; the reader in the error continues with the
+    /// Starts after the record of one log that has this sequence number. Returns `Err` with a gap if records
+    /// after it were evicted, or if the log has no such number; the reader in the error continues with the
     /// records that are held.
     pub fn after_sequence(log: &Log, sequence: u64) -> Result<Self, (Self, Gap)> {
         let is_known = (log.first_sequence()..log.next_sequence()).contains(&sequence);
@@ -83,8 +83,8 @@ impl Reader {
         Err((reader, gap))
     }
 
-    /// Starts behind the record that has this order number; `newest` is the newest number drawn so far.
-    /// Returns `Err` with a gap if records behind it were evicted, or if the number was never drawn.
+    /// Starts after the record that has this order number; `newest` is the newest number drawn so far.
+    /// Returns `Err` with a gap if records after it were evicted, or if the number was never drawn.
     pub fn after_order(logs: &[&Log], order: u64, newest: u64) -> Result<Self, (Self, Gap)> {
         let seen_sequence = logs.first().map_or(0, |log| log.next_sequence() - 1);
         let mut reader = Self { seen: order, seen_sequence, reported: evicted_of_each(logs) };
@@ -124,7 +124,7 @@ impl Reader {
         }
     }
 
-    /// True if the logs hold records behind the reader's position.
+    /// True if the logs hold records after the reader's position.
     #[must_use]
     pub fn has_more(&self, logs: &[&Log]) -> bool {
         logs.iter().any(|log| log.newest_order() > self.seen)

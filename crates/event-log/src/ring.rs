@@ -123,7 +123,7 @@ impl Ring {
         self.chunks.back().map(|chunk| chunk.record(chunk.slots().len() - 1))
     }
 
-    /// The records of the first chunk that has any behind an order number.
+    /// The records of the first chunk that has any after an order number.
     pub(crate) fn run_after(&self, order: u64) -> Option<Run> {
         let index = self.chunks.partition_point(|chunk| chunk.last_order() <= order);
         let chunk = self.chunks.get(index)?;

@@ -28,7 +28,7 @@ fn chunks() -> impl Strategy<Value = Vec<Vec<bool>>> {
     proptest::collection::vec(proptest::collection::vec(prop::bool::weighted(0.75), 1..6), 1..8)
 }
 
-/// Order number, sequence number and whether the record is numbered, for all records behind an order number.
+/// Order number, sequence number and whether the record is numbered, for all records after an order number.
 fn all_after(ring: &Ring, mut order: u64) -> Vec<(u64, u64, bool)> {
     let mut all = Vec::new();
     while let Some(run) = ring.run_after(order) {

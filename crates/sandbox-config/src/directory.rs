@@ -43,7 +43,7 @@ impl Directory {
     /// Resolves a user's path against the workspace, then normalises it as [`Directory::parse`] does.
     ///
     /// # Errors
-    /// As [`Directory::parse`], and for a relative path if the workspace's path is not UTF-8.
+    /// See [`Directory::parse`]; also for a relative path if the workspace's path is not UTF-8.
     pub fn resolve(workspace: &Path, path: &str) -> Result<Self, Error> {
         if path.is_empty() || path.starts_with('/') {
             return Self::parse(path);

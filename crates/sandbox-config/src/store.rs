@@ -76,7 +76,7 @@ impl<E: Entry> Collection<'_, E> {
     /// All entries of a directory, sorted by name; empty if nothing was stored.
     ///
     /// # Errors
-    /// As [`Collection::get`].
+    /// See [`Collection::get`].
     pub fn entries(&self, directory: &Directory) -> Result<BTreeMap<EntryName, E>, Error> {
         let file = self.file(directory);
         let mut document = load(&file, directory)?;
@@ -90,7 +90,7 @@ impl<E: Entry> Collection<'_, E> {
     /// Stores an entry, replacing one with the same name. When it returns, the entry survives a power failure.
     ///
     /// # Errors
-    /// As [`Collection::get`]. A damaged file is never replaced.
+    /// See [`Collection::get`]. A damaged file is never replaced.
     pub fn put(&self, directory: &Directory, name: &EntryName, entry: &E) -> Result<(), Error> {
         let locked = self.file(directory).lock()?;
         let mut document = load(locked.file(), directory)?;
@@ -102,7 +102,7 @@ impl<E: Entry> Collection<'_, E> {
     /// Removes an entry. If it does not exist, this succeeds and writes nothing.
     ///
     /// # Errors
-    /// As [`Collection::get`]. A damaged file is never replaced.
+    /// See [`Collection::get`]. A damaged file is never replaced.
     pub fn delete(&self, directory: &Directory, name: &EntryName) -> Result<Deletion, Error> {
         // Check without the lock first, so that deleting missing entries does not create a lock file for every
         // directory.

@@ -43,7 +43,7 @@ fn copy_extended(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<()> {
         let copied = extended_value(from, &name)
             .and_then(|value| rustix::fs::fsetxattr(to, name.as_c_str(), &value, XattrFlags::empty()));
         match copied {
-            // The attribute was removed meanwhile.
+            // The attribute was removed in the meantime.
             Ok(()) | Err(Errno::NODATA) => {}
             Err(_) if is_label(&name) => {}
             Err(error) => return Err(error),

@@ -149,7 +149,7 @@ fn copy_bytes(mut source: &File, mut target: &File, size: u64) -> io::Result<()>
         target.seek(SeekFrom::Start(start))?;
         let copied = io::copy(&mut source.take(end - start), &mut target)?;
         if copied < end - start {
-            // The file was truncated meanwhile; the check before its removal detects that.
+            // The file was truncated in the meantime; the check before its removal detects that.
             break;
         }
         position = end;
@@ -191,7 +191,7 @@ pub(crate) fn is_unchanged(source: &Stat, copy: &Stat) -> bool {
     source.size() == copy.size() && same_time
 }
 
-/// Translates the error of a copy whose source was replaced meanwhile; the source is untouched then.
+/// Translates the error of a copy whose source was replaced in the meantime; the source is untouched then.
 pub(crate) fn changed(error: Error, shown: &Path) -> Error {
     match error {
         Error::Io { source, .. } if Errno::from_io_error(&source) == Some(Errno::STALE) => {

@@ -62,7 +62,7 @@ pub struct Page {
 
 impl FileService {
     /// Lists a directory. A final link is followed. Sub-directories that cannot be read are listed without their
-    /// contents; entries that vanish meanwhile are omitted.
+    /// contents; entries that vanish in the meantime are omitted.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::WrongKind`] if it is not a directory, [`Error::PermissionDenied`].

@@ -225,7 +225,7 @@ impl Tree {
             }
             let target = match sys::read_link(&directory, name) {
                 Ok(target) => PathBuf::from(target),
-                // The link was replaced meanwhile; try again.
+                // The link was replaced in the meantime; try again.
                 Err(Errno::INVAL | Errno::NOENT) => continue,
                 Err(error) => return Err(Error::at(&located.shown, error)),
             };

@@ -67,7 +67,7 @@ impl FileService {
     /// Opens a root.
     ///
     /// # Errors
-    /// As [`FileService::open`].
+    /// See [`FileService::open`].
     pub fn open_with(root: &Root, options: Options) -> Result<Self> {
         let (tree, locks) = (Tree::open(root)?, Arc::new(PathLocks::default()));
         let temporaries = options.temporaries_directory.clone().map(Temporaries::new).map(Arc::new);

@@ -56,7 +56,7 @@ impl Descent {
         Ok(())
     }
 
-    /// Returns to the parent; `STALE` if the directory was moved meanwhile.
+    /// Returns to the parent; `STALE` if the directory was moved in the meantime.
     pub(crate) fn leave(&mut self) -> rustix::io::Result<()> {
         let Some(level) = self.above.pop() else { return Ok(()) };
         self.current = match level.handle {

@@ -8,7 +8,7 @@
 //! | `emit` | `count`, `bytes`, `method` | sends that many notifications, each with `index` and that many bytes of filler, then answers |
 //! | `ask` | `id`, `method`, `params` | sends its own request, then answers; reports each response it receives with the notification `asked` |
 //! | `never` | | does not answer |
-//! | `slow` | `ms` | answers later, and continues to read meanwhile |
+//! | `slow` | `ms` | answers later, and continues to read in the meantime |
 //! | `stall` | `ms` | reads nothing for that time, then answers |
 //! | `exit` | `code` | exits without an answer |
 //! | `exit_after_answer` | `code` | answers and exits immediately |

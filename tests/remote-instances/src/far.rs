@@ -14,7 +14,7 @@ use crate::streams::feed;
 use crate::wire::{copy_exchange, copy_settled};
 
 /// How many items of a stream may be in transit. The next item is requested from the engine only when there is
-/// room, so a slow reader delays only its own task, and receives a gap for events that are evicted meanwhile.
+/// room, so a slow reader delays only its own task, and receives a gap for events that are evicted in the meantime.
 const STREAM_ITEMS: usize = 1;
 
 /// The end of the channel that owns the engine.

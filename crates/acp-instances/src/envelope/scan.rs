@@ -124,7 +124,7 @@ impl<'a> Scanner<'a> {
                 b'"' => self.skip_string()?,
                 b'{' | b'[' => {
                     let is_object = byte == b'{';
-                    // In ASCII, `]` and `}` are each two code points behind their opening brackets.
+                    // In ASCII, `]` and `}` each come two code points after their opening brackets.
                     if self.skip_space()? == byte + 2 {
                         self.at += 1;
                     } else {

@@ -1,7 +1,7 @@
 //! Recognises notifications that differ from an earlier one in a single place.
 //!
 //! A streaming agent sends the same notification again and again with a different word in it. Comparing bytes
-//! is much faster than parsing: if everything before and behind the word is unchanged, and the word is part
+//! is much faster than parsing: if everything before and after the word is unchanged, and the word is part
 //! of a string or a number inside `params`, then the line is a notification as the earlier one was.
 
 use std::ops::Range;
@@ -90,7 +90,7 @@ fn end_of_string(known: &[u8], line: &[u8], at: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Handles two lines that are inside the same number at `at`, behind at least one digit. Returns where the
+/// Handles two lines that are inside the same number at `at`, after at least one digit. Returns where the
 /// digits end in each line.
 fn ends_of_digits(known: &[u8], line: &[u8], at: usize) -> Option<(usize, usize)> {
     if !line[at - 1].is_ascii_digit() {

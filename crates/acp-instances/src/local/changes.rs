@@ -53,7 +53,7 @@ impl Changes {
         }
     }
 
-    /// The changes behind a position, and true if some of the changes behind it have been forgotten.
+    /// The changes after a position, and true if some of the changes after it have been forgotten.
     pub(super) fn after(&self, position: u64) -> (Vec<Change>, bool) {
         let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_after = |change: &&Change| change.change.position > position;

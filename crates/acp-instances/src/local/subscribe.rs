@@ -51,7 +51,7 @@ pub(super) struct InstanceSubscription {
 }
 
 impl InstanceSubscription {
-    /// Returns `None` if the process has ended and the cursor is behind the last event.
+    /// Returns `None` if the process has ended and the cursor is after the last event.
     pub(super) fn open(instance: Arc<Instance>, subscribe: Subscribe) -> Result<Option<Self>, Error> {
         let Subscribe { from, only_answers_to } = subscribe;
         let (view, changed) = match from {

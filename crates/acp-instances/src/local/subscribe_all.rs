@@ -32,7 +32,7 @@ pub(super) struct AllSubscription {
     /// Everything up to this position has been delivered.
     seen: u64,
     began_at: u64,
-    /// True if the client must receive everything behind `seen`, so that lost events must be reported.
+    /// True if the client must receive everything after `seen`, so that lost events must be reported.
     is_owed: bool,
     has_started: bool,
     /// Changes up to this position are not reported: the list of instances that is delivered first includes
@@ -131,7 +131,7 @@ impl AllSubscription {
                 updates.push(server_gap(self.seen, newest));
             }
             let mut placed = Vec::new();
-            // If an instance has more than one pull takes, nothing behind that point is delivered yet.
+            // If an instance has more than one pull takes, nothing after that point is delivered yet.
             let mut limit = newest;
             for Followed { instance, reader } in &mut self.followed {
                 let state = instance.lock();

@@ -16,7 +16,7 @@ pub(super) struct ChangeWatch {
     registry: Arc<Registry>,
     changed: watch::Receiver<()>,
     seen: u64,
-    /// True if the client must receive the changes behind `seen`, so that lost ones must be reported.
+    /// True if the client must receive the changes after `seen`, so that lost ones must be reported.
     is_owed: bool,
     found: VecDeque<Watched>,
 }

@@ -170,7 +170,7 @@ impl<'a> Writer<'a> {
     fn content(&mut self, place: &Path, mode: u32, size: u64, content: &mut impl Read) -> io::Result<()> {
         let mut reader = HashingReader::new(content);
         let mut header = header(tar::EntryType::Regular, mode, size);
-        // Fails if the file's size changes meanwhile, so that the archive stays well-formed.
+        // Fails if the file's size changes in the meantime, so that the archive stays well-formed.
         self.archive.append_data(&mut header, place, &mut reader)?;
         self.index.files.insert(place.to_owned(), reader.finish());
         Ok(())

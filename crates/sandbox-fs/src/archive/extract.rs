@@ -73,10 +73,10 @@ impl FileService {
     }
 }
 
-/// Unpacks an archive file into an existing directory. Nothing else may unpack into that directory meanwhile.
+/// Unpacks an archive file into an existing directory. Nothing else may unpack into that directory in the meantime.
 ///
 /// # Errors
-/// As [`FileService::extract_archive`].
+/// See [`FileService::extract_archive`].
 pub fn extract_file(
     archive: &File,
     format: FileFormat,

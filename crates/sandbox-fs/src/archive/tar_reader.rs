@@ -32,7 +32,7 @@ pub(super) struct TarReader<'a> {
     input: Input<'a>,
     /// Unread bytes of the current entry.
     data_left: u64,
-    /// The padding bytes behind that data, up to the next block.
+    /// The padding bytes after that data, up to the next block.
     padding: u64,
     started: bool,
 }

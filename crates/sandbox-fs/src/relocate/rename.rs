@@ -26,7 +26,7 @@ pub(crate) fn rename_into_place(
     let source = sys::stat_name(from.directory, from.name).at(shown)?;
     let Some(target) = sys::find_name(to.directory, to.name).at(shown)? else {
         return match rename_new(from, to) {
-            // The target was created meanwhile: it is replaced like any other.
+            // The target was created in the meantime: it is replaced like any other.
             Err(Errno::EXIST) => Err(Error::Changed { path: shown.to_path_buf() }),
             other => other.at(shown),
         };
@@ -63,7 +63,7 @@ fn replace_directory(from: Name<'_>, to: Name<'_>, shown: &Path) -> Result<()> {
             let old = Name { directory: to.directory, name: &old_name };
             sys::rename(to, old).at(shown)?;
             if let Err(error) = rename_new(from, to) {
-                // Restore the old directory, unless its name was taken meanwhile: then it stays under the
+                // Restore the old directory, unless its name was taken in the meantime: then it stays under the
                 // temporary name.
                 let _ = rename_new(old, to);
                 return Err(Error::at(shown, error));
