@@ -72,7 +72,7 @@ impl Context {
         Side::ALL.into_iter().filter(move |side| has_peer || *side != Side::Peer)
     }
 
-    /// Those of [`Context::sides`] that are servers with agents.
+    /// The sides of [`Context::sides`] that are servers with agents.
     pub(crate) fn servers(&self) -> impl Iterator<Item = Side> {
         self.sides().filter(|side| *side != Side::Limit)
     }

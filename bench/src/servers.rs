@@ -15,7 +15,7 @@ const TOKEN: &str = "bench-token";
 /// How long a server may take to start.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Where requests go.
+/// The server that requests are sent to.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// `host:port`.

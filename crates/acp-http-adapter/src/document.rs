@@ -206,7 +206,7 @@ pub(crate) struct GapEvent {
     pub(crate) next: u64,
 }
 
-/// `event: unparsed`: a line of the agent that is not a JSON-RPC message.
+/// `event: unparsed`: a line from the agent that is not a JSON-RPC message.
 #[derive(Debug, ToSchema)]
 pub(crate) struct UnparsedEvent {
     /// The first 200 characters of the line.
@@ -217,10 +217,10 @@ pub(crate) struct UnparsedEvent {
     pub(crate) bytes: u64,
 }
 
-/// `event: answered`: a client answered a request of the agent.
+/// `event: answered`: a client answered an agent request.
 #[derive(Debug, ToSchema)]
 pub(crate) struct AnsweredEvent {
-    /// The id of the agent's request.
+    /// The id of the agent request.
     pub(crate) id: JsonRpcId,
     /// The number of the event with the request.
     pub(crate) event: u64,

@@ -40,7 +40,7 @@ impl Default for DoorSettings {
 }
 
 impl AcpDoor {
-    /// Creates a door to these instances.
+    /// Serves these instances over HTTP.
     #[must_use]
     pub fn new(instances: Arc<dyn Instances>, settings: DoorSettings) -> Self {
         Self(Arc::new(DoorState { instances, settings, metrics: DoorMetrics::default() }))
@@ -64,7 +64,7 @@ impl AcpDoor {
         http_server::serve::serve(listener, server.with_direct_route(route), stop, drain).await;
     }
 
-    /// Writes the metrics of the door.
+    /// Writes the metrics of this crate.
     pub fn expose(&self, text: &mut Exposition) {
         self.0.metrics.expose(text);
     }

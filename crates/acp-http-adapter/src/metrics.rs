@@ -2,7 +2,7 @@
 
 use metrics::{Counter, Exposition, Gauge};
 
-/// The counters of one door.
+/// The counters of one [`AcpDoor`](crate::AcpDoor).
 #[derive(Debug, Default)]
 pub(crate) struct DoorMetrics {
     /// Streams of one instance: the messages of its agent.
@@ -35,7 +35,7 @@ impl StreamMetrics {
 }
 
 impl DoorMetrics {
-    /// Writes all metrics of the door.
+    /// Writes all metrics of the event streams.
     pub(crate) fn expose(&self, text: &mut Exposition) {
         let Self { messages, journal, many } = self;
         expose_streams(&[("messages", messages), ("journal", journal), ("many", many)], text);

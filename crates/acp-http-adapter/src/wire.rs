@@ -66,7 +66,7 @@ pub(crate) struct WireInstance {
     pub(crate) last_event_id: u64,
     /// The number of client requests that wait for the agent.
     pub(crate) pending_requests: usize,
-    /// The unanswered requests of the agent.
+    /// The unanswered agent requests.
     pub(crate) awaiting: Vec<WireAgentRequest>,
     /// The number of open streams.
     pub(crate) readers: usize,
@@ -103,7 +103,7 @@ impl WireInstance {
     }
 }
 
-/// An unanswered request of the agent.
+/// An unanswered agent request.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AwaitedRequest)]
 pub(crate) struct WireAgentRequest {

@@ -80,7 +80,7 @@ pub enum Error {
     /// The agent's process ended.
     #[error("the agent ended by {exit} without answering")]
     AgentExited {
-        /// How it ended.
+        /// How the process ended.
         exit: Exit,
         /// The end of what it wrote to its standard error.
         stderr_tail: String,
@@ -91,7 +91,7 @@ pub enum Error {
     /// The agent closed its standard input.
     #[error("the agent no longer reads its input ({reason})")]
     InputClosed {
-        /// What the system said.
+        /// The error message of the system.
         reason: String,
     },
     /// The agent has not read its input for too long, and its queue is full.
@@ -127,7 +127,7 @@ pub enum Error {
     /// A bug in the server.
     #[error("{what}")]
     Internal {
-        /// What went wrong.
+        /// A description of the bug.
         what: Cow<'static, str>,
     },
 }

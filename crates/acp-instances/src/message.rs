@@ -82,12 +82,12 @@ pub struct SendRequest {
     pub agent: Option<Box<str>>,
     /// The message.
     pub message: Message,
-    /// Where the caller wants the answer.
+    /// Where the answer is delivered.
     pub delivery: Delivery,
     /// Makes repeated messages harmless: a second message with the same key is not forwarded and gets the
     /// first one's outcome.
     pub key: Option<IdempotencyKey>,
-    /// Which id the agent sees.
+    /// The id that the agent sees.
     pub ids: IdPolicy,
     /// The client that sends the message.
     pub caller: Caller,

@@ -93,7 +93,7 @@ impl RequestId {
     /// Reads an id without rounding numbers. The input must be JSON text that serde has not buffered.
     ///
     /// # Errors
-    /// Those of the deserializer, and an error if the value is neither a string, a number nor null.
+    /// Errors of the deserializer, and an error if the value is neither a string, a number nor null.
     pub fn deserialize_exactly<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         Self::parse(raw.get()).ok_or_else(|| D::Error::custom("an id is a string, a number or null"))

@@ -1,4 +1,5 @@
-//! Whether an agent's credentials are present. Checks names only: no value is read, kept or shown.
+//! Checks whether an agent's credentials are present. Only names are checked: no value is read, kept or
+//! shown.
 
 use std::path::PathBuf;
 

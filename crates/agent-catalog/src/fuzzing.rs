@@ -5,7 +5,7 @@ use crate::{Manifest, PackageName, RegistryDocument};
 /// Reads a document of the ACP registry.
 ///
 /// # Errors
-/// Why it is not one.
+/// Says why the bytes are not a registry document.
 pub fn parse_registry(bytes: &[u8]) -> Result<RegistryDocument, String> {
     RegistryDocument::parse(bytes)
 }
@@ -13,7 +13,7 @@ pub fn parse_registry(bytes: &[u8]) -> Result<RegistryDocument, String> {
 /// Reads a manifest.
 ///
 /// # Errors
-/// Why it is not one.
+/// Says why the text is not a manifest.
 pub fn parse_manifest(text: &str) -> Result<Manifest, String> {
     Manifest::parse(text).map_err(|error| error.to_string())
 }

@@ -20,21 +20,21 @@ use crate::record::{ArtifactKind, Source, Verification};
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInfo {
-    /// Its id.
+    /// The agent's id.
     pub id: String,
-    /// Its name.
+    /// The agent's name.
     pub name: String,
-    /// Whether it can be launched without installing anything.
+    /// Whether the agent can be launched without installing anything.
     pub installed: bool,
     /// The version in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub version: Option<String>,
-    /// Its location: a version's directory, or a custom agent's program.
+    /// The agent's location: a version's directory, or a custom agent's program.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>)]
     pub path: Option<PathBuf>,
-    /// Where it came from.
+    /// Where the agent came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source: Option<Source>,
@@ -42,23 +42,23 @@ pub struct AgentInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub non_registry: Option<bool>,
-    /// The result of starting it once.
+    /// The result of starting the agent once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub verified: Option<Verification>,
-    /// Whether any of the credentials it looks for is present.
+    /// Whether any of the credentials that the agent looks for is present.
     pub credentials_available: bool,
-    /// Its capabilities.
+    /// The agent's capabilities.
     pub capabilities: AgentCapabilities,
-    /// The models it offers, from a probe.
+    /// The models that the agent offers, from a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<HashMap<String, Value>>)]
     pub models: Option<Value>,
-    /// The modes it offers, from a probe.
+    /// The modes that the agent offers, from a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<HashMap<String, Value>>)]
     pub modes: Option<Value>,
-    /// The options it offers, from a probe.
+    /// The options that the agent offers, from a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Vec<HashMap<String, Value>>>)]
     pub config_options: Option<Value>,
@@ -66,11 +66,11 @@ pub struct AgentInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub config_error: Option<String>,
-    /// Whether instances of it are running.
+    /// Whether instances of the agent are running.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub server_status: Option<ServerStatus>,
-    /// How to install it, and the progress of its install.
+    /// How to install the agent, and the progress of its install.
     pub install: InstallInfo,
 }
 
@@ -100,7 +100,7 @@ pub enum ServerState {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallInfo {
-    /// The command that installs it.
+    /// The command that installs the agent.
     pub command: String,
     /// The current state.
     pub state: InstallState,
@@ -126,7 +126,7 @@ pub struct InstallInfo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstallRequest {
-    /// Install again even if it is already installed.
+    /// Install again even if the agent is already installed.
     #[serde(deserialize_with = "null_is_false")]
     #[schema(value_type = Option<bool>)]
     pub reinstall: bool,
@@ -154,16 +154,16 @@ pub struct InstallOutcome {
 /// One installed artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct InstallArtifact {
-    /// Its kind.
+    /// The kind of the artifact.
     pub kind: ArtifactKind,
-    /// Its location.
+    /// The location of the artifact.
     #[schema(value_type = String)]
     pub path: PathBuf,
-    /// Its version, if it has one.
+    /// The version of the artifact, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub version: Option<String>,
-    /// Where it came from.
+    /// Where the artifact came from.
     pub source: Source,
 }
 

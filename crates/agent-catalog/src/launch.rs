@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct CommandSpec {
     /// A program on `PATH`, or a path to one.
     pub command: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
     /// Variables added to the inherited environment.
@@ -29,7 +29,7 @@ pub struct CommandSpec {
 pub struct LaunchCommand {
     /// The program, as a resolved path where the catalog knows one.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: Vec<OsString>,
     /// Variables to set on top of the inherited environment.
     pub env: BTreeMap<OsString, OsString>,

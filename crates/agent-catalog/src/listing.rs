@@ -1,4 +1,4 @@
-//! Which agents exist, and their state.
+//! Lists the agents that exist, with their state.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

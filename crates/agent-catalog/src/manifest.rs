@@ -81,7 +81,7 @@ pub struct NativeDependency {
     /// The version to install when the request names none.
     #[serde(default)]
     pub version: Option<String>,
-    /// How it is installed.
+    /// How the agent is installed.
     pub mode: NativeMode,
 }
 

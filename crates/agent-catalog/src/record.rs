@@ -28,13 +28,13 @@ pub enum Source {
     Builtin,
 }
 
-/// What an artifact is.
+/// The kinds of artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
     /// The program that speaks ACP.
     AgentProcess,
-    /// The coding agent behind it.
+    /// The coding agent that the ACP process drives.
     NativeAgent,
     /// A private Node.js, uv or Python.
     Runtime,
@@ -44,11 +44,11 @@ pub enum ArtifactKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
-    /// It answered.
+    /// The agent answered.
     Ok,
-    /// It did not answer.
+    /// The agent did not answer.
     Failed,
-    /// It requires credentials before it answers.
+    /// The agent requires credentials before it answers.
     NeedsCredentials,
 }
 

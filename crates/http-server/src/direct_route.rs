@@ -26,7 +26,8 @@ pub trait DirectRoute: std::fmt::Debug + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Response<Bytes>, Problem>> + Send + 'static;
 }
 
-/// The type of the direct route of a server that has none. It has no values, so it can never be called.
+/// The type of the direct route of a server without a direct route. It has no values, so it can never be
+/// called.
 #[derive(Debug, Clone, Copy)]
 pub enum RouterOnly {}
 

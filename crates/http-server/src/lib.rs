@@ -1,4 +1,4 @@
-//! What every HTTP endpoint here shares. It knows nothing about agents, files or configuration.
+//! The parts of HTTP that all endpoints share. This crate knows nothing about agents, files or configuration.
 //!
 //! - [`codes`]: the closed list of error codes. `docs/errors.md` is generated from it.
 //! - [`problem`]: RFC 9457 problem documents, the format of every error that the server sends.

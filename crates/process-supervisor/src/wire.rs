@@ -16,7 +16,7 @@ use crate::Exit;
 pub struct LaunchSpec {
     /// The program to execute; looked up in the `PATH` of `environment` if it has no slash.
     pub program: OsString,
-    /// Its arguments, without the program's name.
+    /// The arguments, without the program's name.
     pub arguments: Vec<OsString>,
     /// The complete environment; nothing else is inherited.
     pub environment: Vec<(OsString, OsString)>,

@@ -28,7 +28,7 @@ pub enum Error {
     WrongKind {
         /// The entry.
         path: PathBuf,
-        /// Its kind, with its article.
+        /// The kind of the entry, with its article.
         found: &'static str,
         /// The needed kind, with its article.
         needed: &'static str,

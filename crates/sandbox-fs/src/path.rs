@@ -50,7 +50,7 @@ impl UserPath {
         &self.0
     }
 
-    /// Whether it has the form of a directory (`a/`, `a/.`), which cannot name a file.
+    /// True if the path has the form of a directory (`a/`, `a/.`), which cannot name a file.
     pub(crate) fn names_directory(&self) -> bool {
         let bytes = self.0.as_os_str().as_bytes();
         bytes.ends_with(b"/") || bytes.ends_with(b"/.")

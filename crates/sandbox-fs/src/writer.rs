@@ -57,7 +57,7 @@ impl Precondition {
     }
 }
 
-/// How to write.
+/// The options of a write.
 #[derive(Debug, Clone, Default)]
 pub struct WriteOptions {
     /// The required state of the target.
@@ -82,7 +82,7 @@ pub struct WriteOutcome {
     pub path: PathBuf,
     /// The file's new size.
     pub bytes_written: u64,
-    /// Whether it was replaced atomically.
+    /// Whether the file was replaced atomically.
     pub atomic: Atomicity,
     /// Whether the file did not exist before.
     pub created: bool,

@@ -49,7 +49,7 @@ pub(crate) enum Usage {
 /// A message of the user, a tool or the model. The model's own text does not matter and is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// A message of the user, or of the agent in the user's name.
+    /// A message from the user, or from the agent in the user's name.
     User(String),
     /// Text in the same message as a tool's result. It counts as a prompt only if it contains a script.
     TextWithResult(String),
@@ -89,7 +89,7 @@ pub(crate) enum Newest {
 }
 
 impl Conversation {
-    /// The number of user messages, including those of the agent in the user's name.
+    /// The number of user messages, including those that the agent sent in the user's name.
     pub(crate) fn user_messages(&self) -> usize {
         self.entries.iter().filter(|entry| matches!(entry, Entry::User(_))).count()
     }

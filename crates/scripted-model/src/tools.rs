@@ -111,7 +111,7 @@ impl Job {
         }
     }
 
-    /// A call of the agent's own tool for this job.
+    /// The call of the agent's own tool that does this job.
     pub(crate) fn call(&self, tools: &[Tool]) -> Option<Call> {
         let tool = find(tools, self.names())?;
         let input = match tool.kind {

@@ -1,4 +1,4 @@
-//! Which clients are allowed without a token.
+//! The clients that may use a server without a token.
 
 use test_harness::{Request, Server, ServerBuilder};
 

@@ -20,7 +20,7 @@ problems!(pub(crate) StreamProblems:
 
 /// Streams the events of one instance
 ///
-/// Server-sent events. `message` contains a JSON-RPC message of the agent, with its sequence number as `id`. The
+/// Server-sent events. `message` contains a JSON-RPC message from the agent, with its sequence number as `id`. The
 /// events `gap`, `unparsed`, `answered`, `failed` and `exit` are not messages. `exit` ends the stream. With
 /// `view=journal` the messages of clients are included as `sent`, and every `id` is a journal number that starts with
 /// `j`. A comment is sent every 15 seconds. Every reader receives all events.

@@ -1,4 +1,4 @@
-//! The endpoints of the door.
+//! The HTTP endpoints of this crate.
 
 mod body;
 mod cursor;

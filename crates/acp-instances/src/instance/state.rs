@@ -126,7 +126,7 @@ impl Settlements {
 /// What happens to an instance whose process has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterExit {
-    /// It stays listed and its log can be read.
+    /// The instance stays listed, and its log can be read.
     StayListed,
     /// The instance is removed from the registry.
     Leave,

@@ -1,4 +1,4 @@
-//! What all instances of one engine share.
+//! The data that all instances of one engine share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};

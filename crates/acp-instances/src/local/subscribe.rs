@@ -18,7 +18,7 @@ const UPDATE_BYTES: usize = 64 << 10;
 /// The most small runs of events that one wait returns.
 const UPDATE_RUNS: usize = 1024;
 
-/// Which events a subscription follows.
+/// The events that a subscription follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
     Messages,

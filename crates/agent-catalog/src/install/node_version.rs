@@ -36,7 +36,8 @@ fn parse_alternative(text: &str) -> Option<VersionReq> {
     if let Some((from, to)) = text.split_once(" - ") {
         return VersionReq::parse(&format!(">={}, <={}", from.trim(), to.trim())).ok();
     }
-    // npm's `>= 20 <23` is `>=20, <23` here, and a bare version means exactly that version, not a caret range.
+    // npm's range `>= 20 <23` is written `>=20, <23` in the semver crate. A full version without an operator
+    // means exactly that version to npm, but a caret range to the crate.
     let mut comparators: Vec<Comparator> = Vec::new();
     let mut operator = String::new();
     for word in text.split_whitespace() {

@@ -8,7 +8,7 @@ use super::output::{Format, print_json, print_line};
 use super::progress::size;
 use crate::settings::{CatalogArguments, catalog_options};
 
-/// Where to look.
+/// The arguments of `sandbox-agent prune`.
 #[derive(Debug, Args)]
 pub(super) struct PruneArguments {
     /// Print the result as JSON

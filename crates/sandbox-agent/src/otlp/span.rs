@@ -1,4 +1,4 @@
-//! One request as a span, and spans as the JSON that collectors accept.
+//! Converts requests to spans, and spans to the JSON that collectors accept.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ const SERVER: u8 = 2;
 /// `STATUS_CODE_ERROR`
 const ERROR: u8 = 2;
 
-/// A request that was answered.
+/// The span of one answered request, as JSON.
 #[derive(Debug)]
 pub(super) struct Span(Value);
 

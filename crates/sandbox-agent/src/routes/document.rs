@@ -21,7 +21,7 @@ use super::{Configuration, Files, Services, agents, config, fs, health, metrics,
 use crate::engine::Engine;
 use crate::settings::{EffectiveLimits, FileSettings};
 
-/// What all parts share.
+/// The parts of the API document that do not belong to a single route.
 #[derive(OpenApi)]
 #[openapi(
     info(

@@ -68,7 +68,7 @@ pub struct ExtractOptions {
 /// The modes and times of unpacked entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Attributes {
-    /// Those of the archive, less set-id bits and what the umask forbids.
+    /// The modes and times in the archive, without set-id bits and without the bits that the umask removes.
     #[default]
     AsPacked,
     /// Files get mode 0644 plus the archive's execute bits and directories 0755, regardless of the umask. Times are

@@ -157,7 +157,7 @@ export interface paths {
         };
         /**
          * Streams the events of one instance
-         * @description Server-sent events. `message` contains a JSON-RPC message of the agent, with its sequence number as `id`. The
+         * @description Server-sent events. `message` contains a JSON-RPC message from the agent, with its sequence number as `id`. The
          *     events `gap`, `unparsed`, `answered`, `failed` and `exit` are not messages. `exit` ends the stream. With
          *     `view=journal` the messages of clients are included as `sent`, and every `id` is a journal number that starts with
          *     `j`. A comment is sent every 15 seconds. Every reader receives all events.
@@ -699,41 +699,41 @@ export interface components {
         };
         /** @description One agent. */
         readonly AgentInfo: {
-            /** @description Its capabilities. */
+            /** @description The agent's capabilities. */
             readonly capabilities: components["schemas"]["AgentCapabilities"];
             /** @description Why a probe could not open a session. */
             readonly configError?: string;
-            /** @description The options it offers, from a probe. */
+            /** @description The options that the agent offers, from a probe. */
             readonly configOptions?: readonly {
                 readonly [key: string]: unknown;
             }[];
-            /** @description Whether any of the credentials it looks for is present. */
+            /** @description Whether any of the credentials that the agent looks for is present. */
             readonly credentialsAvailable: boolean;
-            /** @description Its id. */
+            /** @description The agent's id. */
             readonly id: string;
-            /** @description How to install it, and the progress of its install. */
+            /** @description How to install the agent, and the progress of its install. */
             readonly install: components["schemas"]["InstallInfo"];
-            /** @description Whether it can be launched without installing anything. */
+            /** @description Whether the agent can be launched without installing anything. */
             readonly installed: boolean;
-            /** @description The models it offers, from a probe. */
+            /** @description The models that the agent offers, from a probe. */
             readonly models?: {
                 readonly [key: string]: unknown;
             };
-            /** @description The modes it offers, from a probe. */
+            /** @description The modes that the agent offers, from a probe. */
             readonly modes?: {
                 readonly [key: string]: unknown;
             };
-            /** @description Its name. */
+            /** @description The agent's name. */
             readonly name: string;
             /** @description Set for an agent that the ACP registry does not list. */
             readonly nonRegistry?: boolean;
-            /** @description Its location: a version's directory, or a custom agent's program. */
+            /** @description The agent's location: a version's directory, or a custom agent's program. */
             readonly path?: string;
-            /** @description Whether instances of it are running. */
+            /** @description Whether instances of the agent are running. */
             readonly serverStatus?: components["schemas"]["ServerStatus"];
-            /** @description Where it came from. */
+            /** @description Where the agent came from. */
             readonly source?: components["schemas"]["Source"];
-            /** @description The result of starting it once. */
+            /** @description The result of starting the agent once. */
             readonly verified?: components["schemas"]["Verification"];
             /** @description The version in use. */
             readonly version?: string;
@@ -743,22 +743,22 @@ export interface components {
             /** @description The agents of the catalog, of the configuration and of the registry. */
             readonly agents: readonly components["schemas"]["AgentInfo"][];
         };
-        /** @description `event: answered`: a client answered a request of the agent. */
+        /** @description `event: answered`: a client answered an agent request. */
         readonly AnsweredEvent: {
             /**
              * Format: int64
              * @description The number of the event with the request.
              */
             readonly event: number;
-            /** @description The id of the agent's request. */
+            /** @description The id of the agent request. */
             readonly id: components["schemas"]["JsonRpcId"];
         };
         /**
-         * @description What an artifact is.
+         * @description The kinds of artifacts.
          * @enum {string}
          */
         readonly ArtifactKind: "agent_process" | "native_agent" | "runtime";
-        /** @description An unanswered request of the agent. */
+        /** @description An unanswered agent request. */
         readonly AwaitedRequest: {
             /**
              * Format: int64
@@ -914,18 +914,18 @@ export interface components {
         readonly HealthStatus: "ok";
         /** @description One installed artifact. */
         readonly InstallArtifact: {
-            /** @description Its kind. */
+            /** @description The kind of the artifact. */
             readonly kind: components["schemas"]["ArtifactKind"];
-            /** @description Its location. */
+            /** @description The location of the artifact. */
             readonly path: string;
-            /** @description Where it came from. */
+            /** @description Where the artifact came from. */
             readonly source: components["schemas"]["Source"];
-            /** @description Its version, if it has one. */
+            /** @description The version of the artifact, if it has one. */
             readonly version?: string;
         };
         /** @description How to install an agent, and the progress of its install. */
         readonly InstallInfo: {
-            /** @description The command that installs it. */
+            /** @description The command that installs the agent. */
             readonly command: string;
             /** @description What the step is working on. */
             readonly detail?: string;
@@ -961,7 +961,7 @@ export interface components {
              */
             readonly agentVersion: string | null;
             /**
-             * @description Install again even if it is already installed.
+             * @description Install again even if the agent is already installed.
              * @default false
              */
             readonly reinstall: boolean | null;
@@ -980,7 +980,7 @@ export interface components {
         readonly Instance: {
             /** @description The agent that the instance is bound to. */
             readonly agent: string;
-            /** @description The unanswered requests of the agent. */
+            /** @description The unanswered agent requests. */
             readonly awaiting: readonly components["schemas"]["AwaitedRequest"][];
             /**
              * Format: int64
@@ -1208,7 +1208,7 @@ export interface components {
             readonly from: string;
             /** @description Whether an existing entry at the new path may be replaced. */
             readonly overwrite?: boolean | null;
-            /** @description Its new path. */
+            /** @description The new path of the entry. */
             readonly to: string;
         };
         /** @description A change of one path. */
@@ -1461,7 +1461,7 @@ export interface components {
             /** @description True when there are more entries. */
             readonly truncated: boolean;
         };
-        /** @description `event: unparsed`: a line of the agent that is not a JSON-RPC message. */
+        /** @description `event: unparsed`: a line from the agent that is not a JSON-RPC message. */
         readonly UnparsedEvent: {
             /**
              * Format: int64

@@ -1,6 +1,7 @@
 //! JSON-RPC with one agent over either transport: ids, requests, notifications and answers.
 //!
-//! All answers except the first are received from the instance's events, so all messages of the agent have one order.
+//! All answers except the first are received from the instance's events, so all messages from the agent have
+//! one order.
 
 use serde_json::{Value, json};
 
@@ -58,7 +59,7 @@ impl Connection {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await
     }
 
-    /// Answers a request of the agent. It is not an error if another client has already answered it.
+    /// Answers an agent request. It is not an error if another client has already answered it.
     pub(super) async fn answer(
         &mut self,
         id: &Value,

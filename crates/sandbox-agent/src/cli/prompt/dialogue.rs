@@ -96,7 +96,7 @@ impl<'s> Dialogue<'s> {
         }
     }
 
-    /// Like [`Dialogue::call`], but an error answer of the agent is an error of the command.
+    /// Like [`Dialogue::call`], but an error response from the agent is an error of the command.
     pub(super) async fn call_or_fail(
         &mut self,
         method: &str,

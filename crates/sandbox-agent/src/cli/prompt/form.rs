@@ -20,7 +20,7 @@ pub(super) struct Form {
     current: usize,
 }
 
-/// What follows a line of the user.
+/// The next step after a line from the user.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
     /// Send this answer.

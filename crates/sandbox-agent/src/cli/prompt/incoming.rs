@@ -13,11 +13,11 @@ pub(super) enum Incoming {
     Answer(u64, Result<Value, RpcError>),
     /// A request of this client that will get no answer, with the problem.
     Failed(u64, Value),
-    /// A request of the agent.
+    /// An agent request.
     Request { id: Value, method: String, params: Value },
-    /// A notification of the agent.
+    /// A notification from the agent.
     Notification { method: String, params: Value },
-    /// A request of the agent was answered, by this or another client.
+    /// An agent request was answered, by this or another client.
     Answered(Value),
     /// The agent's process ended.
     Exited(Value),

@@ -1,7 +1,7 @@
 //! `sandbox-agent prompt`: one turn with an agent, streamed to the terminal.
 //!
-//! It is a client like any other, of a running server or of an engine in this process. Unlike the engine it knows about
-//! sessions, but it stores nothing: sessions are stored by the agent, if the agent supports that.
+//! This command is a client like any other, of a running server or of an engine in this process. Unlike the engine, it
+//! knows about sessions, but it stores nothing: the agent stores its sessions, if it supports that.
 
 mod choice;
 mod connection;

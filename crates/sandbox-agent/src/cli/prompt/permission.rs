@@ -1,4 +1,4 @@
-//! Permission requests: the user's policy, and the option of the agent that matches it.
+//! Permission requests: the user's policy, and the agent's option that matches it.
 
 use clap::ValueEnum;
 use serde_json::{Value, json};

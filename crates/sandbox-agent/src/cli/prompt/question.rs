@@ -1,4 +1,4 @@
-//! One request of the agent that waits for the user: a permission, a question or a form.
+//! One agent request that waits for the user: a permission, a question or a form.
 
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use super::terminal::Terminal;
 use crate::cli::error::CliError;
 use crate::cli::style::Colour;
 
-/// What is shown of a tool call in a permission request.
+/// The fields of a tool call that are shown in a permission request.
 const SHOWN_FIELDS: [&str; 3] = ["title", "content", "rawInput"];
 
 /// The open questions of an agent.
@@ -31,13 +31,13 @@ pub(super) struct Questions {
 /// How permission requests are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Policy {
-    /// As the user said.
+    /// As the user has chosen on the command line.
     Chosen(Allow),
     /// Rejected, because there is no terminal to ask on.
     NoTerminal,
 }
 
-/// How to react to a request of the agent.
+/// How to react to an agent request.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reaction {
     /// Send this answer.
@@ -102,7 +102,7 @@ impl Questions {
         self.policy == Policy::Chosen(Allow::Ask)
     }
 
-    /// Receives a request of the agent.
+    /// Receives an agent request.
     pub(super) fn receive(&mut self, id: &Value, method: &str, params: &Value) -> Reaction {
         let question = match method {
             PERMISSION if self.asks_for_permission() => {

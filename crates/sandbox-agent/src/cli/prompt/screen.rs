@@ -33,7 +33,7 @@ pub(super) struct Screen {
     thought_open: bool,
     /// True when something else was printed since the last part of the answer.
     interrupted: bool,
-    /// The id of the current message of the agent, if it has one.
+    /// The id of the agent's current message, if it has one.
     message: Option<String>,
     tools: ToolCalls,
     plan: Vec<String>,

@@ -10,7 +10,7 @@ use crate::cli::error::CliError;
 use crate::cli::nearest::nearest;
 use crate::cli::style::without_control;
 
-/// Whether forms of the agent can be shown to a user.
+/// Whether the agent's forms can be shown to a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forms {
     Shown,

@@ -15,10 +15,10 @@ pub(super) trait TurnView: std::fmt::Debug {
     /// A `session/update` of this turn.
     fn update(&mut self, update: &Value) -> Result<(), CliError>;
 
-    /// Another notification of the agent.
+    /// Another notification from the agent.
     fn notification(&mut self, method: &str, params: &Value) -> Result<(), CliError>;
 
-    /// A request of the agent was answered.
+    /// An agent request was answered.
     fn answered(&mut self, method: &str, params: &Value, answer: &Value) -> Result<(), CliError>;
 
     /// A message of this command for the user.

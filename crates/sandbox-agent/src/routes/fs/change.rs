@@ -108,7 +108,7 @@ struct MoveRequest {
     /// The entry to move.
     #[cfg_attr(test, schema(value_type = String, min_length = 1, pattern = "^[^\\u0000]+$"))]
     from: UserPath,
-    /// Its new path.
+    /// The new path of the entry.
     #[cfg_attr(test, schema(value_type = String, min_length = 1, pattern = "^[^\\u0000]+$"))]
     to: UserPath,
     /// Whether an existing entry at the new path may be replaced.

@@ -21,7 +21,7 @@ use crate::routes::upload::Upload;
 /// How many parts of the body are buffered between the connection and the unpacking thread.
 const BUFFERED_PARTS: usize = 2;
 
-/// What was unpacked.
+/// The result of unpacking an archive.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct UnpackedArchive {
