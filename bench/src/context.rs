@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::Result;
 
-/// A measured side.
+/// One of the measured programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The upper bound of what is possible.
     Limit,
-    /// The published product that does the same.
+    /// The published product that serves the same purpose.
     Peer,
     /// The shipped binary: static, with musl.
     Ours,

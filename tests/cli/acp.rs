@@ -118,7 +118,7 @@ fn a_stream_survives_broken_connections_without_losing_or_repeating_an_event() {
     let running = place.begin(&["acp", "stream", "one", "--json", "--url", &cutter.url]);
     let session =
         server.tell("one", "session/new", json!({"cwd": "/", "mcpServers": []}))["sessionId"].clone();
-    // The events of an agent that exits by itself stay readable, so the end cannot be missed.
+    // The events of an agent that has exited stay readable, so the end of the stream cannot be missed.
     for text in ["stream 200 200", "exit 0"] {
         server.tell(
             "one",

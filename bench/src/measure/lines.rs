@@ -12,7 +12,7 @@ use crate::report::{Goal, Row, Samples, percentile};
 use crate::servers::Server;
 use crate::{Result, agent};
 
-/// One line per millisecond.
+/// The number of lines. The agent sends one per millisecond.
 const LINES: usize = 1500;
 const PROMPTS: usize = 40;
 /// A line that takes longer counts as lost.
@@ -94,7 +94,7 @@ async fn bridge_first(server: &Server) -> Result<f64> {
     Ok(percentile(&times, 50))
 }
 
-/// Waits so that one exchange is over before the next begins.
+/// Waits a moment, so that one exchange is over before the next begins.
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(2)).await;
 }

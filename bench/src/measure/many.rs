@@ -12,7 +12,7 @@ use crate::servers::Server;
 use crate::{Result, agent};
 
 const INSTANCES: usize = 1000;
-/// Requests per second, at times that do not depend on the speed of answers.
+/// The rate of requests per second. They are sent at fixed times, however fast the answers arrive.
 const RATE: u32 = 500;
 const REQUESTS: usize = 2000;
 const TIMEOUT: Duration = Duration::from_secs(10);

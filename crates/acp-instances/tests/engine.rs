@@ -20,7 +20,7 @@ fn the_engine_depends_on_no_http_crate() {
 
 #[test]
 fn the_example_sends_a_request_and_reads_the_log() {
-    // Cargo builds examples into a folder beside that of the tests.
+    // Cargo builds examples into the folder `examples`, next to the folder of the tests.
     let test = std::env::current_exe().unwrap();
     let example: PathBuf = test.ancestors().nth(2).unwrap().join("examples/embed");
     let output = Command::new(&example).output().unwrap_or_else(|error| panic!("{example:?}: {error}"));

@@ -18,7 +18,8 @@ use crate::manifest::Manifest;
 use crate::plan::{self, Pins};
 use crate::record::{InstallRecord, Source, Word};
 
-/// The lock that installs share, and that excludes them while unused runtimes are deleted.
+/// The name of a lock file. Every install holds a shared lock on it. Deleting unused runtimes needs the exclusive
+/// lock, so it never happens during an install.
 pub(crate) const INSTALLS_LOCK: &str = "installs";
 
 /// The result of an uninstall.
@@ -91,8 +92,8 @@ impl Catalog {
         .await
     }
 
-    /// Deletes what nothing needs: versions that are neither current nor in use, the rest of interrupted installs, and
-    /// private runtimes that no installed version refers to.
+    /// Deletes files that are no longer needed: versions that are neither current nor in use, the remains of
+    /// interrupted installs, and private runtimes that no installed version refers to.
     ///
     /// # Errors
     /// [`CatalogError::Storage`].
@@ -117,8 +118,9 @@ impl Catalog {
     }
 
     /// True if the installed version is the one that an install would bring now, according to the registry's
-    /// last answer ([`crate::RegistryClient::refresh`] downloads a new one). Also true if the agent was
-    /// installed from the registry and the registry cannot be reached. False if only an install can tell, because the agent is offered without a version.
+    /// last answer ([`crate::RegistryClient::refresh`] downloads a new one). Also true if the agent was installed
+    /// from the registry and the registry cannot be reached. False if the agent is offered without a version,
+    /// so that only an install can tell.
     ///
     /// # Errors
     /// [`CatalogError::InvalidAgentId`], [`CatalogError::AgentNotInstalled`], or why it cannot be installed any more.

@@ -90,7 +90,7 @@ impl LogWriter {
                 let _ = output.write_all(&queue.next());
                 let dropped = dropped_lines();
                 if dropped > reported {
-                    // Goes through the queue like every line, in the format of the log.
+                    // This warning goes through the queue like every other line, in the format of the log.
                     tracing::warn!(
                         lines = dropped - reported,
                         "log lines were dropped: standard error was not read"

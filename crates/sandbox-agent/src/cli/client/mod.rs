@@ -116,7 +116,7 @@ impl Request {
         self.body("application/json", body.to_string())
     }
 
-    /// The path and query, to open a stream there.
+    /// The path and query of the request, for [`EventStream::open`].
     pub(super) fn into_target(self) -> String {
         self.target
     }
