@@ -79,8 +79,8 @@ impl AgentRequests {
         }
     }
 
-    /// Closes the request that event `event` carried, because a client answered it. Returns the request's id
-    /// and when the agent sent it.
+    /// Closes the request with the sequence number `event`, because a client answered it. Returns the request's
+    /// id and when the agent sent it.
     pub(crate) fn answer(&mut self, event: u64) -> Option<(RequestId, Instant)> {
         let (id, since) = self.close(event)?;
         self.answered.remember(id.clone());

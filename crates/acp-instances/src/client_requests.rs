@@ -63,8 +63,8 @@ impl ClientRequest {
         receiver
     }
 
-    /// True if a failure must be reported in the log: no caller waits, a caller has left, or a caller was
-    /// referred to the log.
+    /// True if a failure must be reported in the log: the client asked for that, no caller waits, or a caller has
+    /// left.
     pub(crate) fn is_unattended(&self) -> bool {
         let has_left = |one: &Waiter| one.sender.is_closed();
         self.delivery == Delivery::Log || self.waiters().next().is_none() || self.waiters().any(has_left)
@@ -130,8 +130,8 @@ impl ClientRequests {
         Some((id, request))
     }
 
-    /// Removes the callers that have waited for `limit`. Returns since when the longest of the others has
-    /// waited. The requests themselves stay.
+    /// Removes the callers that have waited for `limit`. Returns when the remaining caller that has
+    /// waited longest began to wait. The requests themselves stay.
     pub(crate) fn take_timed_out(
         &mut self,
         limit: Duration,
@@ -147,7 +147,8 @@ impl ClientRequests {
         (timed_out.into_iter().map(|one| one.sender).collect(), oldest)
     }
 
-    /// Makes the log the place where the outcome of a request is reported, and no longer its caller.
+    /// Called when the caller of a request stops waiting and follows the log instead: a failure of the request is then
+    /// reported in the log.
     pub(crate) fn deliver_to_log(&mut self, id: &RequestId) {
         if let Some(request) = self.open.get_mut(id) {
             request.delivery = Delivery::Log;

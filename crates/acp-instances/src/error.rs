@@ -30,7 +30,7 @@ pub enum Error {
         /// The id.
         server_id: ServerId,
     },
-    /// The instance runs another agent than the one that was named.
+    /// The instance is bound to a different agent than the one that was named.
     #[error("{server_id} is bound to the agent `{bound}`, not to `{named}`")]
     AgentMismatch {
         /// The instance.

@@ -1,5 +1,5 @@
-//! A map keyed by request id. It also finds a number that lost digits as a double, and knows how much memory
-//! it takes.
+//! A map keyed by request id. It also finds an id whose number an agent has rounded to a double, and it knows
+//! how much memory it takes.
 
 use std::collections::HashMap;
 

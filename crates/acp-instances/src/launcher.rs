@@ -20,7 +20,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Wraps a specification for an agent whose files are never removed.
+    /// Prepares an agent whose files are never removed.
     #[must_use]
     pub fn without_lease(spec: LaunchSpec) -> Self {
         Self { spec, lease: Box::new(()) }

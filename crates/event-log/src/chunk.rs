@@ -84,8 +84,8 @@ struct Derived {
     kept: OnceLock<(Form, Bytes, Reservation)>,
 }
 
-/// The name of a form that readers derive from chunks, so that two kinds of readers do not confuse their
-/// forms.
+/// The name of one kind of data that readers derive from chunks, such as frames. It keeps different kinds of
+/// readers from using each other's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form(pub &'static str);
 

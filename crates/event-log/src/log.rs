@@ -11,7 +11,7 @@ use crate::order::OrderCounter;
 use crate::ring::{Evicted, Ring};
 
 /// Single records up to this size are copied into a shared page. A fresh allocation for each would reuse
-/// memory that was freed so long ago that it is in no cache any more.
+/// memory that was freed so long ago that it is no longer in any processor cache.
 const COPIED: usize = 4 << 10;
 /// The size of a page: about as much as the log already holds, within these bounds.
 const PAGE_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=64 << 10;

@@ -25,7 +25,7 @@ pub enum Envelope {
     Notification,
     /// The message has a result or an error.
     Response {
-        /// The id of the request that this answers. Null if that request could not be read.
+        /// The id of the request that this message answers. Null if that request could not be read.
         id: RequestId,
         /// True if the response carries an error.
         is_error: bool,
@@ -61,7 +61,7 @@ impl MessageKind {
     }
 }
 
-/// An envelope, together with where its parts are in the message.
+/// An envelope, together with the positions of its parts in the message.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) envelope: Envelope,
@@ -94,7 +94,7 @@ impl Envelope {
         Self::parse_located(bytes).map(|parsed| parsed.envelope)
     }
 
-    /// Like [`Self::parse`], but also returns where the parts are in the message.
+    /// Like [`Self::parse`], but also returns the positions of the parts in the message.
     pub(crate) fn parse_located(bytes: &[u8]) -> Result<Parsed, EnvelopeError> {
         let text = std::str::from_utf8(bytes).map_err(EnvelopeError::Encoding)?;
         let (fields, params) = match scan::fields(text) {

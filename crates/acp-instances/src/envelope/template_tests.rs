@@ -113,7 +113,7 @@ proptest! {
         let fresh = Envelope::parse(&line);
         let mut template = knowing(CHUNK);
         prop_assert_eq!(read(&mut template, &line), fresh.clone());
-        // The template also stays correct after what it has just learned.
+        // The template that was learned from that line is correct too.
         prop_assert_eq!(read(&mut template, CHUNK.as_bytes()), Ok(Envelope::Notification));
         prop_assert_eq!(read(&mut template, &line), fresh);
     }

@@ -9,7 +9,7 @@ use super::{Admission, Incoming, Instance, State};
 use crate::error::Error;
 
 impl Instance {
-    /// Waits for the admission of a message that [`Self::try_enqueue`] could not decide at once.
+    /// Waits for the admission of a message that [`Self::try_enqueue`] could not enqueue at once.
     pub(crate) async fn settle(self: &Arc<Self>, admission: Admission) -> Result<Admission, Error> {
         match admission {
             Admission::NoRoom(waiting) => self.enqueue_when_there_is_room(*waiting).await,

@@ -27,8 +27,8 @@ use crate::local::{AgentSeries, Shared};
 use crate::server_id::ServerId;
 use crate::summary::{InstanceStatus, Summary};
 
-/// The log of client messages may take this fraction (one part in so many) of an instance's replay memory, in
-/// addition to it.
+/// The log of client messages may take an instance's replay memory divided by this number, in addition to the
+/// replay memory itself.
 const INPUT_SHARE: usize = 4;
 
 /// One `server_id` with its agent process, its logs and its waiting requests.

@@ -153,7 +153,7 @@ impl Trees {
         }
     }
 
-    /// Updates what all trees use. Returns false if that is unknown.
+    /// Measures what all trees use. Returns false if that is unknown.
     fn measure(&self, all: &[(Arc<str>, Arc<AgentSeries>)]) -> bool {
         // The lock is held while the table is read, so that simultaneous scrapes share one reading.
         let mut reading = lock(&self.reading);

@@ -131,7 +131,7 @@ impl AllSubscription {
                 updates.push(server_gap(self.seen, newest));
             }
             let mut placed = Vec::new();
-            // If an instance has more than one pull takes, nothing after that point is delivered yet.
+            // If an instance has more events than one pull takes, this pull ends before the first event left over.
             let mut limit = newest;
             for Followed { instance, reader } in &mut self.followed {
                 let state = instance.lock();
@@ -225,8 +225,8 @@ fn read_logs<T>(state: &State, with_sent: bool, read: impl FnOnce(&[&Log]) -> T)
     if with_sent { read(&[&state.output, &state.input]) } else { read(&[&state.output]) }
 }
 
-/// Collects the runs of an instance up to `newest`, as many as one pull takes, and returns up to which number
-/// they are complete.
+/// Collects the runs of an instance up to `newest`, as many as one pull takes. Also returns the order number up
+/// to which they are complete.
 fn collect(
     reader: &mut Reader,
     state: &State,

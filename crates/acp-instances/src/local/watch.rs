@@ -32,7 +32,7 @@ impl ChangeWatch {
         Self { registry, changed, seen, is_owed, found: VecDeque::new() }
     }
 
-    /// True once the last instance is gone: during a shutdown the closings are still reported.
+    /// True if the engine shuts down and no instance is left. Until then, closings are still reported.
     fn is_over(&self) -> bool {
         self.registry.is_shutting_down() && self.registry.all().is_empty()
     }
