@@ -1,7 +1,7 @@
 //! `acp-http-adapter`: the HTTP endpoint for a single agent, without the rest of the product.
 //!
-//! Every server id runs the command given after `--`. It listens only on loopback. For tokens, several agents or
-//! files, use `sandbox-agent`.
+//! Every server id runs the command given after `--`. The adapter listens only on loopback. For tokens, several
+//! agents or files, use `sandbox-agent`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;

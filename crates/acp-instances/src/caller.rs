@@ -19,9 +19,8 @@ pub struct Caller {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Subject(pub Arc<str>);
 
-/// One connection whose responses are kept apart from those of other connections. Events that answer a
-/// request of this connection carry this number, and a subscription made for it leaves out responses to
-/// others.
+/// Identifies a connection that must not receive the responses to other connections. Events carry the number of
+/// the connection whose request they answer, and a subscription for one connection leaves out responses to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Asker(NonZeroU32);
 

@@ -13,7 +13,7 @@ use crate::error::CatalogError;
 pub struct AgentId(String);
 
 impl AgentId {
-    /// Longest accepted id, in bytes.
+    /// The longest accepted id, in bytes.
     pub const MAX_LENGTH: usize = 64;
 
     /// The id as text.

@@ -110,7 +110,7 @@ struct Memory {
     header: CacheHeader,
     loaded_from_disk: bool,
     checked: Option<Instant>,
-    /// When the registry was last asked, successfully or not.
+    /// When the registry was last contacted, successfully or not.
     asked: Option<Instant>,
     problem: Option<(Instant, String)>,
 }
@@ -181,7 +181,7 @@ impl RegistryClient {
         self.cached()
     }
 
-    /// The registry's document, fetched at `since` or later. A registry that failed recently is not asked again.
+    /// The registry's document, fetched at `since` or later. A registry that failed recently is not contacted again.
     pub(crate) async fn lookup_since(&self, since: Instant) -> RegistryAnswer {
         let _one_at_a_time = self.fetching.lock().await;
         let is_due = {

@@ -35,7 +35,7 @@ fn configured_registry() -> String {
 
 #[tokio::test]
 async fn a_real_agent_with_its_native_agent_and_a_newer_node_can_be_bundled() {
-    // The real home, so that npm uses its configured registry.
+    // Use the real home directory, so that npm uses its configured registry.
     let fixture = Fixture::with(NO_REGISTRY, |options| options.host = HostEnvironment::from_process());
     let outcome = fixture.catalog.install("pi", InstallRequest::default()).await.unwrap();
     let versions: Vec<_> =
@@ -53,7 +53,7 @@ async fn a_real_agent_with_its_native_agent_and_a_newer_node_can_be_bundled() {
     assert!(packed.files > 100 && packed.bytes > 1 << 20);
     let lock = fixture.catalog.lock().await.unwrap();
 
-    // Restored under another path, on a machine without Node.js and without network.
+    // Restore the bundle under another path, on a machine without Node.js and without network.
     let closed = tempfile::tempdir().unwrap();
     let elsewhere = Fixture::with(NO_REGISTRY, |options| options.host = machine_without_node(closed.path()));
     elsewhere.catalog.unbundle(&bundle).await.unwrap();

@@ -103,7 +103,7 @@ async fn a_cached_document_is_revalidated_and_used_when_the_registry_is_down() {
     let url = server.url("/registry.json");
     let folder = tempfile::tempdir().unwrap();
     assert!(catalog_in(folder.path(), &url, |_| {}).is_known("fake").await);
-    // Another process, much later: its cache is stale, so it revalidates it.
+    // Simulate another process, much later: the cache is stale, so the process revalidates it.
     let header = folder.path().join("data/cache/registry.header.json");
     let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&header).unwrap()).unwrap();
     kept["checked_at_ms"] = json!(1);

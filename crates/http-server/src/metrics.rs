@@ -8,7 +8,7 @@ use metrics::{Counter, Exposition, Gauge, GaugeGuard, Histogram};
 
 use crate::route_table::{RouteIndex, RouteTable};
 
-/// The methods that are counted separately; any other method counts as the last one.
+/// The methods that are counted separately; any other method counts as `other`.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"];
 /// The status classes that are counted separately.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];

@@ -103,7 +103,7 @@ impl IntoResponse for Problem {
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response.headers_mut().extend(self.0.headers.iter().cloned());
-        // The server takes it out again: it logs the code and adds the request's id to the body.
+        // The server takes the problem out again, logs its code and adds the request's id to the body.
         response.extensions_mut().insert(self);
         response
     }

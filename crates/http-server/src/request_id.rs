@@ -54,7 +54,7 @@ impl From<NewId> for HeaderValue {
     }
 }
 
-/// Written by hand because every request needs an id, and the general formatting machinery is slower.
+/// Writes a number in hexadecimal. Every request needs an id, and Rust's general formatting machinery is slower.
 fn write_hexadecimal(digits: &mut [u8], number: u64) {
     for (place, digit) in digits.iter_mut().rev().enumerate() {
         *digit = b"0123456789abcdef"[(number >> (4 * place) & 0xf) as usize];

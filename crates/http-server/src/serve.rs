@@ -44,7 +44,7 @@ pub async fn serve<D: DirectRoute>(
     Server::new(server, drain).run(listener, stop).await;
 }
 
-/// Where connections come from: a TCP socket. In tests that need paused time, streams in memory.
+/// A source of connections: a TCP socket, or streams in memory for tests on paused time.
 pub(crate) trait Listener {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 

@@ -20,7 +20,7 @@ use crate::{Code, Exposure, Problem};
 
 /// A router with access checks, metrics and logging.
 pub struct HttpServer<D: DirectRoute = RouterOnly> {
-    /// Tried before the router.
+    /// The route that is tried before the router.
     pub(crate) direct_route: Option<D>,
     pub(crate) router: Router,
     pub(crate) exposure: Exposure,
@@ -28,7 +28,7 @@ pub struct HttpServer<D: DirectRoute = RouterOnly> {
     listener: Option<Box<dyn RequestListener>>,
 }
 
-/// Is called for every request when its response is ready. Must not block: the response is sent after this returns.
+/// Called for every request when its response is ready. Must not block: the response is sent after this returns.
 pub trait RequestListener: Send + Sync + 'static {
     /// A request was answered.
     fn answered(&self, request: &Answered<'_>);
@@ -146,7 +146,7 @@ struct RequestRecord {
 /// request counts as abandoned.
 pub(crate) struct InFlight<D: DirectRoute> {
     server: Arc<HttpServer<D>>,
-    /// Taken by `finish`.
+    /// `None` once `finish` has taken it.
     request: Option<RequestRecord>,
 }
 

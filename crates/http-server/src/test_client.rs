@@ -17,7 +17,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Sorted, without the date.
+    /// The headers, sorted, without `Date`.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }

@@ -49,7 +49,7 @@ impl Echo {
         Self { gate: Arc::new(Semaphore::new(0)), waiting: Arc::default() }
     }
 
-    /// Serves itself, as the direct route and on the router.
+    /// A server that has this handler both as its direct route and on its router.
     pub(crate) fn into_server(self, exposure: Exposure) -> HttpServer<Self> {
         let router = Router::new().route("/v1/routed/{x}", routed_post(routed_echo)).with_state(self.clone());
         HttpServer::new(with_fallbacks(router), exposure).with_direct_route(self)

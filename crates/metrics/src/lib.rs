@@ -42,7 +42,7 @@ impl Counter {
     }
 }
 
-/// How many of something exist now.
+/// The number of things of one kind that exist now.
 #[derive(Debug, Default, Clone)]
 pub struct Gauge(Arc<AtomicU64>);
 

@@ -1,4 +1,4 @@
-//! Finding the children of this process where there is no `/proc` to read them from.
+//! Finds the children of this process on systems without `/proc`.
 //!
 //! `waitid` fails with ECHILD for a process id that does not belong to a child, so this module tries process ids. That
 //! finds direct children only. But a process whose parent has ended becomes a child of the supervisor, so ending the

@@ -69,7 +69,7 @@ impl Control {
     }
 
     fn command(&self, command: u8) {
-        // An agent of the same user may have stopped its supervisor.
+        // An agent may have stopped its supervisor, because both run as the same user: let the supervisor continue.
         if let Some(supervisor) = &self.supervisor {
             let _ = pidfd_send_signal(supervisor, Signal::CONT);
         }

@@ -8,8 +8,8 @@ const USUAL: usize = 64 << 10;
 const LARGE: usize = 1 << 20;
 
 /// Enlarges a pipe when a message does not fit into it, so that a message of a megabyte needs a few system calls
-/// instead of many. Not before that: the kernel limits the pipe pages per user, and small messages are faster when
-/// one read fits into the processor's caches.
+/// instead of many. It is not enlarged earlier: the kernel limits the pipe pages per user, and small messages are
+/// faster when one read fits into the processor's caches.
 #[derive(Debug, Default)]
 pub struct PipeSize {
     is_decided: bool,

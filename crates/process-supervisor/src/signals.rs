@@ -86,7 +86,7 @@ impl AsFd for SignalReader {
 
 /// Starts a copy of this process that ends at once, and returns its process id.
 pub(crate) fn fork_and_exit() -> io::Result<i32> {
-    // SAFETY: the child makes one system call, which is safe there, and is gone.
+    // SAFETY: the child only makes the system call that ends it, which is safe there.
     #[allow(unsafe_code)]
     unsafe {
         match check(libc::fork())? {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_blocked_signal_is_read_by_its_number() {
-        // In a thread: the mask is per thread, and the signal is sent to this thread alone.
+        // Use a new thread: the mask is per thread, and the signal is sent to this thread alone.
         std::thread::spawn(|| {
             let signals = SignalSet::of(&[Signal::USR2]);
             signals.block().unwrap();

@@ -1,4 +1,4 @@
-//! Finding and ending every descendant of this process.
+//! Finds and ends every descendant of this process.
 //!
 //! A process group does not contain processes that called `setsid`. The parent links in `/proc` lead to all
 //! descendants, because the supervisor is a subreaper and every orphan of the tree becomes its direct child. Without

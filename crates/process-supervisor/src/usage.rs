@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-/// The most processes that a table may have to be read.
+/// The largest process table that is read, as a number of processes.
 const MAX_PROCESSES: usize = 16_384;
 
 /// The identity of a supervisor: a process id with its start time. Process ids are reused, but not with the

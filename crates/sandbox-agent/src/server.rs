@@ -1,4 +1,4 @@
-//! Starting and stopping the server.
+//! Starts and stops the server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -62,14 +62,15 @@ pub(crate) fn run(arguments: &ServerArguments, wrap: WrapEngine) -> Result<(), S
     result
 }
 
-/// The server uses half of the processors, at least one: the agents need the others, and waking a second thread for
-/// every message costs more than it gains. Blocking work (files, installs) has its own threads.
+/// The runtime of the server. It uses half of the processors, at least one: the agents need the others, and waking
+/// a second thread for every message costs more than it gains. Blocking work (files, installs) has its own threads.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     tokio::runtime::Builder::new_multi_thread().worker_threads((processors / 2).max(1)).enable_all().build()
 }
 
-/// Makes this process not dumpable, so that agents, which run as the same user, cannot read its environment and memory.
+/// Makes this process not dumpable, so that agents, which run as the same user, cannot read its environment and
+/// memory.
 pub(crate) fn hide_from_agents() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
@@ -79,11 +80,11 @@ pub(crate) fn hide_from_agents() {
 }
 
 async fn run_until_stopped(settings: Settings, wrap: WrapEngine) -> Result<(), ServerError> {
-    // Registered before the server is ready, because from then on a signal must shut it down gracefully.
+    // Register before the server is ready, because from then on a signal must shut it down gracefully.
     let signals = Signals::register()?;
     let stop_with_stdin = settings.stop_with_stdin;
     let running = RunningServer::start(settings, wrap).await?;
-    // On standard output, so that the parent process can read the port.
+    // The address goes to standard output, so that the parent process can read the port.
     announce(&mut io::stdout().lock(), running.address());
     tracing::info!(address = %running.address(), version = crate::routes::VERSION, "ready");
     let notifier = Notifier::from_environment();
@@ -158,8 +159,8 @@ impl RunningServer {
     }
 }
 
-/// Prints the server's address in one write. A closed standard output, or a reader that closes the pipe after the first
-/// line, must not end the server, as a failing `println!` would.
+/// Prints the server's address in one write. A closed standard output, or a reader that closes the pipe after the
+/// first line, must not end the server, as a failing `println!` would.
 fn announce(out: &mut impl io::Write, address: SocketAddr) {
     let text = format!("listening on http://{address}\ninspector at http://{address}/ui/\n");
     if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -196,7 +197,7 @@ impl Signals {
 /// Waits until the parent process closes its end of standard input or exits.
 async fn standard_input_ends() {
     let (ended, end) = oneshot::channel();
-    // A thread outside the runtime, because a blocked read would prevent the runtime from shutting down.
+    // Use a thread outside the runtime, because a blocked read would prevent the runtime from shutting down.
     std::thread::spawn(move || {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = ended.send(());

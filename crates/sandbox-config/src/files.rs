@@ -1,5 +1,5 @@
-//! The files of the store: reads and replaces them so that there is always, even after a crash, either the
-//! complete old content or the complete new content.
+//! Reads and replaces the files of the store, so that there is always, even after a crash, either the complete
+//! old content or the complete new content.
 //!
 //! A directory has three files: `<hash>.json`, `<hash>.lock` (empty, permanent) and, during a write, `<hash>.tmp`.
 //! The lock is a separate file because a rename replaces the content's inode, and a lock belongs to an inode. It

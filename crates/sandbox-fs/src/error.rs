@@ -156,7 +156,7 @@ impl Error {
     pub(crate) fn at(path: &Path, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         let path = path.to_path_buf();
-        // cap-std reports an escape as a permission error of its own making, without a system error number.
+        // For a path that leaves the root, cap-std makes a permission error without a system error number.
         if source.kind() == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
             return Self::OutsideRoot { path };
         }

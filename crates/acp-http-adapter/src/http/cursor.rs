@@ -52,6 +52,8 @@ impl View {
     }
 }
 
+/// Where a stream of messages starts: after `Last-Event-ID`, or else where `replay` says.
+///
 /// # Errors
 /// 400 `invalid_cursor` when `Last-Event-ID` is not a number of the stream.
 pub(super) fn message_cursor(headers: &HeaderMap, replay: Replay) -> Result<MessageCursor, Problem> {
@@ -62,6 +64,8 @@ pub(super) fn message_cursor(headers: &HeaderMap, replay: Replay) -> Result<Mess
     }
 }
 
+/// Where a journal stream starts: after `Last-Event-ID`, or else where `replay` says.
+///
 /// # Errors
 /// 400 `invalid_cursor` when `Last-Event-ID` is not a number of the journal.
 pub(super) fn journal_cursor(headers: &HeaderMap, replay: Replay) -> Result<JournalCursor, Problem> {

@@ -13,6 +13,8 @@ use utoipa::{PartialSchema, ToSchema};
 pub(crate) struct PathId(pub(crate) ServerId);
 
 impl PathId {
+    /// Parses a server id.
+    ///
     /// # Errors
     /// 400 `invalid_server_id`.
     pub(crate) fn parse(text: &str) -> Result<ServerId, Problem> {
@@ -20,7 +22,7 @@ impl PathId {
     }
 }
 
-/// The last segment of the path, percent-decoded. What cannot be decoded is not a server id.
+/// Reads the last segment of the path and percent-decodes it. A segment that cannot be decoded is not a server id.
 impl<S: Send + Sync> FromRequestParts<S> for PathId {
     type Rejection = Problem;
 

@@ -69,7 +69,7 @@ pub(crate) async fn post(
     Ok(forward(&door, server_id, options, message).await?.map(Body::from))
 }
 
-/// The same route, called directly and not through the router.
+/// The route of [`post`], served directly and not through the router.
 #[derive(Debug)]
 pub(crate) struct PostRoute(pub(crate) Arc<DoorState>);
 

@@ -27,7 +27,8 @@ pub(crate) struct Shared {
     gave_up_at_ms: AtomicU64,
     /// Wakes subscriptions to many instances.
     changed: watch::Sender<()>,
-    /// The registry of the instances. Weak, because the registry owns the instances and they own this.
+    /// The registry of the instances. The reference is weak, because the registry owns the instances, and every instance
+    /// holds this value.
     registry: OnceLock<Weak<Registry>>,
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn walk(root: &Path) -> io::Result<Vec<(PathBuf, Node)>> {
     Ok(found)
 }
 
-/// One SHA-256 over names, kinds, executable bits and contents; the record itself is left out.
+/// One SHA-256 over the names, kinds, executable bits and contents of all entries; the install record is left out.
 pub(crate) fn digest(root: &Path) -> io::Result<String> {
     let mut whole = Sha256::new();
     for (path, node) in walk(root)? {

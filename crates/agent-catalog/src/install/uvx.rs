@@ -66,7 +66,7 @@ pub(crate) async fn install(
         program: Word::path(root, &script),
         args: offer.args.iter().cloned().map(Word::Text).collect(),
         env: offer.env.clone(),
-        // For packages that start `python` or a sibling command by name.
+        // Some packages start `python` or a command of the same environment by name.
         search_path: vec![Word::path(root, &environment.join("bin"))],
         library_path: Vec::new(),
     };

@@ -1,4 +1,4 @@
-//! A fake npm registry: enough of one for the real npm client.
+//! A fake npm registry, complete enough for the real npm client.
 
 use serde_json::{Value, json};
 

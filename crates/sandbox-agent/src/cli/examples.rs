@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn every_example_parses() {
         for example in EXAMPLES.iter().flat_map(|(_, examples)| examples.iter()) {
-            // Without the pipes and redirections of the shell.
+            // Leave out the pipes and redirections of the shell.
             let start = example.find("sandbox-agent").unwrap();
             let call = example[start..].split(" | ").next().unwrap_or_default();
             let call = call.split(" > ").next().unwrap_or_default();

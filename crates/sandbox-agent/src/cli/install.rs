@@ -1,4 +1,4 @@
-//! `sandbox-agent install`: installs agents on this machine, without a server.
+//! `sandbox-agent install`: installs agents on this machine. It needs no server.
 
 use agent_catalog::{Catalog, CatalogError, InstallOutcome, InstallRequest};
 use clap::Args;

@@ -89,7 +89,7 @@ enum Command {
 }
 
 impl Command {
-    /// The format of its results and errors.
+    /// The format of the command's results and errors.
     const fn format(&self) -> Format {
         match self {
             Self::Prompt(arguments) => arguments.format(),

@@ -24,7 +24,7 @@ impl StatusLine {
             draw(&format!("{} {text}", Self::FRAMES[self.frame % Self::FRAMES.len()]));
             return;
         }
-        // Without the elapsed seconds, so that a log file gets one line per step.
+        // Leave out the elapsed seconds, so that a log file gets one line per step.
         let step = text.rsplit_once(" (").map_or(text, |(step, _)| step);
         if step != self.last {
             eprintln!("{step}");

@@ -1,4 +1,4 @@
-//! `sandbox-agent prune`: deletes what no installed agent needs, without a server.
+//! `sandbox-agent prune`: deletes files that no installed agent needs. It needs no server.
 
 use agent_catalog::{Catalog, Pruned};
 use clap::Args;

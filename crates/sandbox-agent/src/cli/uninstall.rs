@@ -1,4 +1,4 @@
-//! `sandbox-agent uninstall`: removes agents from this machine, without a server.
+//! `sandbox-agent uninstall`: removes agents from this machine. It needs no server.
 
 use agent_catalog::{Catalog, CatalogError, Source, Uninstalled};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `sandbox-agent update`: brings installed agents to the version that is offered now, without a server.
+//! `sandbox-agent update`: updates installed agents to the version that is offered now. It needs no server.
 
 use agent_catalog::{Catalog, CatalogError, InstallRequest, Source};
 use clap::Args;

@@ -82,7 +82,7 @@ async fn export(mut spans: mpsc::Receiver<Span>, collector: Collector, client: r
             }
         }
         let result = send(&collector, &client, &batch).await;
-        // Logged once, not for every batch.
+        // A failure is logged once, not for every batch.
         match result {
             Ok(()) => failing = false,
             Err(error) if !failing => {

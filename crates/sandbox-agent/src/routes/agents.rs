@@ -56,7 +56,7 @@ async fn list(State(agents): State<Agents>, request: Request) -> Result<Json<Age
     let probe = Query::of(request.uri()).switch("config")?;
     let mut found = agents.catalog.agents().await;
     if probe {
-        // One after the other, because starting an agent is expensive.
+        // Probe one agent after the other, because starting an agent is expensive.
         for info in found.iter_mut().filter(|info| info.installed) {
             *info = agents.catalog.agent_probed(&info.id).await.map_err(|error| catalog_problem(&error))?;
         }
@@ -117,7 +117,7 @@ async fn install(
     agents.catalog.install(&id.0, install_request).await.map(Json).map_err(|error| agent_problem(&error))
 }
 
-/// A missing body means the default request.
+/// Parses the body of an install request. A missing body means the default request.
 async fn parse_install_request(request: Request) -> Result<InstallRequest, Problem> {
     let (parts, body) = request.into_parts();
     let bytes = axum::body::to_bytes(body, MAX_BODY).await.map_err(|_| {
@@ -132,7 +132,7 @@ async fn parse_install_request(request: Request) -> Result<InstallRequest, Probl
     }
     negotiate::require_json(&parts.headers)?;
     let object: Result<serde_json::Map<String, Value>, _> = serde_json::from_slice(&bytes);
-    // Parsed as an object first, because serde would also accept an array of the fields.
+    // Parse an object first, because serde would also accept an array of the fields.
     object.and_then(|parts| serde_json::from_value(Value::Object(parts))).map_err(|error| {
         Problem::new(
             Code::InvalidJson,
@@ -145,7 +145,7 @@ fn catalog_problem(error: &CatalogError) -> Problem {
     start_failure_to_problem(&to_start_failure(error))
 }
 
-/// An unknown agent in the path is a missing resource, not a bad request.
+/// The problem of an agent in the path: an unknown one is a missing resource, not a bad request.
 fn agent_problem(error: &CatalogError) -> Problem {
     match error {
         CatalogError::UnknownAgent { .. } | CatalogError::InvalidAgentId { .. } => {

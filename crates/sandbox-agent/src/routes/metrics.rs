@@ -44,7 +44,7 @@ pub(super) fn routes(sources: MetricSources) -> Routes {
     )
 ))]
 async fn metrics(State(sources): State<MetricSources>) -> Result<Response, Problem> {
-    // Some of it is read from `/proc`, which takes a while on a machine with many processes.
+    // Some values are read from `/proc`, which takes a while on a machine with many processes.
     let text = blocking(move || render(sources)).await?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], text).into_response())
 }

@@ -9,7 +9,7 @@ use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_server::Routes;
 
-/// Compressed by `build.rs`.
+/// The document, compressed by `build.rs`.
 static DOCUMENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json.gz"));
 
 pub(super) fn routes() -> Routes {

@@ -5,7 +5,7 @@ use http_server::{Code, Problem, Routes};
 
 const SESSIONS: &str = "session/list and session/load over /v1/acp/{server_id}";
 const AGENT: &str = "GET /v1/agents/{agent}?config=true";
-/// Questions and permissions are agent requests, answered with a message.
+/// The replacement for answering questions and permissions, which are agent requests now.
 const ANSWER: &str = "POST /v1/acp/{server_id} with the answer to the agent's request";
 
 /// Each removed path, and its replacement.
@@ -84,7 +84,7 @@ pub(super) mod document {
         OpenApiBuilder::new().paths(paths).build()
     }
 
-    /// `/v1/sessions/{rest}` is `SessionsRest`, `/v1/sessions/` is `SessionsSlash`.
+    /// The name of an operation: `SessionsRest` for `/v1/sessions/{rest}`, `SessionsSlash` for `/v1/sessions/`.
     fn name(path: &str) -> String {
         let words = path.trim_start_matches("/v1").split(['/', '{', '}']).filter(|word| !word.is_empty());
         let capital = |word: &str| word[..1].to_uppercase() + &word[1..];

@@ -18,8 +18,8 @@ use super::compressed;
 #[folder = "$INSPECTOR_FILES"]
 struct Files;
 
-/// Only the page's own scripts, and nothing from other sites. Requests may go to any server, because the page can
-/// inspect other servers too.
+/// The content security policy: only the page's own scripts, and nothing from other sites. Requests may go to any
+/// server, because the page can inspect other servers too.
 const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     media-src data: blob:; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
@@ -37,7 +37,7 @@ pub(super) fn routes() -> Routes {
     )
 ))]
 async fn redirect() -> impl IntoResponse {
-    // Relative, so that it also works behind a proxy that adds a path prefix.
+    // The location is relative, so that it also works behind a proxy that adds a path prefix.
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "ui/"), (header::CACHE_CONTROL, "no-cache")])
 }
 

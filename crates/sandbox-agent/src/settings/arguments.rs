@@ -54,7 +54,7 @@ pub(crate) struct ServerArguments {
     #[arg(long, env = "SANDBOX_AGENT_LOG_FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
     /// Stop when standard input closes; for programs that run the server as a child process
-    // No variable: servers that agents start would inherit it.
+    // There is no variable for this flag: servers that agents start would inherit it.
     #[arg(long)]
     pub(crate) stop_with_stdin: bool,
     #[command(flatten)]

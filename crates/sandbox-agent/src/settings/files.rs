@@ -9,8 +9,8 @@ use super::arguments::ServerArguments;
 use super::file::ConfigFile;
 use super::units::ByteSize;
 
-/// Large enough for real projects (a big `node_modules` has a few hundred thousand files), small enough that an
-/// archive of empty files does not use up all inodes.
+/// The default limit on the entries of an uploaded archive: large enough for real projects (a big `node_modules` has a
+/// few hundred thousand files), small enough that an archive of empty files does not use up all inodes.
 const DEFAULT_MAX_UPLOAD_ENTRIES: u64 = 500_000;
 
 /// The settings of the file endpoints.

@@ -129,8 +129,8 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches every directory below a watched one. Skips directories that are unreadable, removed or replaced in the meantime,
-    /// and the staging folders of archives.
+    /// Watches every directory below a watched one. Skips directories that are unreadable, removed or replaced in
+    /// the meantime, and the staging folders of archives.
     fn add_below(&mut self, top: &Path) -> rustix::io::Result<()> {
         let mut ahead = vec![top.to_path_buf()];
         while let Some(path) = ahead.pop() {
@@ -296,8 +296,8 @@ impl Watches {
         let parent = path.parent().unwrap_or(Path::new(""));
         let opened =
             sys::open_below(&self.watched.top, parent).and_then(|parent| sys::open_directory(parent, name));
-        // If the directory was removed or replaced in the meantime, further events follow. Any other failure, such as the limit
-        // on watches, means that changes are missed.
+        // If the directory was removed or replaced in the meantime, further events follow. Any other failure, such
+        // as the limit on watches, means that changes are missed.
         let added = present(opened).and_then(|directory| match directory {
             Some(directory) => match present(self.add(&directory, path.to_path_buf()))? {
                 Some(()) => self.add_below(path),

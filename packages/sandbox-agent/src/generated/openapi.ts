@@ -520,8 +520,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Unpacks an archive into a directory
-         * @description A tar, plain or compressed with gzip or zstd. The whole archive is checked before anything becomes visible, and one
-         *     invalid entry rejects all of it. Existing files that are not in the archive are kept.
+         * @description The archive is a tar, plain or compressed with gzip or zstd. The whole archive is checked before anything
+         *     becomes visible, and one invalid entry rejects all of it. Existing files that are not in the archive are kept.
          */
         readonly post: operations["uploadBatch"];
         readonly delete?: never;

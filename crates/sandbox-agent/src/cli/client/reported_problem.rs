@@ -12,7 +12,7 @@ use crate::cli::style;
 pub(in crate::cli) struct ReportedProblem {
     source: Source,
     status: u16,
-    /// The problem document; null when the body of the response is not one, so that some other server sent it.
+    /// The problem document. Null if the body of the response is not one: then it comes from another kind of server.
     document: Value,
     hint: Option<String>,
 }

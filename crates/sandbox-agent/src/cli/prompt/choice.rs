@@ -1,4 +1,4 @@
-//! Choices that an agent offers, and the ones that a line of the user names.
+//! The choices that an agent offers, and how a line from the user selects among them.
 
 use serde_json::Value;
 

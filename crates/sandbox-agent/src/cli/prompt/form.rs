@@ -14,7 +14,7 @@ pub(super) struct Form {
     message: String,
     url: Option<String>,
     fields: Vec<Field>,
-    /// The values so far, by the name of their field.
+    /// The values so far, keyed by the name of the field.
     values: Map<String, Value>,
     /// The field that is asked for.
     current: usize,

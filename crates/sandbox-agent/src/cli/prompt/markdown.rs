@@ -16,7 +16,7 @@ pub(super) struct Markdown {
     bold: bool,
     italic: bool,
     heading: bool,
-    /// Inside code: how many backticks started it.
+    /// How many backticks started the current code; `None` outside of code.
     code: Option<usize>,
     output: String,
 }

@@ -25,10 +25,10 @@ pub(super) struct Question {
     content: Content,
 }
 
-/// What is asked.
+/// The subject of a question.
 #[derive(Debug)]
 enum Content {
-    /// A permission, with everything that is known about its tool call.
+    /// A permission request, with all that is known about the tool call.
     Permission {
         call: Value,
     },
@@ -84,7 +84,7 @@ impl Question {
         }
     }
 
-    /// What follows a line of the user. The end of input (Ctrl-D) rejects the request.
+    /// Takes a line from the user and returns the next step. The end of input (Ctrl-D) rejects the request.
     pub(super) fn answer(&mut self, line: Option<&str>, colour: Colour) -> Step {
         let answer = match &mut self.content {
             Content::Form(form) => return form.answer(line),

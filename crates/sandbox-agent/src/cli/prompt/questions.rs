@@ -21,9 +21,10 @@ pub(super) struct Questions {
     policy: Policy,
     terminal: Option<Terminal>,
     open: VecDeque<Question>,
-    /// What the agent reported about its running tool calls: a permission request may have only the id of its call.
+    /// What the agent reported about its running tool calls, needed because a permission request may name its call only
+    /// by id.
     calls: HashMap<String, Value>,
-    /// What the user should know about the last answer.
+    /// A remark for the user about the last answer.
     remark: Option<&'static str>,
     has_rejected: bool,
 }
@@ -33,7 +34,7 @@ pub(super) struct Questions {
 enum Policy {
     /// As the user has chosen on the command line.
     Chosen(Allow),
-    /// Rejected, because there is no terminal to ask on.
+    /// Every request is rejected, because there is no terminal to ask on.
     NoTerminal,
 }
 
@@ -80,7 +81,7 @@ impl Questions {
         self.has_rejected
     }
 
-    /// What the user should know about the last answer; returned once.
+    /// A remark for the user about the last answer; returned once.
     pub(super) fn take_remark(&mut self) -> Option<&'static str> {
         self.remark.take()
     }
@@ -201,7 +202,7 @@ impl Questions {
     }
 }
 
-/// Replaces what an update of a tool call contains.
+/// Replaces the fields of a tool call that an update contains.
 fn merge(call: &mut Value, update: &Value) {
     for name in SHOWN_FIELDS {
         if !update[name].is_null() {

@@ -1,6 +1,6 @@
 //! Prints a turn for people: the agent's answer on standard output, everything else on standard error.
 //!
-//! So a pipe receives only the answer, and a terminal shows both in order.
+//! That way, a pipe receives only the answer, and a terminal shows both in order.
 
 use std::io::{IsTerminal, Write};
 
@@ -25,7 +25,7 @@ pub(super) enum Verbosity {
 pub(super) struct Screen {
     verbosity: Verbosity,
     colour: Colour,
-    /// Only if styles can be shown; otherwise the answer is printed unchanged.
+    /// The Markdown renderer; `None` if styles cannot be shown, so that the answer is printed unchanged.
     markdown: Option<Markdown>,
     out_is_terminal: bool,
     /// True when the last line of the answer, or of a thought, has no line break yet.

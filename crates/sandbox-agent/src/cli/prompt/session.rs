@@ -1,4 +1,4 @@
-//! Initializing an agent and opening a session with it.
+//! Initializes an agent and opens a session with it.
 
 use std::path::Path;
 
@@ -187,7 +187,7 @@ pub(super) async fn set(
 #[derive(Debug, PartialEq, Eq)]
 struct AvailableValues {
     method: SetMethod,
-    /// Ids and names.
+    /// Each value's id and name.
     values: Vec<(String, String)>,
 }
 

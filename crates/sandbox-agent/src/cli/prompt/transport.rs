@@ -1,6 +1,6 @@
 //! How a prompt reaches its agent: over HTTP on a running server, or through an engine in this process.
 //!
-//! Everything that differs between the two is behind this one type. Problem codes and exit codes are the same.
+//! One type hides everything that differs between the two. Problem codes and exit codes are the same.
 
 use std::path::{Path, PathBuf};
 

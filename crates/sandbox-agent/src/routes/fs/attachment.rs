@@ -25,7 +25,8 @@ pub(super) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// RFC 6266: an ASCII name for all clients, and the exact name for clients that support `filename*`.
+/// The value of `Content-Disposition` (RFC 6266): an ASCII name for all clients, and the exact name for clients that
+/// support `filename*`.
 fn disposition(name: &str) -> HeaderValue {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '.' | '_' | '-' | '+' | ',');
     let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();

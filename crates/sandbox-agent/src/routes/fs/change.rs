@@ -14,7 +14,7 @@ use super::{Files, path_text, required_path};
 use crate::routes::blocking::blocking;
 use crate::routes::upload::Upload;
 
-/// The body of a move is two paths and a boolean.
+/// The maximum size of a move's body, which is two paths and a boolean.
 const MOVE_BODY_LIMIT: usize = 64 << 10;
 
 /// The path that was changed.

@@ -6,8 +6,8 @@ use http::{HeaderMap, HeaderName, header};
 use http_server::{Code, Problem};
 use sandbox_fs::{ETag, Precondition};
 
-/// An HTTP date has a resolution of one second, so a file that changed within the last second may change again without
-/// getting a new date.
+/// The resolution of an HTTP date. A file that changed within the last second may change again without getting a new
+/// date.
 const DATE_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// The tags of an `If-Match` or `If-None-Match` header.

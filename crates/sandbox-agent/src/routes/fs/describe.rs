@@ -105,7 +105,7 @@ pub(super) async fn entries(State(files): State<Files>, request: Request) -> Res
     let (next, lines) = blocking(move || {
         service.entries(&path, &listing).map_err(to_problem).and_then(|Page { entries, next }| {
             let mut text = Vec::new();
-            // Entry by entry, so that a long listing is in memory once, not three times.
+            // Serialise entry by entry, so that a long listing is in memory once, not three times.
             let written = serde_json::Serializer::new(&mut text).collect_seq(entries.iter().map(file_entry));
             written.map_err(|error| cannot_encode(&error))?;
             Ok((next, text))

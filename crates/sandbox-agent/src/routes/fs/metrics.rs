@@ -2,7 +2,7 @@
 
 use metrics::{Counter, Exposition};
 
-/// Bytes by operation.
+/// The bytes that the file endpoints have transferred, by operation.
 #[derive(Debug, Default)]
 pub(super) struct FileMetrics {
     pub(super) read: Counter,

@@ -35,8 +35,8 @@ pub(super) struct UnpackedArchive {
 
 /// Unpacks an archive into a directory
 ///
-/// A tar, plain or compressed with gzip or zstd. The whole archive is checked before anything becomes visible, and one
-/// invalid entry rejects all of it. Existing files that are not in the archive are kept.
+/// The archive is a tar, plain or compressed with gzip or zstd. The whole archive is checked before anything
+/// becomes visible, and one invalid entry rejects all of it. Existing files that are not in the archive are kept.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/fs/upload-batch",

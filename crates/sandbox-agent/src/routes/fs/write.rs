@@ -118,7 +118,7 @@ async fn store(
     mut upload: Upload,
 ) -> Result<WriteOutcome, Problem> {
     let Files { service, metrics, .. } = files;
-    // Before the body is read: a client that waits for `100 Continue` need not send a body that is rejected.
+    // Check this before the body is read: a client that waits for `100 Continue` need not send a body that is rejected.
     let mut writer = blocking(move || service.begin_write(&path, &options)).await?.map_err(to_problem)?;
     let mut received = upload.next_batch(BATCH_BYTES).await;
     loop {
@@ -141,7 +141,7 @@ async fn store(
             });
             step.await?.map_err(to_problem)
         };
-        // The next batch is received while this one is written. A failed write does not wait for it.
+        // The next batch is received while this one is written. If the write fails, the next batch is not awaited.
         let next = async { Ok(if complete { Ok(Vec::new()) } else { upload.next_batch(BATCH_BYTES).await }) };
         match tokio::try_join!(step, next)? {
             (Step::More(same), next) => (writer, received) = (same, next),
