@@ -74,6 +74,6 @@ pub(crate) struct WriteRaw {
 #[notification(method = "$mock/exit_now")]
 pub(crate) struct ExitNow {
     pub(crate) code: i32,
-    /// Written to stderr first.
+    /// A message that is written to stderr before the process ends.
     pub(crate) stderr_message: String,
 }

@@ -21,7 +21,6 @@ pub(crate) struct Opened<T> {
 }
 
 /// A handler that sends the method's result as the response.
-/// A handler that sends the method's result as the response.
 ///
 /// This is a macro, because the SDK needs the closure itself: a function could not name the closure's type.
 macro_rules! answer {

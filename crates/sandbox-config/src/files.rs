@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Directory, Error};
 
-/// Readable by the owner only: entries may hold tokens.
+/// The modes of files and folders: only the owner can read them, because entries may hold tokens.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 

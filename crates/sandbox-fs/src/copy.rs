@@ -164,7 +164,7 @@ fn data_extent(file: &File, position: u64, size: u64) -> io::Result<(u64, u64)> 
         use rustix::fs::SeekFrom as Whence;
         let start = match rustix::fs::seek(file, Whence::Data(position)) {
             Ok(start) => start.min(size),
-            // No data until the end.
+            // There is no data until the end of the file.
             Err(Errno::NXIO) => return Ok((size, size)),
             Err(Errno::INVAL | Errno::NOTSUP) => return Ok((position, size)),
             Err(error) => return Err(error.into()),

@@ -91,7 +91,7 @@ impl Visitor for Remover<'_> {
 
     fn leave(&mut self, directory: Visited<'_>) -> Result<()> {
         match sys::remove_directory(directory.directory, directory.name) {
-            // Filled or replaced concurrently: the next attempt handles it.
+            // The directory was filled or replaced concurrently: the next attempt handles it.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(()),
             Err(error) => Err(Error::at(&self.shown.join(directory.path), error)),
         }

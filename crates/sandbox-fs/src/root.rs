@@ -43,7 +43,7 @@ pub enum Root {
     },
 }
 
-/// A user's path, resolved to a display path and a path relative to the anchor.
+/// A user's path, resolved to a display path and a path to open from the [`Anchor`].
 #[derive(Debug, Clone)]
 pub(crate) struct Located {
     /// The absolute path, as shown to the user.
@@ -76,9 +76,12 @@ impl Place {
     }
 }
 
+/// The directory that paths are opened from.
 #[derive(Debug)]
 enum Anchor {
+    /// The root of the file system: the service is not confined.
     Everything,
+    /// The confined root.
     Beneath {
         directory: Dir,
         /// The root's path as given and its canonical path; absolute paths may start with either.

@@ -14,15 +14,15 @@ use crate::root::{Place, Root, Tree};
 use crate::sys::{self, Name};
 use crate::temporaries::{Noted, Temporaries};
 
-/// When written bytes must be on disk.
+/// The time at which written bytes are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// When the system writes them back, as for `cp` and `tar`. A crash of the server loses nothing; a power
+    /// They are on disk when the system writes them back, as for `cp` and `tar`. A crash of the server loses nothing; a power
     /// failure may lose writes that were answered in the last seconds. ext4 and btrfs order a replacing rename
     /// after its data.
     #[default]
     Cached,
-    /// Before a write is answered.
+    /// They are on disk before a write is answered.
     Synced,
 }
 

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Returned with one page, and sent back to request the next.
+/// A token that is returned with one page of a listing and sent back to request the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContinuationToken(PathBuf);
 

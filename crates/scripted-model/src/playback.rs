@@ -84,7 +84,7 @@ impl Playback {
         loop {
             let step = self.reply.step(self.position)?;
             match step {
-                // Even a sleep of zero takes a clock tick.
+                // Skip a sleep of zero, which would still take a clock tick.
                 Step::Word(_) if self.spoken && !self.reply.turn.pause.is_zero() => {
                     tokio::time::sleep(self.reply.turn.pause).await;
                 }

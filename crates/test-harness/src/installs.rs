@@ -12,9 +12,9 @@ use super::server::fault_agent;
 /// The result of a download.
 #[derive(Debug, Clone, Copy)]
 pub enum Download {
-    /// The agent.
+    /// The depot sends the agent.
     Works,
-    /// A 404.
+    /// The depot answers with 404.
     Missing,
 }
 

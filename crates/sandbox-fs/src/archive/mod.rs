@@ -98,7 +98,7 @@ pub struct ArchiveLimits {
 /// The result of an unpacked archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extracted {
-    /// The directory it was unpacked into.
+    /// The directory that the archive was unpacked into.
     pub target: PathBuf,
     /// The first [`LISTED_PATHS`] entries, in the archive's order.
     pub paths: Vec<PathBuf>,

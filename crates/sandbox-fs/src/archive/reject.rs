@@ -27,13 +27,13 @@ pub enum RejectReason {
     /// A symbolic link out of the target, or one that another archive could turn into one.
     #[error("it is a symbolic link to {}, which leads out of the target or could be made to; only links that stay inside are unpacked", .target.display())]
     LinkOutside {
-        /// Where it points.
+        /// The target of the link.
         target: PathBuf,
     },
     /// A hard link to a missing file, or to one outside.
     #[error("it is a hard link to {}, which is not a file inside the target; pack the file itself", .target.display())]
     HardLinkOutside {
-        /// Where it points.
+        /// The target of the link.
         target: PathBuf,
     },
     /// A device node.

@@ -32,7 +32,7 @@ pub(super) enum Notes {
     Nowhere,
     With {
         service: FileService,
-        /// The target as the service's anchor knows it.
+        /// The path of the target, as the service opens it from its root.
         target: PathBuf,
     },
 }
