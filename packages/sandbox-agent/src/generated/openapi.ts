@@ -1449,7 +1449,7 @@ export interface components {
             /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         };
-        /** @description What was unpacked. */
+        /** @description The result of unpacking an archive. */
         readonly UnpackedArchive: {
             /**
              * Format: int64
