@@ -1,4 +1,4 @@
-//! The thread that does once a second what no message waits for.
+//! The background thread: once a second it syncs files, closes idle ones, and enforces retention.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -9,11 +9,13 @@ use std::{fs::File, io};
 use crate::journal::{Shared, now_ms, sync_directory};
 use crate::stream::Stream;
 
+/// The time between two rounds of the thread.
 const ROUND: Duration = Duration::from_secs(1);
-/// After so many rounds without an append a stream's file is closed, so that idle streams hold no descriptors.
+/// After this many rounds without an append, a stream's file is closed, so that idle streams hold no file
+/// descriptors.
 const IDLE_ROUNDS: u8 = 5;
 
-/// The thread.
+/// A handle of the background thread.
 #[derive(Debug)]
 pub(crate) struct Background {
     signal: Arc<Signal>,
@@ -35,26 +37,26 @@ impl Background {
                 while !signal.wait() {
                     shared.sync_and_retain();
                 }
-                // What was appended since the last round.
+                // For the entries that were appended since the last round.
                 shared.sync_and_retain();
             })?
         };
         Ok(Self { signal, thread: Some(thread) })
     }
 
-    /// Ends the thread, which syncs once more.
+    /// Stops the thread after a last sync, and waits for its end.
     pub(crate) fn stop(&mut self) {
         *self.signal.is_stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.signal.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported by the thread itself.
+            // A panic of the thread was already reported by the panic handler.
             let _ = thread.join();
         }
     }
 }
 
 impl Signal {
-    /// Waits for the next round. True when there is none.
+    /// Waits until the next round is due. True if the thread has to stop instead.
     fn wait(&self) -> bool {
         let stopped = self.is_stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(stopped, ROUND, |is_stopped| !*is_stopped);
@@ -88,7 +90,8 @@ impl Shared {
         self.retain(started_at_ms);
     }
 
-    /// True when the stream may be new.
+    /// Writes the stream's unsynced files to the disk. True if the stream's own directory may be new, so that its
+    /// parent has to be synced too.
     fn sync_stream(&self, stream: &Stream) -> io::Result<bool> {
         let (files, is_directory_dirty) = {
             let mut state = stream.lock();

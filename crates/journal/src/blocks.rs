@@ -1,4 +1,5 @@
-//! Walks the entries of a segment by their heads, and reads no more of large ones than is asked for.
+//! Iterates over the entries of a segment by reading their heads. The payload of a large entry is read only on
+//! demand.
 
 use std::fs::File;
 use std::io;
@@ -6,26 +7,26 @@ use std::os::unix::fs::FileExt;
 
 use crate::format::{EntryHead, LONGEST_HEAD, PREFIX};
 
-/// How much is read at a time.
+/// How many bytes are read at a time.
 const BLOCK: usize = 64 << 10;
 
-/// What stands at a place of a segment.
+/// What is found at a position of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     Entry(EntryHead),
-    /// Something that is not an entry, or not a whole one.
+    /// Bytes that are not a complete entry.
     Bad,
     End,
 }
 
-/// A walk over the entries between two places of a file.
+/// Iterates over the entries between two positions of a file, which it reads in blocks.
 #[derive(Debug)]
 pub(crate) struct Blocks<'f> {
     file: &'f File,
     position: u64,
     end: u64,
     block: Vec<u8>,
-    /// Where the block starts in the file.
+    /// The block's offset in the file.
     block_at: u64,
 }
 
@@ -34,24 +35,24 @@ impl<'f> Blocks<'f> {
         Self { file, position, end, block: Vec::new(), block_at: 0 }
     }
 
-    /// Where the next entry starts.
+    /// The offset of the next entry in the file.
     pub(crate) const fn position(&self) -> u64 {
         self.position
     }
 
-    /// Goes to a place where an entry may start.
+    /// Continues at an offset, where an entry may or may not start.
     pub(crate) const fn seek(&mut self, position: u64) {
         self.position = position;
     }
 
-    /// What comes next. Its checksum was not compared.
+    /// The head of the entry at the current position, without comparing its checksum. Does not move.
     pub(crate) fn next(&mut self) -> io::Result<At> {
         let (position, end) = (self.position, self.end);
         if position >= end {
             return Ok(At::End);
         }
         let bytes = match self.bytes(position, LONGEST_HEAD) {
-            // The file was cut off by something else.
+            // Another program truncated the file.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(At::Bad),
             bytes => bytes?,
         };
@@ -59,12 +60,12 @@ impl<'f> Blocks<'f> {
         Ok(entry.map_or(At::Bad, At::Entry))
     }
 
-    /// Goes behind an entry that came next.
+    /// Moves past an entry that `next` returned.
     pub(crate) const fn skip(&mut self, entry: &EntryHead) {
         self.position += entry.total as u64;
     }
 
-    /// True when the checksum of the entry that came next is right.
+    /// True if the checksum of an entry that `next` returned is right.
     pub(crate) fn is_whole(&mut self, entry: &EntryHead) -> io::Result<bool> {
         let end = self.position + entry.total as u64;
         let mut at = self.position + PREFIX as u64;
@@ -77,7 +78,8 @@ impl<'f> Blocks<'f> {
         Ok(hasher.finalize() == entry.checksum)
     }
 
-    /// The bytes at a place, as many as there are up to `length`, which is at most a block. At least one.
+    /// Bytes from offset `at`: `length` of them (at most one block), or fewer at the end of the range, but at least
+    /// one.
     pub(crate) fn bytes(&mut self, at: u64, length: usize) -> io::Result<&[u8]> {
         let length = narrow(self.end - at).min(length);
         let is_here = at >= self.block_at && at + length as u64 <= self.block_at + self.block.len() as u64;
@@ -94,7 +96,7 @@ impl<'f> Blocks<'f> {
     }
 }
 
-/// Lengths and places in a segment fit into memory, or the system could not map them.
+/// Converts a length to `usize`. Where the value does not fit, the callers limit it to the size of a block anyway.
 fn narrow(length: u64) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Makes entries of the bytes of a segment. Many small entries share one piece of memory, which is read at once.
+//! Decodes whole entries of a segment. Many small entries share one block of memory, which is read with one call.
 
 use std::fs::File;
 use std::io;
@@ -12,18 +12,18 @@ use crate::blocks::Blocks;
 use crate::encode::Entry;
 use crate::format::{EntryHead, Head, LONGEST_HEAD, PREFIX, RecordsHead, SLOT, u32_at};
 
-/// The least that is worth a call.
-const LEAST: usize = 4 << 10;
+/// The minimum number of bytes per read, since reading fewer is hardly cheaper.
+const MIN_READ: usize = 4 << 10;
 
-/// What was read.
+/// The result of [`read_entries`].
 pub(crate) enum Read {
-    /// Entries, and where the next one is.
+    /// Entries, and the offset of the next one.
     Entries(Vec<Entry>, u64),
-    /// There is something that is not an entry.
+    /// The bytes at the start are not a valid entry.
     Damaged,
 }
 
-/// Memory of entries, charged for as long as anything holds a part of it.
+/// A block of memory that entries share. It is charged to the memory account until no entry uses it any more.
 struct Block {
     bytes: Vec<u8>,
     _charge: Reservation,
@@ -35,8 +35,8 @@ impl AsRef<[u8]> for Block {
     }
 }
 
-/// Reads entries between two places of a segment: about `max_bytes`, and at least one if there is any.
-/// Checkpoints are not returned.
+/// Reads entries between two offsets of a segment: about `max_bytes`, but at least one if there is any. Skips
+/// checkpoints and the mark that closes a stream.
 pub(crate) fn read_entries(
     file: &File,
     start: u64,
@@ -44,11 +44,11 @@ pub(crate) fn read_entries(
     max_bytes: usize,
     account: &Arc<MemoryAccount>,
 ) -> io::Result<Read> {
-    let mut wanted = max_bytes.max(LEAST);
+    let mut wanted = max_bytes.max(MIN_READ);
     loop {
         let available = usize::try_from(end - start).unwrap_or(usize::MAX);
         let block = match read_block(file, start, available.min(wanted), account) {
-            // The file was cut off by something else.
+            // Another program truncated the file.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Read::Damaged),
             block => block?,
         };
@@ -58,7 +58,7 @@ pub(crate) fn read_entries(
             let rest = block.slice(at..);
             let entry = match EntryHead::decode(&rest) {
                 Some(entry) => entry,
-                // Cut off by the end of the block.
+                // The block ends within the head.
                 None if rest.len() < LONGEST_HEAD && !is_end => break,
                 None => return Ok(damaged(entries, start + at as u64)),
             };
@@ -83,7 +83,7 @@ pub(crate) fn read_entries(
     }
 }
 
-/// What stands before the damage is returned first.
+/// The result for damage at `at`: the entries before it if there are any, so that the caller gets them first.
 fn damaged(entries: Vec<Entry>, at: u64) -> Read {
     if entries.is_empty() { Read::Damaged } else { Read::Entries(entries, at) }
 }
@@ -95,8 +95,12 @@ fn read_block(file: &File, start: u64, length: usize, account: &Arc<MemoryAccoun
     Ok(Bytes::from_owner(Block { bytes, _charge: charge }))
 }
 
-/// Makes an entry of its bytes. `None` when they are damaged, `Some(None)` for what only the writer wants.
-#[expect(clippy::option_option, reason = "two kinds of nothing")]
+/// Decodes an entry. `None` if it is damaged, `Some(None)` for entries that are not returned to readers: a
+/// checkpoint, or the mark that closes the stream.
+#[expect(
+    clippy::option_option,
+    reason = "`None` is damage, `Some(None)` is an entry that readers do not get"
+)]
 fn decode(entry: &EntryHead, bytes: &Bytes, account: &Arc<MemoryAccount>) -> Option<Option<Entry>> {
     if crc32fast::hash(&bytes[PREFIX..]) != entry.checksum {
         return None;
@@ -132,8 +136,8 @@ fn run(head: &RecordsHead, slots: &[u8], payload: Bytes, account: &Arc<MemoryAcc
     (last.sequence == head.last_sequence() && last.is_numbered == head.last_is_numbered).then_some(run)
 }
 
-/// How many of an entry's records a reader has seen who has seen everything up to `sequence`. `at` is where its slots
-/// start.
+/// How many of an entry's records a reader has seen if it has seen everything up to `sequence`. `at` is the offset of
+/// the entry's slots.
 pub(crate) fn count_seen(
     blocks: &mut Blocks<'_>,
     at: u64,
@@ -153,7 +157,7 @@ pub(crate) fn count_seen(
     Ok(seen)
 }
 
-/// Reads a whole checkpoint, which the caller has found to be there.
+/// Reads the checkpoint at an offset. `None` if there is no valid checkpoint.
 pub(crate) fn read_checkpoint(file: &File, at: u64, end: u64) -> io::Result<Option<Bytes>> {
     let mut blocks = Blocks::new(file, at, end);
     let crate::blocks::At::Entry(entry) = blocks.next()? else { return Ok(None) };

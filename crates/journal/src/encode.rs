@@ -1,4 +1,4 @@
-//! Entries on their way into a segment.
+//! Encodes entries and writes them to a segment.
 
 use std::io::{self, IoSlice, Write};
 
@@ -8,25 +8,25 @@ use event_log::Run;
 use crate::format::{Head, MAX_ENTRY, RecordsHead, SLOT, seal};
 use crate::place::Place;
 
-/// Something to append.
+/// An entry to append to a stream.
 #[derive(Debug, Clone)]
 pub enum Entry {
     /// Records of one of the stream's logs.
     Records {
-        /// Which log: 0 is the one whose sequence numbers are the stream's.
+        /// The number of the log. The sequence numbers of log 0 are those of the stream.
         log: u8,
         /// The records.
         run: Run,
-        /// A number of the writer's own: where the source of the records stands behind them.
+        /// A number that only the writer uses: the position in the source of the records after these records.
         stream_offset: u64,
     },
-    /// Something that the writer wants to know again.
+    /// Data of the writer's own, which it needs again when it resumes the stream.
     Note {
-        /// The writer's name for its kind.
+        /// The kind of the note, as the writer numbers kinds.
         tag: u8,
-        /// Its place in the order of the stream. Not lower than that of the entry before, and it may be the same.
+        /// The note's order number: at least that of the entry before.
         order: u64,
-        /// What it says.
+        /// The contents of the note.
         bytes: Bytes,
     },
 }
@@ -60,26 +60,26 @@ impl Entry {
     }
 }
 
-/// The heads of all entries, in memory that is used again and again.
+/// Encodes the heads of the entries of one append, in memory that is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
     heads: Vec<u8>,
-    /// Where each head ends.
+    /// The end of each entry's head and slots in `heads`.
     ends: Vec<usize>,
 }
 
-/// Memory for heads that is larger than this is not kept.
-const KEPT: usize = 64 << 10;
-/// So many slices need no memory of their own.
-const FEW: usize = 16;
+/// The encoder keeps at most this much memory between two appends, in bytes.
+const MAX_KEPT_BYTES: usize = 64 << 10;
+/// Up to this many slices are kept on the stack, without an allocation.
+const SLICES_ON_STACK: usize = 16;
 
 impl Encoder {
-    /// Prepares entries that follow `place`. Returns their length and the place behind them.
+    /// Encodes the heads of entries that follow `place`. Returns the size of the entries and the place after them.
     pub(crate) fn encode(&mut self, entries: &[Entry], mut place: Place) -> io::Result<(u64, Place)> {
         self.heads.clear();
-        self.heads.shrink_to(KEPT);
+        self.heads.shrink_to(MAX_KEPT_BYTES);
         self.ends.clear();
-        self.ends.shrink_to(KEPT / size_of::<usize>());
+        self.ends.shrink_to(MAX_KEPT_BYTES / size_of::<usize>());
         let mut length = 0;
         for entry in entries {
             let (head, payload) = (entry.head(), entry.payload());
@@ -92,7 +92,7 @@ impl Encoder {
             if !follows(&head, place) {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidInput,
-                    "the entry's order number is not behind the last",
+                    "the entry's order number is not after the last",
                 ));
             }
             let start = self.heads.len();
@@ -116,11 +116,11 @@ impl Encoder {
         Ok(((length + self.heads.len()) as u64, place))
     }
 
-    /// Writes what was prepared, with one call unless the system accepts only a part.
+    /// Writes the entries that were passed to `encode`: with one system call, unless the system accepts only a part.
     pub(crate) fn write(&self, entries: &[Entry], file: impl Write) -> io::Result<()> {
-        let mut few = [IoSlice::new(&[]); FEW];
+        let mut few = [IoSlice::new(&[]); SLICES_ON_STACK];
         let mut many = Vec::new();
-        let slices = if entries.len() * 2 <= FEW {
+        let slices = if entries.len() * 2 <= SLICES_ON_STACK {
             &mut few[..entries.len() * 2]
         } else {
             many.resize(entries.len() * 2, IoSlice::new(&[]));
@@ -136,7 +136,7 @@ impl Encoder {
     }
 }
 
-/// True when an entry may follow what is before it.
+/// True if an entry's order number allows the entry at this place.
 pub(crate) const fn follows(head: &Head, place: Place) -> bool {
     match *head {
         Head::Records(ref head) => head.first_order > place.order,
@@ -168,7 +168,7 @@ fn slot(tag: u8, is_numbered: bool, mark: u32, bytes: &[u8]) -> [u8; SLOT] {
     slot
 }
 
-/// A run is below 4 GiB; longer entries are refused.
+/// Converts a length to 32 bits. Lengths of 4 GiB and more do not occur, since such entries are refused.
 fn narrow(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

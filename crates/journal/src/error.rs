@@ -1,4 +1,4 @@
-//! What can prevent a journal from being opened, and what cannot.
+//! The errors of opening a journal, and the report of a corrupt file, which does not prevent opening.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 /// Why a journal was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it open.
+    /// Another process has the journal open.
     #[error("another server uses the journal in {}", .directory.display())]
     Locked {
         /// The directory of the journal.
         directory: PathBuf,
     },
-    /// A newer version of this program wrote it. Nothing was changed.
+    /// A newer version of this program wrote a file of the journal. No file was changed.
     #[error("{} has format {found}, which is newer than this version can read (up to {supported}); \
              start the newer version, or use another directory", .path.display())]
     NewerFormat {
         /// The file with the newer format.
         path: PathBuf,
-        /// Its version.
+        /// The file's format version.
         found: u32,
-        /// The newest version that this program can read.
+        /// The newest format version that this program can read.
         supported: u32,
     },
-    /// The system refused something.
+    /// A system call failed.
     #[error("{}: {source}", .path.display())]
     Io {
-        /// What was accessed.
+        /// The file or directory that was accessed.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -40,16 +40,16 @@ impl OpenError {
     }
 }
 
-/// A corrupt file that was moved or copied to `set-aside/`. What could be read of it is still served.
+/// A corrupt file that was moved or copied to `set-aside/`. The entries before the damage are still served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetAside {
-    /// Where it is now.
+    /// The path of the moved file or of the copy.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// What is wrong with the file.
     pub reason: String,
 }
 
-/// An error about the contents of a file.
+/// An error that says that the contents of a file are invalid.
 pub(crate) fn corrupt(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }

@@ -1,22 +1,22 @@
-//! The bytes of a segment: a header, then entries. The README of this crate has the same as tables.
+//! The binary format of a segment: a header, then entries. The README of this crate has tables of it.
 //!
-//! All numbers are little-endian. Nothing here does any input or output.
+//! All numbers are little-endian. This module does no input or output.
 
 use crate::OUTPUT_LOG;
 use crate::place::Place;
 
 pub(crate) const MAGIC: [u8; 8] = *b"SAJOURNL";
-/// The newest version that is understood, and the one that is written.
+/// The format version that is written, and the newest that can be read.
 pub(crate) const VERSION: u16 = 1;
-/// The length of a segment's header without name and label.
+/// The length of a segment's header without the name and the label.
 pub(crate) const HEADER: usize = 64;
-/// The length of an entry's length and checksum, which the length does not count.
+/// The size of the two fields that start an entry: its length and its checksum. The length does not include them.
 pub(crate) const PREFIX: usize = 8;
-/// The longest head of an entry: that of records, without slots.
+/// The size of the longest head of an entry: that of an entry with records, without the slots.
 pub(crate) const LONGEST_HEAD: usize = RECORDS_HEAD;
-/// The length of a slot.
+/// The size of a slot, which describes one record of an entry.
 pub(crate) const SLOT: usize = 10;
-/// An entry is far below this. It protects against lengths that are none.
+/// The maximum size of an entry. Real entries are far smaller; the limit catches a length field with random bytes.
 pub(crate) const MAX_ENTRY: usize = 1 << 28;
 pub(crate) const MAX_LABEL: usize = 64 << 10;
 
@@ -37,14 +37,14 @@ pub(crate) struct SegmentHeader<'a> {
     pub(crate) first_sequence: u64,
     pub(crate) number: u64,
     pub(crate) created_at_ms: u64,
-    /// What the writer knew to be before this segment.
+    /// The writer's place in the stream when it started this segment.
     pub(crate) previous: Place,
 }
 
 /// Why bytes are not the header of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderError {
-    /// There are too few. Holds how many there must be.
+    /// There are too few bytes. Holds how many are needed at least.
     Short(usize),
     NotASegment,
     Newer(u16),
@@ -60,7 +60,7 @@ impl<'a> SegmentHeader<'a> {
         let start = out.len();
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
-        // Both lengths are limited where streams are created.
+        // Both lengths are limited when a stream is created, so the casts lose nothing.
         out.extend_from_slice(&(self.name.len() as u16).to_le_bytes());
         out.extend_from_slice(&(self.label.len() as u32).to_le_bytes());
         out.extend_from_slice(&self.first_sequence.to_le_bytes());
@@ -78,7 +78,7 @@ impl<'a> SegmentHeader<'a> {
         out.extend_from_slice(self.label);
     }
 
-    /// Reads the version first, so that a newer format is recognised whatever else it changed.
+    /// Decodes a header. Reads the version first, so that a newer format is recognised whatever else it changed.
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, HeaderError> {
         let known = &bytes[..bytes.len().min(MAGIC.len())];
         if !MAGIC.starts_with(known) {
@@ -118,7 +118,7 @@ impl<'a> SegmentHeader<'a> {
     }
 }
 
-/// What the fixed part of an entry says.
+/// The decoded head of an entry: its part of fixed size, which comes before slots and payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Head {
     Records(RecordsHead),
@@ -127,7 +127,7 @@ pub(crate) enum Head {
     Closed,
 }
 
-/// The fixed part of an entry with records.
+/// The head of an entry with records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordsHead {
     pub(crate) log: u8,
@@ -149,7 +149,7 @@ impl RecordsHead {
         self.sequence_before + self.numbered as u64
     }
 
-    /// True when no number is beyond what a number can be, so that the two above cannot overflow.
+    /// True if the numbers fit together, and `last_order` and `last_sequence` cannot overflow.
     fn is_sound(&self) -> bool {
         self.count > 0
             && self.numbered <= self.count
@@ -160,7 +160,7 @@ impl RecordsHead {
 }
 
 impl Head {
-    /// The length of the fixed part, with length and checksum.
+    /// The size of the head, including the length and checksum before it.
     pub(crate) const fn length(&self) -> usize {
         match self {
             Self::Records(_) => RECORDS_HEAD,
@@ -169,7 +169,7 @@ impl Head {
         }
     }
 
-    /// How many bytes of slots follow the fixed part.
+    /// The size of all slots, which follow the head.
     pub(crate) const fn slots(&self) -> usize {
         match self {
             Self::Records(head) => head.count as usize * SLOT,
@@ -177,7 +177,7 @@ impl Head {
         }
     }
 
-    /// The place behind the entry, where `place` is before it.
+    /// The place after the entry, given the place before it.
     pub(crate) const fn advance(&self, place: Place) -> Place {
         match *self {
             Self::Records(ref head) if head.log == OUTPUT_LOG => Place {
@@ -191,7 +191,7 @@ impl Head {
         }
     }
 
-    /// The order number of the first thing in the entry, where it has one.
+    /// The order number of the entry's first record or of its note. `None` for other entries.
     pub(crate) const fn first_order(&self) -> Option<u64> {
         match *self {
             Self::Records(ref head) => Some(head.first_order),
@@ -200,7 +200,7 @@ impl Head {
         }
     }
 
-    /// Appends the fixed part, with room for length and checksum.
+    /// Appends the head, with zeros for length and checksum, which [`seal`] writes.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[0; PREFIX]);
         match self {
@@ -222,7 +222,7 @@ impl Head {
         }
     }
 
-    /// Reads the fixed part; `None` when it is not one, or when `bytes` end in it.
+    /// Decodes a head. `None` if it is invalid or `bytes` is too short for it.
     fn decode(bytes: &[u8]) -> Option<Self> {
         match *bytes.get(PREFIX)? {
             RECORDS => {
@@ -250,13 +250,14 @@ impl Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EntryHead {
     pub(crate) head: Head,
-    /// How many bytes the entry takes, length and checksum included.
+    /// The size of the whole entry, including its length and checksum.
     pub(crate) total: usize,
     pub(crate) checksum: u32,
 }
 
 impl EntryHead {
-    /// Reads the start of an entry. `bytes` should have [`LONGEST_HEAD`] bytes or end with the segment.
+    /// Decodes the start of an entry. `bytes` should hold [`LONGEST_HEAD`] bytes, or everything up to the end of the
+    /// segment if that is less.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let length = u32_at(bytes, 0)? as usize;
         let checksum = u32_at(bytes, 4)?;
@@ -267,13 +268,14 @@ impl EntryHead {
     }
 }
 
-/// Writes length and checksum of an entry whose head starts at `start`, and which goes on with `rest`.
+/// Writes the length and the checksum of an entry. The entry's head starts at `start` in `out`; after the end of
+/// `out` the entry continues with `rest`.
 pub(crate) fn seal(out: &mut [u8], start: usize, rest: &[u8]) {
     let body = start + PREFIX;
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&out[body..]);
     hasher.update(rest);
-    // Longer entries are refused before.
+    // Longer entries were refused earlier, so the cast loses nothing.
     let length = (out.len() - body + rest.len()) as u32;
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
     out[start + 4..body].copy_from_slice(&hasher.finalize().to_le_bytes());

@@ -25,39 +25,40 @@ use crate::stats::{Counters, JournalStats};
 use crate::stream::{Stream, StreamId, StreamInfo};
 use crate::writer::StreamWriter;
 
-/// The streams of one directory. A cheap handle. The directory stays locked for as long as a handle, a writer or a
-/// reader exists.
+/// The journal of one directory. Cloning is cheap, since all clones share the streams. The directory stays locked
+/// for as long as a clone, a writer or a reader exists.
 #[derive(Debug, Clone)]
 pub struct Journal(Arc<Handle>);
 
-/// Ends the background thread with the last handle.
+/// What all clones of a [`Journal`] share. Dropping the last one stops the background thread.
 #[derive(Debug)]
 struct Handle {
     shared: Arc<Shared>,
     background: Background,
 }
 
-/// What handles and the background thread share.
+/// What the journal, its writers and readers and the background thread share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Options,
     streams_directory: PathBuf,
-    /// Locked for moments, never while the disk works. Never taken while a stream is locked.
+    /// The streams, keyed by id. The lock is held only briefly, and never during disk access. It must not be taken
+    /// while a stream is locked.
     streams: Mutex<BTreeMap<StreamId, Arc<Stream>>>,
-    /// What all segments take on the disk.
+    /// How many bytes all segments occupy on the disk.
     pub(crate) bytes: AtomicU64,
     pub(crate) counters: Counters,
     _lock: File,
 }
 
-/// A journal that was opened.
+/// The result of [`Journal::open`].
 #[derive(Debug)]
 pub struct Opened {
     /// The journal.
     pub journal: Journal,
-    /// What it has, newest first.
+    /// The journal's streams, newest first.
     pub streams: Vec<StreamInfo>,
-    /// What was found to be damaged.
+    /// The damaged files that were found.
     pub set_aside: Vec<SetAside>,
 }
 
@@ -65,7 +66,7 @@ impl Journal {
     /// Opens a journal, or creates one, and starts the thread that calls [`Journal::sync_and_retain`].
     ///
     /// # Errors
-    /// [`OpenError`]. Then nothing was changed but that the directory was created.
+    /// [`OpenError`]. In this case nothing was changed, except that the directory may have been created.
     pub fn open(options: Options) -> Result<Opened, OpenError> {
         let lock = lock_directory(&options.directory)?;
         let streams_directory = options.directory.join("streams");
@@ -87,10 +88,11 @@ impl Journal {
         Ok(Opened { streams: journal.streams(), journal, set_aside: recovered.set_aside })
     }
 
-    /// Starts a stream. `label` is for the caller: it is in [`StreamInfo`] again, at most 64 KiB.
+    /// Creates a stream. `label` is any data of the caller, at most 64 KiB, which [`StreamInfo`] returns.
     ///
     /// # Errors
-    /// Those of the system; `AlreadyExists` for an id that there is; `InvalidInput` for a name or label that cannot be.
+    /// System errors; `AlreadyExists` if there is a stream with this id; `InvalidInput` if the name or the label is not
+    /// allowed.
     pub fn create(&self, id: &StreamId, label: &[u8]) -> io::Result<StreamWriter> {
         if !is_name(&id.name) || label.len() > MAX_LABEL {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "invalid name or label of a stream"));
@@ -120,10 +122,11 @@ impl Journal {
         })
     }
 
-    /// Goes on with a stream that has no writer and was not closed.
+    /// Continues a stream that has no writer and was not closed. The entries that its replay reads are charged to
+    /// `account`.
     ///
     /// # Errors
-    /// Those of the system; `NotFound`; `ResourceBusy` when it has a writer; `InvalidInput` when it was closed.
+    /// System errors; `NotFound`; `ResourceBusy` if the stream has a writer; `InvalidInput` if it was closed.
     pub fn resume(&self, id: &StreamId, account: &Arc<MemoryAccount>) -> io::Result<Resumed> {
         let stream = self.get(id)?;
         let segments: VecDeque<_> = {
@@ -156,7 +159,7 @@ impl Journal {
         Ok(Resumed { writer, checkpoint, replay })
     }
 
-    /// All streams, open and past, newest first.
+    /// All streams, with and without a writer, newest first.
     #[must_use]
     pub fn streams(&self) -> Vec<StreamInfo> {
         let mut all: Vec<_> = self.shared().all().iter().map(|stream| stream.info()).collect();
@@ -166,7 +169,7 @@ impl Journal {
         all
     }
 
-    /// The newest stream of a name.
+    /// The newest stream with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<StreamInfo> {
         let last = StreamId { name: name.into(), first_sequence: u64::MAX };
@@ -178,7 +181,7 @@ impl Journal {
         newest.map(|stream| stream.info())
     }
 
-    /// A reader at the oldest record of a stream.
+    /// A reader of a stream, which starts at the oldest record.
     ///
     /// # Errors
     /// `NotFound`.
@@ -186,10 +189,11 @@ impl Journal {
         Ok(StreamReader::new(self.clone(), self.get(id)?))
     }
 
-    /// Unlinks a stream's segments and forgets it. A writer of it gets an error, a reader reaches the end.
+    /// Deletes a stream. Its writer's next append fails, and its readers see the end of the stream.
     ///
     /// # Errors
-    /// Those of the system; `NotFound`. The stream is forgotten in any case, until the journal is opened again.
+    /// System errors; `NotFound`. After a system error the stream is gone nevertheless, but files that could not be
+    /// deleted are found again when the journal is next opened.
     pub fn remove(&self, id: &StreamId) -> io::Result<()> {
         let stream = self.shared().forget(id).ok_or(io::ErrorKind::NotFound)?;
         let bytes = {
@@ -202,14 +206,14 @@ impl Journal {
         std::fs::remove_dir_all(stream_directory(self.streams_directory(), id))
     }
 
-    /// Figures about the journal.
+    /// The journal's statistics.
     #[must_use]
     pub fn stats(&self) -> JournalStats {
         self.shared().stats()
     }
 
-    /// Brings everything that was appended to the disk and removes what is too old or too much. The journal's own thread
-    /// calls it once a second; call it to have it done now.
+    /// Syncs everything that was appended to the disk, and deletes segments that exceed the limits on age and size.
+    /// The journal's own thread does this once a second; call this to have it done now.
     pub fn sync_and_retain(&self) {
         self.shared().sync_and_retain();
     }
@@ -251,7 +255,7 @@ impl Journal {
 
 impl Shared {
     fn streams(&self) -> MutexGuard<'_, BTreeMap<StreamId, Arc<Stream>>> {
-        // Nothing panics while the table is being changed.
+        // No code panics while it changes the table, so a poisoned lock is safe to use.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -271,7 +275,7 @@ impl Shared {
         self.directory_of(id).join(file_name(number))
     }
 
-    /// Takes a stream out of the table.
+    /// Removes a stream from the table.
     pub(crate) fn forget(&self, id: &StreamId) -> Option<Arc<Stream>> {
         self.streams().remove(id)
     }
@@ -301,17 +305,17 @@ impl Drop for Handle {
     }
 }
 
-/// Creates a directory that only its user can look into.
+/// Creates a directory that only this user can access.
 pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Brings the names in a directory to the disk.
+/// Syncs a directory, so that the names of new files in it are on the disk.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Milliseconds since 1970.
+/// The current time in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

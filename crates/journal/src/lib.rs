@@ -1,13 +1,15 @@
 //! Keeps event logs in append-only segment files.
 //!
-//! A **stream** is the journal of one instance: the records of two logs (log 0: what the agent says, log 1: what clients
-//! send) and the instance's own notes, in one order. It is written by one [`StreamWriter`] and read by any number of
-//! [`StreamReader`]s, which never see anything before [`StreamWriter::append`] has written it. A stream is a directory of
-//! **segments**, and retention unlinks whole segments. A reader receives a [`Found::Gap`] where something is missing.
+//! A **stream** is the journal of one instance: the records of two logs (log 0: what the agent says, log 1: what
+//! clients send) and the instance's own notes, in one order. One [`StreamWriter`] writes the stream, any number of
+//! [`StreamReader`]s read it, and a reader never sees a record before [`StreamWriter::append`] has written it. On
+//! disk, a stream is a directory of files, its **segments**; retention deletes whole segments. Where records are
+//! missing, a reader receives a [`Found::Gap`].
 //!
-//! The files are the truth. Their format is described byte by byte in the README of this crate.
+//! After a restart, everything is known from the files alone. The README of this crate describes their format byte
+//! by byte.
 //!
-//! The crate knows no JSON, no HTTP and no async runtime. Everything in it may block on the disk.
+//! The crate uses no JSON, no HTTP and no async runtime. Every call may block on the disk.
 
 mod background;
 mod blocks;
@@ -39,7 +41,7 @@ pub use crate::stats::JournalStats;
 pub use crate::stream::{StreamId, StreamInfo};
 pub use crate::writer::StreamWriter;
 
-/// The log of a stream whose sequence numbers are the stream's: what the agent says.
+/// The number of the log of what the agent says. Its sequence numbers are those of the stream.
 pub const OUTPUT_LOG: u8 = 0;
 
 #[cfg(test)]

@@ -1,22 +1,23 @@
-//! What a journal may take, and how safe it is.
+//! The options of a journal: its directory, its limits, and how durable appended records are.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a journal is opened.
+/// The options of a journal.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where it is. The directory is created, mode 0700.
+    /// The journal's directory. Created with mode 0700 if it does not exist.
     pub directory: PathBuf,
-    /// Most bytes of one stream.
+    /// The maximum number of bytes on disk per stream.
     pub max_bytes_per_stream: u64,
-    /// Most bytes of all streams.
+    /// The maximum number of bytes on disk of all streams together.
     pub max_bytes: u64,
-    /// How long records are kept.
+    /// How long records are kept before retention deletes them.
     pub max_age: Duration,
-    /// What an append survives.
+    /// How durable an append is.
     pub sync: SyncMode,
-    /// At what size a segment is full. An entry is never divided, so a segment may be larger.
+    /// The size at which a segment is full and the writer should start the next one. An entry is never split, so a
+    /// segment may be larger.
     pub segment_bytes: u64,
 }
 
@@ -35,18 +36,19 @@ impl Options {
         }
     }
 
-    /// A size of segments that fits a limit: retention unlinks whole segments, so there should be some.
+    /// The segment size for a limit per stream: a sixteenth of the limit, between 1 and 16 MiB. Retention deletes
+    /// whole segments, so a stream at its limit should have several.
     #[must_use]
     pub fn usual_segment_bytes(max_bytes_per_stream: u64) -> u64 {
         (max_bytes_per_stream / 16).clamp(1 << 20, 16 << 20)
     }
 }
 
-/// What an append survives. It always survives the death of every process.
+/// What an append survives. It always survives a crash of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncMode {
-    /// A loss of power costs at most about the last second.
+    /// A power failure loses at most about the last second of appends.
     EverySecond,
-    /// A loss of power costs nothing that was appended.
+    /// A power failure loses nothing that was appended.
     Full,
 }

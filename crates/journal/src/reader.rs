@@ -1,4 +1,4 @@
-//! Reads a stream from a place of its own.
+//! Reads a stream. Each reader has its own place in it.
 
 use std::fs::File;
 use std::io;
@@ -17,51 +17,54 @@ use crate::place::Place;
 use crate::segment::Segment;
 use crate::stream::Stream;
 
-/// What a reader finds.
+/// What a reader gets.
 #[derive(Debug, Clone)]
 pub enum Found {
     /// Records of one of the logs.
     Records {
-        /// Which log.
+        /// The number of the log.
         log: u8,
         /// The records.
         run: Run,
     },
     /// A note.
     Note {
-        /// The writer's name for its kind.
+        /// The kind of the note, as the writer numbers kinds.
         tag: u8,
-        /// Its place in the order of the stream.
+        /// The note's order number.
         order: u64,
-        /// What it says.
+        /// The contents of the note.
         bytes: Bytes,
     },
-    /// Something behind the reader's place is not held: retention removed it, it was damaged, or never written.
+    /// Records or notes after the reader's place are missing: retention deleted them, they are damaged, or they were
+    /// never written.
     Gap {
-        /// The order number of the last record that the reader has.
+        /// The order number of the last record or note that the reader has returned.
         after_order: u64,
-        /// The sequence number of the last numbered record that the reader has; 0 when it is not known.
+        /// The sequence number of the last numbered record that the reader has returned; 0 if it is not known.
         after_sequence: u64,
-        /// The order number of the next record or note that is held; 0 when there is none yet.
+        /// The order number of the next record or note that is held; 0 if there is none yet.
         next_order: u64,
-        /// The sequence number of the next numbered record that is held or comes next.
+        /// The sequence number of the next numbered record that is held; if there is none yet, that of the next to be
+        /// appended.
         next_sequence: u64,
     },
 }
 
-/// Reads a stream, open or past, without regard to its writer or to other readers. A new reader is at the oldest record.
-/// It holds no file between calls.
+/// Reads a stream, independently of its writer and of other readers. A new reader starts at the oldest record. A
+/// reader has no file open between calls.
 #[derive(Debug)]
 pub struct StreamReader {
     journal: Journal,
     stream: Arc<Stream>,
-    /// The number of the segment that it is in. Where it is between segments, the next has at least this number.
+    /// The number of the reader's segment. If the reader is between segments, the least number that the next may
+    /// have.
     segment: u64,
-    /// Where it is in the segment; `None` between segments.
+    /// The offset of the next entry in the segment; `None` between segments.
     offset: Option<u64>,
-    /// What it has.
+    /// The place after the last record or note that was returned.
     seen: Place,
-    /// Records up to this order number are not wanted.
+    /// Records and notes up to this order number are skipped.
     skip: u64,
 }
 
@@ -73,6 +76,7 @@ impl StreamReader {
         reader
     }
 
+    /// Moves to the oldest record.
     fn rewind(&mut self) {
         let first = self.stream.lock().segments.first().copied();
         self.seen = Place::before(self.stream.id.first_sequence);
@@ -82,11 +86,11 @@ impl StreamReader {
         }
     }
 
-    /// Goes behind an order number; with 0, to the oldest record. Where something behind it is not held any more, the
-    /// next read returns a gap first.
+    /// Moves to the place after an order number; with 0, to the oldest record. If the records right after that place
+    /// are not held any more, the next read returns a gap first.
     ///
     /// # Errors
-    /// Those of the system. The reader stays where it was.
+    /// System errors. The reader has not moved.
     pub fn seek_after_order(&mut self, order: u64) -> io::Result<()> {
         if order == 0 {
             self.rewind();
@@ -98,7 +102,8 @@ impl StreamReader {
             behind.checked_sub(1).map(|index| state.segments[index])
         };
         let Some(segment) = candidate else {
-            // What it had is unknown, and something of it is gone.
+            // The place is before the oldest segment: its sequence number is unknown, and the next read finds the
+            // gap.
             let seen = Place { order, sequence: 0, is_numbered: true };
             (self.segment, self.offset, self.seen, self.skip) = (0, None, seen, order);
             return Ok(());
@@ -109,7 +114,7 @@ impl StreamReader {
                 if !self.is_known(&segment) {
                     return self.seek_after_order(order);
                 }
-                // The next read reports it.
+                // The file is missing. The next read reports it as a gap.
                 let seen = Place { order, sequence: 0, is_numbered: true };
                 let start = u64::from(segment.start);
                 (self.segment, self.offset, self.seen, self.skip) =
@@ -133,12 +138,12 @@ impl StreamReader {
         Ok(())
     }
 
-    /// The order number of the newest record of log 0 that a reader who has seen everything up to `sequence` has seen;
-    /// [`StreamReader::seek_after_order`] goes there. `None` when the place is not held: what follows it was removed, or
-    /// was never written. Does not move the reader.
+    /// The order number with which [`StreamReader::seek_after_order`] continues after a sequence number: that of the
+    /// newest record of log 0 that a reader has seen if it has seen everything up to `sequence`. `None` if the records
+    /// right after it were removed or never written. Does not move the reader.
     ///
     /// # Errors
-    /// Those of the system.
+    /// System errors.
     pub fn order_of_sequence(&mut self, sequence: u64) -> io::Result<Option<u64>> {
         let (segment, next) = {
             let state = self.stream.lock();
@@ -154,7 +159,8 @@ impl StreamReader {
             (state.segments[index], state.segments.get(behind).copied())
         };
         if segment.last.sequence < sequence {
-            // Between two segments. All of it was seen, or something is missing.
+            // The sequence number is between two segments: either the next segment continues there, or records are
+            // missing.
             let next = next.filter(|next| !next.previous.is_after(sequence));
             return Ok(next.map(|next| next.previous.order));
         }
@@ -176,16 +182,16 @@ impl StreamReader {
         }
         let Some((at, entry)) = newest else { return Ok(None) };
         let Head::Records(head) = entry.head else { return Ok(None) };
-        // Only whether each record is numbered matters.
+        // The slots alone tell which record it is; payload and checksum are not read.
         let seen = count_seen(&mut blocks, at + entry.head.length() as u64, &head, sequence)?;
         Ok(Some((head.first_order + seen).saturating_sub(1)))
     }
 
-    /// What comes next: entries of about so many bytes together, at least one. Nothing at the end of what was appended.
-    /// What is returned is charged to the account for as long as it is held.
+    /// Reads the next entries: about `max_bytes` of them, but at least one; none at the end of the stream. Their memory
+    /// is charged to `account` until they are dropped.
     ///
     /// # Errors
-    /// Those of the system. The reader stays where it was. Damaged entries are not errors: they are a gap.
+    /// System errors. The reader has not moved. Damaged entries are not errors: they are returned as a gap.
     pub fn read(&mut self, max_bytes: usize, account: &Arc<MemoryAccount>) -> io::Result<Vec<Found>> {
         loop {
             let (segment, offset, next) = match self.locate() {
@@ -218,7 +224,7 @@ impl StreamReader {
         }
     }
 
-    /// Where the next entry is.
+    /// Finds the next entry, or the gap before it.
     fn locate(&mut self) -> Located {
         let stream = Arc::clone(&self.stream);
         let state = stream.lock();
@@ -254,7 +260,7 @@ impl StreamReader {
         }
     }
 
-    /// The part of an entry that the reader has not seen.
+    /// The part of an entry that the reader does not skip. Moves the reader past the entry.
     fn found(&mut self, entry: Entry) -> Option<Found> {
         let (first, behind) = (entry.head().first_order(), entry.head().advance(self.seen));
         if behind.order <= self.skip {
@@ -272,7 +278,7 @@ impl StreamReader {
         })
     }
 
-    /// Opens a segment; `None` when there is no such file.
+    /// Opens a segment; `None` if there is no such file.
     fn open(&self, segment: &Segment) -> io::Result<Option<File>> {
         match File::open(self.journal.segment_path(&self.stream.id, segment.number)) {
             Ok(file) => Ok(Some(file)),
@@ -281,15 +287,16 @@ impl StreamReader {
         }
     }
 
-    /// True when a segment was not removed. Retention forgets a segment before it unlinks it, so if its file is not there
-    /// then something else took it.
+    /// True if the stream still has a segment. Retention takes a segment from the stream before it deletes the
+    /// file, so if the file of a known segment is missing, another program deleted it.
     fn is_known(&self, segment: &Segment) -> bool {
         self.stream.lock().segments.iter().any(|known| known.number == segment.number)
     }
 }
 
+/// The result of [`StreamReader::locate`].
 enum Located {
-    /// A segment, a place in it where there is an entry, and the segment behind it.
+    /// A segment, the offset of an entry in it, and the segment after it.
     At(Segment, u64, Option<Segment>),
     Gap(Found),
     End,

@@ -1,4 +1,4 @@
-//! What an earlier server has left: finds the streams, and cuts off or sets aside what cannot be served.
+//! Finds the streams of an earlier server, and truncates or sets aside files that cannot be served.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ use crate::scan::{Scanned, Tail, Unusable, scan, with_header};
 use crate::segment::{Segment, number_of, stream_of};
 use crate::stream::{Stream, StreamId};
 
-/// What was found.
+/// The result of [`recover`].
 #[derive(Debug, Default)]
 pub(crate) struct Recovered {
     pub(crate) streams: Vec<Stream>,
@@ -50,7 +50,7 @@ struct Files {
     segments: Vec<(u64, PathBuf)>,
 }
 
-/// Reads what is there. Changes nothing when a file has a newer format.
+/// Reads all streams. Changes nothing if a file has a newer format.
 pub(crate) fn recover(directory: &Path, streams_directory: &Path) -> Result<Recovered, OpenError> {
     match create_directory(streams_directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -89,7 +89,7 @@ fn check_version(path: &Path) -> Result<(), OpenError> {
             found: u32::from(found),
             supported: u32::from(VERSION),
         }),
-        // Said when it is read.
+        // Every other problem is reported later, when the whole segment is read.
         _ => Ok(()),
     }
 }
@@ -133,7 +133,7 @@ fn recover_stream(files: Files, set_aside: &Path, recovered: &mut Recovered) -> 
         is_closed = scanned.is_closed;
     }
     if segments.is_empty() {
-        // Created, and nothing was ever written to it.
+        // The stream was created, but nothing was ever written to it.
         let _ = std::fs::remove_dir(&files.directory);
         return Ok(());
     }
@@ -144,7 +144,7 @@ fn recover_stream(files: Files, set_aside: &Path, recovered: &mut Recovered) -> 
 
 enum Outcome {
     Usable(Scanned),
-    /// Its creation was not finished.
+    /// The segment's header or checkpoint was not written completely.
     Torn,
     Unusable(&'static str),
 }
@@ -177,7 +177,7 @@ fn recover_segment(id: &StreamId, number: u64, path: &Path) -> io::Result<Outcom
     })
 }
 
-/// A place for a damaged file that is not taken yet.
+/// An unused path in `set-aside/` for a damaged file.
 fn destination(id: &StreamId, number: u64, set_aside: &Path) -> Result<PathBuf, OpenError> {
     DirBuilder::new().recursive(true).mode(0o700).create(set_aside).map_err(OpenError::io(set_aside))?;
     let base = format!("{}-{}-{number:016}.seg", id.first_sequence, id.name);

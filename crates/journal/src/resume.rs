@@ -1,4 +1,4 @@
-//! What an earlier server has left of a stream.
+//! What [`crate::Journal::resume`] returns: a writer, the newest checkpoint, and the entries after it.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,27 +15,29 @@ use crate::error::corrupt;
 use crate::segment::{Segment, file_name};
 use crate::writer::StreamWriter;
 
-/// A stream of an earlier server, ready to go on.
+/// A stream of an earlier server, ready to be continued.
 #[derive(Debug)]
 pub struct Resumed {
-    /// Goes on behind the last entry.
+    /// The writer, which continues after the last entry.
     pub writer: StreamWriter,
-    /// The newest checkpoint. `None` when the stream has none: then the replay starts with the first entry.
+    /// The newest checkpoint. `None` if the stream has no checkpoint; in this case the replay starts with the first
+    /// entry.
     pub checkpoint: Option<Bytes>,
-    /// The entries behind the checkpoint. It can be read before or after the writer goes on: it ends where the stream
-    /// ended when it was resumed.
+    /// The entries after the checkpoint, up to the end of the stream when it was resumed. So it does not matter
+    /// whether the writer appends before or after they are read.
     pub replay: Replay,
 }
 
-/// How much is read at a time.
+/// How many bytes are read at a time.
 const BLOCK: usize = 256 << 10;
 
-/// Entries of a stream, in order. Holds one block of them in memory at a time.
+/// Iterates over entries of a stream, in order, with one block of them in memory at a time.
 #[derive(Debug)]
 pub struct Replay {
     directory: PathBuf,
-    /// Segments that are not open yet.
+    /// Segments that have not been opened yet.
     segments: VecDeque<Segment>,
+    /// The segment that is being read: its file, the offset of the next entry, and the end.
     present: Option<(File, u64, u64)>,
     entries: std::vec::IntoIter<Entry>,
     account: Arc<MemoryAccount>,
@@ -71,7 +73,7 @@ impl Replay {
 impl Iterator for Replay {
     type Item = io::Result<Entry>;
 
-    /// After an error there is nothing more.
+    /// The next entry. After an error, always `None`.
     fn next(&mut self) -> Option<io::Result<Entry>> {
         let next = self.read();
         if next.is_err() {

@@ -1,4 +1,4 @@
-//! Removes what is too old or too much, whole segments at a time, oldest first.
+//! Deletes records that exceed the limits on age and size: whole segments, oldest first.
 
 use std::cmp::Reverse;
 use std::io;
@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::segment::Segment;
 use crate::stream::{State, Stream};
 
-/// Most past streams, whatever their size: each takes memory.
+/// The maximum number of streams without a writer. Each takes memory, however small it is.
 const MAX_PAST_STREAMS: usize = 10_000;
 
 impl Shared {
@@ -40,7 +40,7 @@ impl Shared {
             let state = stream.lock();
             if !state.has_writer && !state.is_removed {
                 let last_at_ms = state.segments.last().map_or(0, |segment| segment.last_at_ms);
-                // A stream that was not closed may be resumed yet.
+                // A stream that was not closed may still be resumed, so it is deleted after the closed ones.
                 past.push((!state.is_closed, last_at_ms, stream));
             }
         }
@@ -73,7 +73,8 @@ impl Shared {
         }
     }
 
-    /// Removes as many of a stream's oldest segments as `count` says, and a past stream that has none left.
+    /// Removes the oldest segments of a stream: as many as `count` returns. Also removes the stream itself if it
+    /// has no segment and no writer then.
     fn remove_oldest(&self, stream: &Stream, count: impl FnOnce(&State) -> usize) {
         let (removed, is_over) = {
             let mut state = stream.lock();
@@ -105,13 +106,13 @@ impl Shared {
     }
 }
 
-/// By how much a stream is over its limit. A stream of one segment is not: there is nothing to divide.
+/// By how many bytes a stream exceeds its limit. 0 if it has only one segment, which cannot be divided.
 fn excess_of(state: &State, limits: &Options) -> u64 {
     let bytes: u64 = state.segments.iter().map(Segment::on_disk).sum();
     if state.segments.len() < 2 { 0 } else { bytes.saturating_sub(limits.max_bytes_per_stream) }
 }
 
-/// How many of the oldest segments have so many bytes together.
+/// How many of the oldest segments have to be deleted to free this many bytes.
 fn count_to_free(segments: &[Segment], mut bytes: u64) -> usize {
     let mut count = 0;
     while bytes > 0 && count < segments.len() {

@@ -5,12 +5,12 @@ use super::*;
 use crate::testing::*;
 use crate::*;
 
-/// A journal whose own thread does nothing meanwhile: what the tests write is new, small, and within the limits.
+/// A journal whose background thread deletes nothing during the tests, since all records are within its limits.
 fn journal(directory: &Path) -> Journal {
     open(directory).journal
 }
 
-/// A stream of segments with one record each, one for each time.
+/// A stream with this many segments of one record each. The n-th record is of second 1, millisecond n.
 fn stream(journal: &Journal, name: &str, first_order: u64, segments: u64) -> StreamWriter {
     let mut writer = journal.create(&id(name), b"").unwrap();
     for index in 0..segments {
@@ -22,7 +22,7 @@ fn stream(journal: &Journal, name: &str, first_order: u64, segments: u64) -> Str
     writer
 }
 
-/// The numbers of the segments that a stream has, in memory and on the disk.
+/// The numbers of a stream's segments. Asserts that as many files are on the disk.
 fn segments(journal: &Journal, name: &str) -> Vec<u64> {
     let shared = journal.shared();
     let all = shared.all();
@@ -33,7 +33,7 @@ fn segments(journal: &Journal, name: &str) -> Vec<u64> {
     numbers
 }
 
-/// What retention does with other limits.
+/// Enforces retention with changed limits, and asserts that the journal's total size is right.
 fn retain(journal: &Journal, now_ms: u64, change: impl FnOnce(&mut Options)) {
     let shared = journal.shared();
     let mut options = shared.options.clone();
@@ -65,12 +65,12 @@ fn a_stream_over_its_limit_loses_its_oldest_segments_and_readers_receive_a_gap()
     assert_eq!(places, [None, Some(3), Some(4)]);
 
     retain(&journal, 0, |options| options.max_bytes_per_stream = 0);
-    assert_eq!(segments(&journal, "a"), [5], "the newest stays");
+    assert_eq!(segments(&journal, "a"), [5], "the newest segment of an open stream is kept");
     assert_eq!(journal.find("a").unwrap().oldest_sequence, 104);
 }
 
 #[test]
-fn segments_without_a_new_record_are_removed_and_past_streams_with_them() {
+fn old_segments_are_removed_and_past_streams_that_have_no_others() {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(directory.path());
     let open = stream(&journal, "open", 1, 3);
@@ -78,7 +78,7 @@ fn segments_without_a_new_record_are_removed_and_past_streams_with_them() {
     past.close().unwrap();
     drop(past);
     drop(stream(&journal, "crashed", 20, 2));
-    // A record of order number 12 is of second 1.012.
+    // The record with order number 12 has the time 1.012 s.
     retain(&journal, 1012 + 60_000, |options| options.max_age = Duration::from_secs(60));
     assert_eq!((segments(&journal, "open"), segments(&journal, "past")), (vec![3], vec![3]));
     assert_eq!(segments(&journal, "crashed"), [1, 2]);
@@ -90,7 +90,7 @@ fn segments_without_a_new_record_are_removed_and_past_streams_with_them() {
 }
 
 #[test]
-fn past_streams_go_first_then_what_is_oldest_of_open_ones() {
+fn past_streams_are_deleted_first_then_the_oldest_segments_of_open_ones() {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(directory.path());
     let open = [stream(&journal, "a", 1, 3), stream(&journal, "b", 2, 3)];
@@ -113,7 +113,7 @@ fn past_streams_go_first_then_what_is_oldest_of_open_ones() {
 }
 
 #[test]
-fn there_is_a_most_of_past_streams() {
+fn the_number_of_past_streams_is_limited() {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(directory.path());
     let open = stream(&journal, "open", 1, 1);

@@ -1,4 +1,4 @@
-//! Reads a whole segment and says how much of it can be served.
+//! Reads a whole segment and determines how much of it can be served.
 
 use std::fs::File;
 use std::io;
@@ -11,35 +11,35 @@ use crate::encode::follows;
 use crate::format::{EntryHead, HEADER, Head, HeaderError, SegmentHeader};
 use crate::segment::Segment;
 
-/// What a file holds.
+/// The result of [`scan`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scanned {
     pub(crate) name: String,
     pub(crate) first_sequence: u64,
     pub(crate) label: Bytes,
     pub(crate) segment: Segment,
-    /// True when its last entry says that the stream gets no more.
+    /// True if the last entry is the mark that closes the stream.
     pub(crate) is_closed: bool,
-    /// True when it starts with a checkpoint.
+    /// True if the segment starts with a checkpoint.
     pub(crate) has_checkpoint: bool,
-    /// What follows the last whole entry.
+    /// What follows the last complete entry.
     pub(crate) tail: Tail,
 }
 
-/// What follows the last whole entry of a segment.
+/// What follows the last complete entry of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tail {
     Nothing,
-    /// An entry that was not written to its end, as a crash leaves it.
+    /// An entry that was not written completely, as after a crash.
     Torn,
-    /// Something that no crash leaves.
+    /// Damage that a crash cannot cause. Holds the reason.
     Corrupt(&'static str),
 }
 
 /// Why a file cannot be served at all.
 #[derive(Debug)]
 pub(crate) enum Unusable {
-    /// Its header was not written to its end.
+    /// The header was not written completely.
     Torn,
     Corrupt(&'static str),
     Newer(u16),
@@ -52,7 +52,7 @@ impl From<io::Error> for Unusable {
     }
 }
 
-/// Reads a segment's header, and hands it to `then`.
+/// Reads a segment's header and passes it to `then`.
 pub(crate) fn with_header<T>(
     file: &File,
     size: u64,
@@ -74,7 +74,7 @@ pub(crate) fn with_header<T>(
     }
 }
 
-/// Reads a whole segment and compares every checksum.
+/// Reads a whole segment and checks every checksum.
 pub(crate) fn scan(file: &File, size: u64) -> Result<Scanned, Unusable> {
     let mut scanned = with_header(file, size, |header| Scanned {
         name: header.name.to_owned(),
@@ -120,11 +120,11 @@ impl Scanned {
     }
 }
 
-/// How many bytes are compared with checksums in search of an entry behind a bad one.
+/// How many bytes of possible entries are checked, at most, in the search for an entry after a damaged one.
 const SEARCH: u64 = 64 << 20;
 
-/// Something is wrong with what comes next. A crash leaves one entry that was not written to its end, or zeros. If there
-/// is a whole entry behind it, it was no crash.
+/// Decides what invalid bytes at the current position are. A crash leaves one entry that was not written
+/// completely, or zeros. So if a complete entry follows the invalid bytes, a crash cannot be the cause.
 fn what_follows(blocks: &mut Blocks<'_>, size: u64) -> io::Result<Tail> {
     let mut budget = SEARCH;
     for at in blocks.position() + 1..size {

@@ -1,4 +1,4 @@
-//! What is known of a segment without reading it.
+//! What is kept in memory about a segment, and the names of files and directories.
 
 use std::path::{Path, PathBuf};
 
@@ -6,31 +6,31 @@ use crate::format::Head;
 use crate::place::Place;
 use crate::stream::StreamId;
 
-/// A segment of a stream.
+/// What is kept in memory about a segment of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
-    /// The place before it, as its writer knew it.
+    /// The writer's place when it started the segment.
     pub(crate) previous: Place,
-    /// The place behind its last entry.
+    /// The place after the segment's last entry.
     pub(crate) last: Place,
-    /// The order number of its first entry; 0 when it has none.
+    /// The order number of the first record or note; 0 if the segment has none.
     pub(crate) first_order: u64,
-    /// The time of its first record, if that is its first entry; else that of its creation.
+    /// The time of the first record if no note comes before it; otherwise the time when the segment was created.
     pub(crate) first_at_ms: u64,
-    /// The time of its last record; that of its creation when it has none.
+    /// The time of the last record; if there is none, the time when the segment was created.
     pub(crate) last_at_ms: u64,
-    /// How many bytes there are up to the end of the last whole entry.
+    /// The number of bytes up to the end of the last complete entry.
     pub(crate) length: u64,
-    /// Where entries start.
+    /// The offset of the first entry, after the header.
     pub(crate) start: u32,
 }
 
-/// Files take whole blocks of the disk.
+/// The assumed size of a block of the disk: a file occupies whole blocks.
 const BLOCK: u64 = 4096;
 
 impl Segment {
-    /// Goes on with one more entry, which takes so many bytes.
+    /// Updates the fields for an entry that was appended, and adds `bytes` to the length.
     pub(crate) const fn add(&mut self, head: &Head, bytes: usize) {
         if let Head::Records(records) = head {
             if self.first_order == 0 {
@@ -47,7 +47,7 @@ impl Segment {
         self.length += bytes as u64;
     }
 
-    /// What it takes on the disk.
+    /// How many bytes the segment occupies on the disk.
     pub(crate) const fn on_disk(&self) -> u64 {
         self.length.div_ceil(BLOCK) * BLOCK
     }
@@ -58,7 +58,7 @@ pub(crate) fn file_name(number: u64) -> String {
     format!("{number:016}.seg")
 }
 
-/// The number of the segment in a file of this name.
+/// The number of the segment with this file name. `None` if the name is not that of a segment.
 pub(crate) fn number_of(file_name: &str) -> Option<u64> {
     let number = file_name.strip_suffix(".seg")?.parse().ok()?;
     (self::file_name(number) == file_name).then_some(number)
@@ -69,7 +69,7 @@ pub(crate) fn stream_directory(streams: &Path, id: &StreamId) -> PathBuf {
     streams.join(format!("{}-{}", id.first_sequence, id.name))
 }
 
-/// The stream in a directory of this name.
+/// The id of the stream whose directory has this name. `None` if the name is not that of a stream's directory.
 pub(crate) fn stream_of(directory_name: &str) -> Option<StreamId> {
     let (first_sequence, name) = directory_name.split_once('-')?;
     let number = first_sequence.parse::<u64>().ok()?;
@@ -77,7 +77,7 @@ pub(crate) fn stream_of(directory_name: &str) -> Option<StreamId> {
     is_usual.then(|| StreamId { name: name.into(), first_sequence: number })
 }
 
-/// True when a name can be part of a file name on every system.
+/// True if a stream may have this name: it can be part of a file name on every system.
 pub(crate) fn is_name(name: &str) -> bool {
     (1..=200).contains(&name.len()) && !name.chars().any(|each| each == '/' || each.is_control())
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_read_back() {
+    fn file_names_are_parsed_back() {
         let id = StreamId { name: "a-b.c~1".into(), first_sequence: 17 };
         let directory = stream_directory(Path::new("streams"), &id);
         assert_eq!(directory, Path::new("streams/17-a-b.c~1"));

@@ -1,29 +1,30 @@
-//! Figures about a journal.
+//! The statistics of a journal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Figures about a journal.
+/// The statistics of a journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JournalStats {
-    /// What all segments take on the disk, in whole blocks.
+    /// How many bytes all segments occupy on the disk, in whole blocks.
     pub bytes: u64,
-    /// Streams, open and past.
+    /// The number of streams, including those without a writer.
     pub streams: u64,
-    /// Streams that have a writer.
+    /// The number of streams that have a writer.
     pub open_streams: u64,
-    /// Segments of all streams.
+    /// The number of segments of all streams.
     pub segments: u64,
-    /// Segments that are open for writing.
+    /// The number of segments that are open for writing.
     pub open_files: u64,
-    /// About what the tables of streams and segments take in memory.
+    /// An estimate of the memory that the tables of streams and segments occupy.
     pub memory_bytes: u64,
-    /// When everything appended before was on the disk, in milliseconds since 1970; 0 before the first time.
+    /// When the last successful sync started, in milliseconds since 1970: everything appended before is on the
+    /// disk. 0 if there was none yet.
     pub last_sync_at_ms: u64,
-    /// Appends, new segments and syncs that failed.
+    /// How many appends, starts of segments, syncs and removals have failed.
     pub write_errors: u64,
 }
 
-/// What is counted as it happens.
+/// The statistics that are updated when something happens; all others are computed on request.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) last_sync_at_ms: AtomicU64,

@@ -1,4 +1,4 @@
-//! A stream: what its writer, its readers and retention share.
+//! A stream's state in memory, which its writer, its readers and retention share.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,76 +9,78 @@ use crate::options::SyncMode;
 use crate::place::Place;
 use crate::segment::Segment;
 
-/// Names a stream.
+/// Identifies a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamId {
     /// The name of the instance: 1 to 200 bytes, without `/` and control characters.
     pub name: Arc<str>,
-    /// The sequence number of the first numbered record that the stream had or will have. It tells streams of one name
-    /// apart.
+    /// The sequence number of the stream's first numbered record, which may not be written yet. Streams with the same
+    /// name differ in it.
     pub first_sequence: u64,
 }
 
-/// What is known of a stream without reading it.
+/// What is known about a stream without reading its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamInfo {
-    /// Its id.
+    /// The stream's id.
     pub id: StreamId,
-    /// What its creator wrote on it.
+    /// The label that was passed to [`crate::Journal::create`].
     pub label: Bytes,
-    /// True when it gets no more entries because its writer closed it.
+    /// True if the writer closed the stream, so that nobody can append to it.
     pub is_closed: bool,
-    /// True when it has a writer.
+    /// True if the stream has a writer now.
     pub has_writer: bool,
-    /// The order number of the first record or note that is held; 0 when there is none.
+    /// The order number of the oldest record or note that is still held; 0 if there is none.
     pub first_order: u64,
-    /// The order number of the last record or note that it ever had; 0 when there is none.
+    /// The order number of the last record or note that was ever appended; 0 if there was none.
     pub last_order: u64,
-    /// The sequence number of the first numbered record that is held, or that comes next.
+    /// The sequence number of the oldest numbered record that is still held; if there is none, that of the next one.
     pub oldest_sequence: u64,
-    /// The sequence number of the last record of log 0, or of the last numbered record before it.
+    /// The sequence number of the last record of log 0. If that record has no number of its own, the number of the
+    /// last record before it that has one.
     pub last_sequence: u64,
-    /// True when the sequence number is that record's own. Also true where log 0 has no record yet.
+    /// True if the last record of log 0 has a sequence number of its own. Also true if log 0 has no record yet.
     pub last_is_numbered: bool,
-    /// The time of the first record that is held, or about that.
+    /// The time of the oldest record that is still held. Approximate: it may be the time when its segment was
+    /// created.
     pub first_at_ms: u64,
-    /// The time of the last record, or that of the newest segment's creation where it has no records.
+    /// The time of the last record; if the newest segment has no record, the time when that segment was created.
     pub last_at_ms: u64,
-    /// How many bytes its segments have.
+    /// The total length of the stream's segments.
     pub bytes: u64,
 }
 
-/// The shared part of a stream.
+/// A stream's state in memory.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) id: StreamId,
     state: Mutex<State>,
 }
 
-/// What changes. Locked for moments, never while the disk works.
+/// The part of a stream's state that changes. Its lock is held only briefly, and never during disk access.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) label: Bytes,
-    /// Oldest first.
+    /// The stream's segments, oldest first.
     pub(crate) segments: Vec<Segment>,
     /// The newest segment, open for appending.
     pub(crate) file: Option<Arc<File>>,
-    /// Segments that were finished and are not on the disk yet.
+    /// Finished segments that have not been synced to the disk yet.
     pub(crate) unsynced: Vec<Arc<File>>,
-    /// True when the newest segment has bytes that may not be on the disk yet.
+    /// True if the newest segment has bytes that have not been synced to the disk yet.
     pub(crate) is_dirty: bool,
-    /// True when files were created since the directory was synced.
+    /// True if files were created since the directory was last synced.
     pub(crate) is_directory_dirty: bool,
     pub(crate) has_writer: bool,
     pub(crate) is_closed: bool,
-    /// True when the stream was removed.
+    /// True if the stream was removed from the journal.
     pub(crate) is_removed: bool,
-    /// For how many rounds of the background thread nothing was appended.
+    /// For how many rounds of the background thread nothing has been appended.
     pub(crate) idle_rounds: u8,
 }
 
 impl State {
-    /// Something was written to the newest segment.
+    /// Call after every write to the newest segment.
     pub(crate) const fn note_write(&mut self, sync: SyncMode) {
         self.is_dirty = matches!(sync, SyncMode::EverySecond);
         self.idle_rounds = 0;
@@ -103,7 +105,7 @@ impl Stream {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is whole before anything can panic.
+        // No code panics with a change half done, so a poisoned lock is safe to use.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,15 +131,16 @@ impl Stream {
         }
     }
 
-    /// What its segments take on the disk.
+    /// How many bytes the stream's segments occupy on the disk.
     pub(crate) fn on_disk(&self) -> u64 {
         self.lock().segments.iter().map(Segment::on_disk).sum()
     }
 
-    /// About what it takes in memory.
+    /// An estimate of how many bytes of memory the stream occupies.
     pub(crate) fn memory(&self) -> usize {
         let state = self.lock();
-        // Twice the id: the table has one of its own. The rest is what a node of the table and an `Arc` take.
+        // The id is counted twice because the table of streams has a copy as its key. The constant is an estimate
+        // of a table node and an `Arc`.
         size_of::<Self>()
             + 2 * size_of::<StreamId>()
             + self.id.name.len()

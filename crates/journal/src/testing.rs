@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers for the tests of this crate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use event_log::{MemoryAccount, Record, Run, Tag};
 
 use crate::*;
 
-/// Records of log 0 are numbered, those of log 1 are not.
+/// A run with one record for each text. Records of log 0 are numbered, those of log 1 are not.
 pub(crate) fn run(log: u8, order: u64, sequence: u64, texts: &[&str]) -> Run {
     let records: Vec<_> = texts
         .iter()
@@ -48,7 +48,7 @@ pub(crate) fn open(directory: &Path) -> Opened {
     Journal::open(Options { segment_bytes: 4096, max_age, ..Options::new(directory) }).unwrap()
 }
 
-/// Everything that a reader finds from its place, one text for each record.
+/// Everything that a reader returns until the end of the stream, one text for each record, note and gap.
 pub(crate) fn all(reader: &mut StreamReader) -> Vec<String> {
     let mut all = Vec::new();
     loop {

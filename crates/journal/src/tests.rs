@@ -1,4 +1,4 @@
-//! What a caller sees of a journal.
+//! Tests of the journal's public interface.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,7 +6,7 @@ use crate::testing::*;
 use crate::*;
 
 #[test]
-fn what_was_appended_is_read_in_order_by_every_reader() {
+fn every_reader_reads_all_entries_in_order() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"label").unwrap();
@@ -44,7 +44,7 @@ fn entries_must_be_in_order() {
 }
 
 #[test]
-fn a_reader_finds_a_place_by_its_sequence_number() {
+fn a_reader_finds_the_order_number_of_a_sequence_number() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
@@ -59,7 +59,7 @@ fn a_reader_finds_a_place_by_its_sequence_number() {
 }
 
 #[test]
-fn a_stream_goes_on_after_a_crash_from_its_newest_checkpoint() {
+fn after_a_crash_a_stream_is_resumed_from_its_newest_checkpoint() {
     let directory = tempfile::tempdir().unwrap();
     {
         let journal = open(directory.path()).journal;
@@ -112,7 +112,7 @@ fn a_closed_stream_stays_closed() {
 }
 
 #[test]
-fn a_reader_receives_a_gap_where_the_writer_skipped() {
+fn a_reader_receives_a_gap_for_records_that_the_writer_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
@@ -156,7 +156,7 @@ fn a_journal_has_one_user_and_is_private() {
     assert!(matches!(second, OpenError::Locked { directory } if directory == path));
     let writer = journal.create(&id("a"), b"").unwrap();
     drop(journal);
-    assert!(Journal::open(Options::new(&path)).is_err(), "a writer is left");
+    assert!(Journal::open(Options::new(&path)).is_err(), "a writer still holds the journal");
     drop(writer);
     open(&path);
     let mode = |below: &str| path.join(below).metadata().unwrap().permissions().mode() & 0o777;

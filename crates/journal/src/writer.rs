@@ -14,7 +14,7 @@ use crate::place::Place;
 use crate::segment::{Segment, stream_directory};
 use crate::stream::{Stream, StreamId};
 
-/// Writes a stream. Owned by one instance. A writer that is dropped without [`StreamWriter::close`] leaves the stream
+/// Writes a stream. Owned by one instance. Dropping a writer without [`StreamWriter::close`] leaves the stream
 /// open, as a crash does.
 #[derive(Debug)]
 pub struct StreamWriter {
@@ -23,15 +23,16 @@ pub struct StreamWriter {
     encoder: Encoder,
     /// The number of the next segment.
     next_number: u64,
-    /// The place behind the last record, also where that is not in the journal.
+    /// The place after the last record, even if [`StreamWriter::skip_to`] left that record out.
     place: Place,
-    /// Nothing may be appended to the newest segment any more.
+    /// True if nothing may be appended to the newest segment any more.
     is_segment_over: bool,
+    /// The length of the newest segment.
     length: u64,
 }
 
 impl StreamWriter {
-    /// A writer that goes on with a stream. The caller has set `has_writer`.
+    /// A writer that continues a stream. The caller has set `has_writer`.
     pub(crate) fn new(journal: Journal, stream: Arc<Stream>) -> Self {
         let newest = stream.lock().segments.last().copied();
         let origin = Place::before(stream.id.first_sequence);
@@ -52,18 +53,18 @@ impl StreamWriter {
         &self.stream.id
     }
 
-    /// The place behind the last entry, or the one of [`StreamWriter::skip_to`].
+    /// The place after the last entry, or the one passed to [`StreamWriter::skip_to`] after that.
     #[must_use]
     pub const fn place(&self) -> Place {
         self.place
     }
 
-    /// Appends entries with one write. When it returns, readers see them, and they survive the death of every process;
-    /// with [`SyncMode::Full`] also a loss of power.
+    /// Appends entries with one write. When it returns, readers see the entries, and the entries survive a crash of the
+    /// server; with [`SyncMode::Full`] also a power failure.
     ///
     /// # Errors
-    /// Nothing of the entries counts, and the next append may be tried. Before that, ask
-    /// [`StreamWriter::wants_segment`]: after some errors the present segment cannot be used any more.
+    /// None of the entries was appended, and the caller may try again. Before that, the caller must ask
+    /// [`StreamWriter::wants_segment`]: after some errors the current segment cannot be used any more.
     pub fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
         if entries.is_empty() {
             return Ok(());
@@ -96,17 +97,18 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// True when a segment must be started before the next append: the present one is full or cannot be used any more.
+    /// True if a segment must be started before the next append: the current one is full or cannot be used any more.
     #[must_use]
     pub fn wants_segment(&self) -> bool {
         self.is_segment_over || self.length >= self.journal.options().segment_bytes
     }
 
-    /// Starts a segment. It begins with `checkpoint`: everything that the writer has to know of what came before, since
-    /// [`Journal::resume`] starts there. Only the first segment of a stream has none.
+    /// Starts a segment. Its first entry is `checkpoint`, which has to hold everything that the writer needs to know
+    /// about earlier segments: [`Journal::resume`] reads from there. Only the first segment of a stream has no
+    /// checkpoint.
     ///
     /// # Errors
-    /// Everything is as before, and it may be tried again.
+    /// Nothing has changed, and the caller may try again.
     pub fn start_segment(&mut self, checkpoint: &[u8]) -> io::Result<()> {
         if checkpoint.len() > MAX_ENTRY / 2 {
             return Err(io::Error::new(
@@ -117,8 +119,8 @@ impl StreamWriter {
         self.start(Some(checkpoint))
     }
 
-    /// Says that the records up to a place will not be appended: they are lost to the journal. The next segment has to be
-    /// started now; readers receive a gap in their place.
+    /// Leaves out the records up to a place, which could not be appended: the journal never has them, and readers
+    /// receive a gap instead. The caller has to start a segment before the next append.
     pub fn skip_to(&mut self, place: Place) {
         if place.order > self.place.order {
             self.place = place;
@@ -126,16 +128,16 @@ impl StreamWriter {
         }
     }
 
-    /// Ends the stream: it gets no more entries.
+    /// Closes the stream: nobody can append to it any more.
     ///
     /// # Errors
-    /// The stream counts as open, and this may be tried again.
+    /// The stream is still open, and the caller may try again.
     pub fn close(&mut self) -> io::Result<()> {
         if self.stream.lock().is_closed {
             return Ok(());
         }
         if self.is_segment_over {
-            // A checkpoint is of no use where nothing follows.
+            // Nobody resumes a closed stream, so an empty checkpoint will do.
             self.start(Some(&[]))?;
         }
         let mut bytes = Vec::new();
@@ -228,7 +230,7 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// The newest segment. Idle ones are closed by the background thread.
+    /// The file of the newest segment. Opens it if the background thread closed it while the stream was idle.
     fn file(&self) -> io::Result<Arc<File>> {
         if let Some(file) = &self.stream.lock().file {
             return Ok(Arc::clone(file));
@@ -237,7 +239,7 @@ impl StreamWriter {
         let file = Arc::new(OpenOptions::new().append(true).open(path)?);
         let is_of_length = file.metadata()?.len() == self.length;
         if !is_of_length {
-            // Something behind the end that never counted.
+            // The rest of a failed append, which does not belong to the stream.
             file.set_len(self.length)?;
         }
         self.stream.lock().file = Some(Arc::clone(&file));
@@ -248,10 +250,11 @@ impl StreamWriter {
         if self.journal.sync_mode() == SyncMode::Full { file.sync_data() } else { Ok(()) }
     }
 
-    /// After a failed write: cuts off what may have been written of it.
+    /// Truncates the newest segment after a failed write, of which a part may be in the file.
     fn roll_back(&mut self, file: &File) {
         self.journal.counters().count_error();
-        // What the system does with pages that it failed to write is unknown, so nothing may follow them.
+        // After a failed sync, it is unknown which pages the system has written. So with full syncs, nothing may be
+        // appended to this segment any more.
         let is_sound = self.journal.sync_mode() == SyncMode::EverySecond && file.set_len(self.length).is_ok();
         self.is_segment_over = !is_sound;
     }
@@ -273,7 +276,7 @@ impl Drop for StreamWriter {
 
 fn create_file(path: &std::path::Path) -> io::Result<File> {
     let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
-    // Whatever the umask is.
+    // The umask may have changed the mode.
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     Ok(file)
 }
