@@ -1,13 +1,15 @@
 //! The background thread: once a second it syncs files, closes idle ones, and enforces retention.
 
+use std::fs::File;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use std::{fs::File, io};
 
+use crate::catalogue::{Catalogue, StreamRow};
 use crate::journal::{Shared, now_ms, sync_directory};
-use crate::stream::Stream;
+use crate::stream::{State, Stream, StreamId};
 
 /// The time between two rounds of the thread.
 const ROUND: Duration = Duration::from_secs(1);
@@ -64,59 +66,122 @@ impl Signal {
     }
 }
 
+/// What is written behind.
+#[derive(Debug)]
+pub(crate) struct Behind {
+    /// `None` when there cannot be one.
+    catalogue: Option<Catalogue>,
+    /// Streams that the catalogue has and that are no more.
+    removed: Vec<StreamId>,
+    /// True when the last round failed, which was reported then.
+    is_failing: bool,
+}
+
+impl Behind {
+    pub(crate) fn new(catalogue: Option<Catalogue>, is_held: impl Fn(&StreamId) -> bool) -> Self {
+        let known = catalogue.as_ref().and_then(|catalogue| catalogue.streams().ok()).unwrap_or_default();
+        let removed = known.into_iter().filter(|id| !is_held(id)).collect();
+        Self { catalogue, removed, is_failing: false }
+    }
+
+    /// Reports the first of many failures.
+    fn report(&mut self, result: Result<(), String>) {
+        match result {
+            Ok(()) => self.is_failing = false,
+            Err(_) if self.is_failing => {}
+            Err(error) => {
+                self.is_failing = true;
+                tracing::warn!(%error, "the journal could not be synced");
+            }
+        }
+    }
+}
+
 impl Shared {
     pub(crate) fn sync_and_retain(&self) {
+        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        self.retain(now_ms());
         let started_at_ms = now_ms();
-        let mut is_synced = true;
-        let mut is_any_new = false;
+        let (mut rows, mut result, mut is_any_new) = (Vec::new(), Ok(()), false);
         for stream in self.all() {
-            match self.sync_stream(&stream) {
-                Ok(is_new) => is_any_new |= is_new,
+            let (work, row) = {
+                let mut state = stream.lock();
+                (take_work(&mut state), state.take_row(&stream.id))
+            };
+            is_any_new |= work.is_directory_dirty;
+            match self.sync_stream(&stream, work) {
+                // What the catalogue has is on the disk.
+                Ok(()) => rows.extend(row.map(|row| (row, stream))),
                 Err(error) => {
-                    is_synced = false;
-                    self.counters.count_error();
-                    tracing::warn!(stream = %stream.id.name, %error, "a stream of the journal could not be synced");
+                    stream.lock().forget_catalogued();
+                    result = Err(error);
                 }
             }
         }
-        if is_any_new && let Err(error) = sync_directory(self.streams_directory()) {
-            is_synced = false;
-            self.counters.count_error();
-            tracing::warn!(%error, "the directory of the journal could not be synced");
+        if is_any_new {
+            result = result.and(sync_directory(self.streams_directory()));
         }
-        if is_synced {
+        if result.is_ok() {
             self.counters.last_sync_at_ms.store(started_at_ms, Ordering::Relaxed);
+        } else {
+            self.counters.count_error();
         }
-        self.retain(started_at_ms);
+        let written = self.write_catalogue(&mut behind, rows);
+        behind.report(result.map_err(|error| error.to_string()).and(written));
     }
 
-    /// Writes the stream's unsynced files to the disk. True if the stream's own directory may be new, so that its
-    /// parent has to be synced too.
-    fn sync_stream(&self, stream: &Stream) -> io::Result<bool> {
-        let (files, is_directory_dirty) = {
-            let mut state = stream.lock();
-            let mut files: Vec<Arc<File>> = std::mem::take(&mut state.unsynced);
-            if state.is_dirty {
-                files.extend(state.file.clone());
-            }
-            let is_directory_dirty = std::mem::take(&mut state.is_directory_dirty);
-            state.is_dirty = false;
-            state.idle_rounds = state.idle_rounds.saturating_add(1);
-            if state.idle_rounds > IDLE_ROUNDS {
-                state.file = None;
-            }
-            (files, is_directory_dirty)
-        };
-        let result = files.iter().try_for_each(|file| file.sync_data());
-        let result = match is_directory_dirty {
+    /// Brings one stream to the disk. What fails is tried again in the next round.
+    fn sync_stream(&self, stream: &Stream, work: Work) -> io::Result<()> {
+        let result = work.files.iter().try_for_each(|file| file.sync_data());
+        let result = match work.is_directory_dirty {
             true => result.and(sync_directory(&self.directory_of(&stream.id))),
             false => result,
         };
         result.inspect_err(|_| {
             let mut state = stream.lock();
-            state.unsynced.extend(files);
-            state.is_directory_dirty |= is_directory_dirty;
-        })?;
-        Ok(is_directory_dirty)
+            state.unsynced.extend(work.files);
+            state.is_directory_dirty |= work.is_directory_dirty;
+        })
     }
+
+    fn write_catalogue(
+        &self,
+        behind: &mut Behind,
+        rows: Vec<(StreamRow, Arc<Stream>)>,
+    ) -> Result<(), String> {
+        let mut removed = std::mem::take(&mut *self.removed.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(catalogue) = &mut behind.catalogue else { return Ok(()) };
+        behind.removed.append(&mut removed);
+        let (rows, streams): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        match catalogue.write(&rows, &behind.removed) {
+            Ok(()) => {
+                behind.removed.clear();
+                Ok(())
+            }
+            Err(error) => {
+                for stream in streams {
+                    stream.lock().forget_catalogued();
+                }
+                Err(error.to_string())
+            }
+        }
+    }
+}
+
+/// What has to be synced of a stream.
+struct Work {
+    files: Vec<Arc<File>>,
+    is_directory_dirty: bool,
+}
+
+fn take_work(state: &mut State) -> Work {
+    let mut files = std::mem::take(&mut state.unsynced);
+    if std::mem::take(&mut state.is_dirty) {
+        files.extend(state.file.clone());
+    }
+    state.idle_rounds = state.idle_rounds.saturating_add(1);
+    if state.idle_rounds > IDLE_ROUNDS {
+        state.file = None;
+    }
+    Work { files, is_directory_dirty: std::mem::take(&mut state.is_directory_dirty) }
 }

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use event_log::MemoryAccount;
 
-use crate::background::Background;
+use crate::background::{Background, Behind};
 use crate::chunks::read_checkpoint;
 use crate::error::{OpenError, SetAside};
 use crate::format::MAX_LABEL;
@@ -48,6 +48,10 @@ pub(crate) struct Shared {
     /// How many bytes all segments occupy on the disk.
     pub(crate) bytes: AtomicU64,
     pub(crate) counters: Counters,
+    /// Only the background thread writes it.
+    pub(crate) behind: Mutex<Behind>,
+    /// Streams that the catalogue has to forget.
+    pub(crate) removed: Mutex<Vec<StreamId>>,
     _lock: File,
 }
 
@@ -73,6 +77,7 @@ impl Journal {
         let recovered = recover(&options.directory, &streams_directory)?;
         let streams: BTreeMap<_, _> =
             recovered.streams.into_iter().map(|stream| (stream.id.clone(), Arc::new(stream))).collect();
+        let behind = Behind::new(recovered.catalogue, |id| streams.contains_key(id));
         let bytes = streams.values().map(|stream| stream.on_disk()).sum();
         let shared = Arc::new(Shared {
             options,
@@ -80,6 +85,8 @@ impl Journal {
             streams: Mutex::new(streams),
             bytes: AtomicU64::new(bytes),
             counters: Counters::default(),
+            behind: Mutex::new(behind),
+            removed: Mutex::default(),
             _lock: lock,
         });
         let background =
@@ -277,7 +284,9 @@ impl Shared {
 
     /// Removes a stream from the table.
     pub(crate) fn forget(&self, id: &StreamId) -> Option<Arc<Stream>> {
-        self.streams().remove(id)
+        let stream = self.streams().remove(id)?;
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(id.clone());
+        Some(stream)
     }
 
     fn stats(&self) -> JournalStats {

@@ -13,6 +13,7 @@
 
 mod background;
 mod blocks;
+mod catalogue;
 mod chunks;
 mod encode;
 mod error;

@@ -2,17 +2,18 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use rustix::fs::{FlockOperation, flock};
 
+use crate::catalogue::{Catalogue, Known, SCHEMA_VERSION, Unreadable};
 use crate::error::{OpenError, SetAside};
-use crate::format::VERSION;
+use crate::format::{SegmentHeader, VERSION};
 use crate::journal::create_directory;
 use crate::scan::{Scanned, Tail, Unusable, scan, with_header};
-use crate::segment::{Segment, number_of, stream_of};
+use crate::segment::{Segment, file_name, number_of, stream_of};
 use crate::stream::{Stream, StreamId};
 
 /// The result of [`recover`].
@@ -20,6 +21,7 @@ use crate::stream::{Stream, StreamId};
 pub(crate) struct Recovered {
     pub(crate) streams: Vec<Stream>,
     pub(crate) set_aside: Vec<SetAside>,
+    pub(crate) catalogue: Option<Catalogue>,
 }
 
 /// Creates the directory and takes its lock.
@@ -58,6 +60,22 @@ pub(crate) fn recover(directory: &Path, streams_directory: &Path) -> Result<Reco
         }
         _ => {}
     }
+    let all = list(streams_directory)?;
+    for (_, path) in all.iter().flat_map(|files| &files.segments) {
+        check_version(path)?;
+    }
+    let set_aside = SetAsideDirectory(directory.join("set-aside"));
+    let mut recovered = Recovered::default();
+    recovered.catalogue = open_catalogue(directory, &set_aside, &mut recovered.set_aside)?;
+    for files in all {
+        let known =
+            recovered.catalogue.as_ref().map(|catalogue| catalogue.find(&files.id)).unwrap_or_default();
+        recover_stream(files, &known, &set_aside, &mut recovered)?;
+    }
+    Ok(recovered)
+}
+
+fn list(streams_directory: &Path) -> Result<Vec<Files>, OpenError> {
     let mut all = Vec::new();
     for path in entries(streams_directory)? {
         let id = path.file_name().and_then(|name| name.to_str()).and_then(stream_of);
@@ -69,68 +87,107 @@ pub(crate) fn recover(directory: &Path, streams_directory: &Path) -> Result<Reco
         segments.sort();
         all.push(Files { id, directory: path, segments });
     }
-    for (_, path) in all.iter().flat_map(|files| &files.segments) {
-        check_version(path)?;
-    }
-    let mut recovered = Recovered::default();
-    let set_aside_directory = directory.join("set-aside");
-    for files in all {
-        recover_stream(files, &set_aside_directory, &mut recovered)?;
-    }
-    Ok(recovered)
+    Ok(all)
 }
 
 fn check_version(path: &Path) -> Result<(), OpenError> {
     let file = File::open(path).map_err(OpenError::io(path))?;
     let size = file.metadata().map_err(OpenError::io(path))?.len();
     match with_header(&file, size, |_| ()) {
-        Err(Unusable::Newer(found)) => Err(OpenError::NewerFormat {
-            path: path.to_owned(),
-            found: u32::from(found),
-            supported: u32::from(VERSION),
-        }),
+        Err(Unusable::Newer(found)) => Err(newer(path, u32::from(found), u32::from(VERSION))),
         // Every other problem is reported later, when the whole segment is read.
         _ => Ok(()),
     }
 }
 
-fn recover_stream(files: Files, set_aside: &Path, recovered: &mut Recovered) -> Result<(), OpenError> {
-    let (mut segments, mut label, mut is_closed): (Vec<Segment>, _, _) = (Vec::new(), Bytes::new(), false);
-    for (number, path) in &files.segments {
-        let outcome = recover_segment(&files.id, *number, path).map_err(OpenError::io(path))?;
-        let before = segments.last().map_or(0, |segment| segment.last.order);
-        let scanned = match outcome {
-            Outcome::Usable(scanned) if scanned.segment.previous.order < before => {
-                Outcome::Unusable("its order numbers go back")
+fn newer(path: &Path, found: u32, supported: u32) -> OpenError {
+    OpenError::NewerFormat { path: path.to_owned(), found, supported }
+}
+
+/// A journal works without a catalogue: then every segment is read.
+fn open_catalogue(
+    directory: &Path,
+    set_aside: &SetAsideDirectory,
+    all_set_aside: &mut Vec<SetAside>,
+) -> Result<Option<Catalogue>, OpenError> {
+    let path = directory.join("catalogue.sqlite");
+    let mut attempt = Catalogue::open(&path);
+    if let Err(Unreadable::Corrupt(reason)) = attempt {
+        for suffix in ["", "-wal", "-shm"] {
+            let name = format!("catalogue.sqlite{suffix}");
+            let (from, to) = (directory.join(&name), set_aside.destination(&name)?);
+            match std::fs::rename(&from, &to) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(OpenError::io(&from)(error));
+                }
+                Ok(()) if suffix.is_empty() => {
+                    all_set_aside.push(SetAside { path: to, reason: reason.clone() });
+                }
+                _ => {}
             }
-            outcome => outcome,
-        };
-        let scanned = match scanned {
+        }
+        attempt = Catalogue::open(&path);
+    }
+    match attempt {
+        Ok(catalogue) => Ok(Some(catalogue)),
+        Err(Unreadable::Newer(found)) => Err(newer(&path, found, SCHEMA_VERSION.unsigned_abs() as u32)),
+        Err(Unreadable::Corrupt(error)) => {
+            tracing::warn!(%error, "the journal has no catalogue");
+            Ok(None)
+        }
+        Err(Unreadable::Io(error)) => {
+            tracing::warn!(%error, "the journal has no catalogue");
+            Ok(None)
+        }
+    }
+}
+
+fn recover_stream(
+    files: Files,
+    known: &Known,
+    set_aside: &SetAsideDirectory,
+    recovered: &mut Recovered,
+) -> Result<(), OpenError> {
+    let (mut segments, mut label, mut is_closed): (Vec<Segment>, _, _) = (Vec::new(), Bytes::new(), false);
+    let mut is_as_known = files.segments.len() == known.segments.len();
+    let newest = files.segments.last().map_or(0, |(number, _)| *number);
+    for (number, path) in &files.segments {
+        // The end of a stream that was not closed may be torn, whatever its length.
+        let known_segment = known.segments.iter().find(|known| known.number == *number);
+        let known_segment = known_segment.filter(|_| known.is_closed || *number != newest);
+        let outcome =
+            recover_segment(&files.id, *number, path, known_segment).map_err(OpenError::io(path))?;
+        let before = segments.last().map_or(0, |segment| segment.last.order);
+        let usable = match outcome {
+            Outcome::Usable(usable) if usable.segment.previous.order >= before => usable,
+            Outcome::Usable(_) => {
+                recovered.set_aside.push(set_aside.take(
+                    &files.id,
+                    *number,
+                    path,
+                    "its order numbers go back",
+                )?);
+                continue;
+            }
             Outcome::Torn => {
                 std::fs::remove_file(path).map_err(OpenError::io(path))?;
                 continue;
             }
             Outcome::Unusable(reason) => {
-                let to = destination(&files.id, *number, set_aside)?;
-                std::fs::rename(path, &to).map_err(OpenError::io(path))?;
-                recovered.set_aside.push(SetAside { path: to, reason: reason.to_owned() });
+                recovered.set_aside.push(set_aside.take(&files.id, *number, path, reason)?);
                 continue;
             }
-            Outcome::Usable(scanned) => {
-                if let Tail::Corrupt(reason) = scanned.tail {
-                    let to = destination(&files.id, *number, set_aside)?;
-                    std::fs::copy(path, &to).map_err(OpenError::io(&to))?;
-                    recovered.set_aside.push(SetAside { path: to, reason: reason.to_owned() });
-                }
-                if scanned.tail != Tail::Nothing {
-                    cut_off(path, scanned.segment.length).map_err(OpenError::io(path))?;
-                }
-                scanned
-            }
         };
-        segments.push(scanned.segment);
-        label = scanned.label;
-        is_closed = scanned.is_closed;
+        if let Tail::Corrupt(reason) = usable.tail {
+            recovered.set_aside.push(set_aside.copy(&files.id, *number, path, reason)?);
+        }
+        if usable.tail != Tail::Nothing {
+            cut_off(path, usable.segment.length).map_err(OpenError::io(path))?;
+        }
+        is_as_known &= known.segments.contains(&usable.segment);
+        segments.push(usable.segment);
+        label = usable.label;
+        is_closed = usable.is_closed.unwrap_or(known.is_closed);
     }
     if segments.is_empty() {
         // The stream was created, but nothing was ever written to it.
@@ -138,59 +195,101 @@ fn recover_stream(files: Files, set_aside: &Path, recovered: &mut Recovered) -> 
         return Ok(());
     }
     segments.shrink_to_fit();
-    recovered.streams.push(Stream::new(files.id, label, segments, is_closed));
+    is_as_known &= is_closed == known.is_closed;
+    recovered.streams.push(Stream::new(files.id, label, segments, is_closed).catalogued(is_as_known));
     Ok(())
 }
 
 enum Outcome {
-    Usable(Scanned),
+    Usable(Usable),
     /// The segment's header or checkpoint was not written completely.
     Torn,
     Unusable(&'static str),
 }
 
-fn recover_segment(id: &StreamId, number: u64, path: &Path) -> io::Result<Outcome> {
+struct Usable {
+    segment: Segment,
+    label: Bytes,
+    /// `None` when only the catalogue knows.
+    is_closed: Option<bool>,
+    tail: Tail,
+}
+
+/// Finds out what a file holds. It is not read where the catalogue knows it and it has the length that it had then.
+fn recover_segment(id: &StreamId, number: u64, path: &Path, known: Option<&Segment>) -> io::Result<Outcome> {
     let file = File::open(path)?;
     let size = file.metadata()?.len();
-    let scanned = match scan(&file, size) {
+    if let Some(known) = known.filter(|known| known.length == size) {
+        let as_known = with_header(&file, size, |header| {
+            let is_same = belongs(header, id, number)
+                && header.previous == known.previous
+                && header.length() as u64 == u64::from(known.start);
+            is_same.then(|| Bytes::copy_from_slice(header.label))
+        });
+        if let Ok(Some(label)) = as_known {
+            let usable = Usable { segment: *known, label, is_closed: None, tail: Tail::Nothing };
+            return Ok(Outcome::Usable(usable));
+        }
+    }
+    if let Ok(false) = with_header(&file, size, |header| belongs(header, id, number)) {
+        return Ok(Outcome::Unusable("it belongs to another stream"));
+    }
+    let Scanned { label, segment, is_closed, has_checkpoint, tail } = match scan(&file, size) {
         Ok(scanned) => scanned,
         Err(Unusable::Torn) => return Ok(Outcome::Torn),
         Err(Unusable::Corrupt(reason)) => return Ok(Outcome::Unusable(reason)),
         Err(Unusable::Newer(_)) => return Ok(Outcome::Unusable("it has a newer format")),
         Err(Unusable::Io(error)) => return Err(error),
     };
-    let is_its_own = scanned.segment.number == number
-        && scanned.name == *id.name
-        && scanned.first_sequence == id.first_sequence;
-    Ok(match scanned {
-        _ if !is_its_own => Outcome::Unusable("it belongs to another stream"),
-        // Only the first segment of a stream starts without a checkpoint.
-        scanned if number > 1 && !scanned.has_checkpoint && scanned.tail != Tail::Nothing => {
-            if let Tail::Corrupt(reason) = scanned.tail {
-                Outcome::Unusable(reason)
-            } else {
-                Outcome::Torn
-            }
-        }
-        scanned if number > 1 && !scanned.has_checkpoint => Outcome::Torn,
-        scanned => Outcome::Usable(scanned),
+    // Only the first segment of a stream starts without a checkpoint.
+    Ok(match tail {
+        Tail::Corrupt(reason) if number > 1 && !has_checkpoint => Outcome::Unusable(reason),
+        _ if number > 1 && !has_checkpoint => Outcome::Torn,
+        tail => Outcome::Usable(Usable { segment, label, is_closed: Some(is_closed), tail }),
     })
 }
 
-/// An unused path in `set-aside/` for a damaged file.
-fn destination(id: &StreamId, number: u64, set_aside: &Path) -> Result<PathBuf, OpenError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(set_aside).map_err(OpenError::io(set_aside))?;
-    let base = format!("{}-{}-{number:016}.seg", id.first_sequence, id.name);
-    let free = (0..u32::MAX)
-        .map(|attempt| set_aside.join(if attempt == 0 { base.clone() } else { format!("{base}.{attempt}") }))
-        .find(|path| !path.exists());
-    free.ok_or_else(|| OpenError::io(set_aside)(io::ErrorKind::AlreadyExists.into()))
+fn belongs(header: &SegmentHeader<'_>, id: &StreamId, number: u64) -> bool {
+    header.number == number && *header.name == *id.name && header.first_sequence == id.first_sequence
+}
+
+/// Where damaged files go. It is created with the first of them.
+struct SetAsideDirectory(PathBuf);
+
+impl SetAsideDirectory {
+    /// Moves a segment of which nothing can be served.
+    fn take(&self, id: &StreamId, number: u64, path: &Path, reason: &str) -> Result<SetAside, OpenError> {
+        let to = self.destination(&segment_name(id, number))?;
+        std::fs::rename(path, &to).map_err(OpenError::io(path))?;
+        Ok(SetAside { path: to, reason: reason.to_owned() })
+    }
+
+    /// Copies a segment that is about to be cut off.
+    fn copy(&self, id: &StreamId, number: u64, path: &Path, reason: &str) -> Result<SetAside, OpenError> {
+        let to = self.destination(&segment_name(id, number))?;
+        std::fs::copy(path, &to).map_err(OpenError::io(&to))?;
+        Ok(SetAside { path: to, reason: reason.to_owned() })
+    }
+
+    /// An unused path for a damaged file.
+    fn destination(&self, name: &str) -> Result<PathBuf, OpenError> {
+        let Self(directory) = self;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(OpenError::io(directory))?;
+        let attempts = (0..u32::MAX).map(|attempt| match attempt {
+            0 => directory.join(name),
+            _ => directory.join(format!("{name}.{attempt}")),
+        });
+        let free = attempts.into_iter().find(|path| !path.exists());
+        free.ok_or_else(|| OpenError::io(directory)(io::ErrorKind::AlreadyExists.into()))
+    }
+}
+
+fn segment_name(id: &StreamId, number: u64) -> String {
+    format!("{}-{}-{}", id.first_sequence, id.name, file_name(number))
 }
 
 fn cut_off(path: &Path, length: u64) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    file.set_len(length)
+    OpenOptions::new().write(true).open(path)?.set_len(length)
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, OpenError> {

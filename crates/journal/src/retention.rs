@@ -83,6 +83,7 @@ impl Shared {
             let removed: Vec<_> = state.segments.drain(..count).collect();
             let is_over = state.segments.is_empty() && !state.has_writer;
             state.is_removed |= is_over;
+            state.is_catalogued &= removed.is_empty();
             (removed, is_over)
         };
         for segment in removed {

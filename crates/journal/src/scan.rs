@@ -14,8 +14,6 @@ use crate::segment::Segment;
 /// The result of [`scan`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scanned {
-    pub(crate) name: String,
-    pub(crate) first_sequence: u64,
     pub(crate) label: Bytes,
     pub(crate) segment: Segment,
     /// True if the last entry is the mark that closes the stream.
@@ -77,8 +75,6 @@ pub(crate) fn with_header<T>(
 /// Reads a whole segment and checks every checksum.
 pub(crate) fn scan(file: &File, size: u64) -> Result<Scanned, Unusable> {
     let mut scanned = with_header(file, size, |header| Scanned {
-        name: header.name.to_owned(),
-        first_sequence: header.first_sequence,
         label: Bytes::copy_from_slice(header.label),
         segment: Segment {
             number: header.number,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::catalogue::StreamRow;
 use crate::options::SyncMode;
 use crate::place::Place;
 use crate::segment::Segment;
@@ -75,6 +76,10 @@ pub(crate) struct State {
     pub(crate) is_closed: bool,
     /// True if the stream was removed from the journal.
     pub(crate) is_removed: bool,
+    /// True when the catalogue has all of it.
+    pub(crate) is_catalogued: bool,
+    /// The catalogue has all segments before this number as they are.
+    pub(crate) catalogued_before: u64,
     /// For how many rounds of the background thread nothing has been appended.
     pub(crate) idle_rounds: u8,
 }
@@ -84,6 +89,47 @@ impl State {
     pub(crate) const fn note_write(&mut self, sync: SyncMode) {
         self.is_dirty = matches!(sync, SyncMode::EverySecond);
         self.idle_rounds = 0;
+        self.is_catalogued = false;
+    }
+
+    fn info(&self, id: &StreamId) -> StreamInfo {
+        let origin = Place::before(id.first_sequence);
+        let (first, last) = (self.segments.first(), self.segments.last());
+        let place = last.map_or(origin, |segment| segment.last);
+        let first_order = self.segments.iter().map(|segment| segment.first_order).find(|order| *order != 0);
+        StreamInfo {
+            id: id.clone(),
+            label: self.label.clone(),
+            is_closed: self.is_closed,
+            has_writer: self.has_writer,
+            first_order: first_order.unwrap_or(0),
+            last_order: place.order,
+            oldest_sequence: first.map_or(origin, |segment| segment.previous).sequence + 1,
+            last_sequence: place.sequence,
+            last_is_numbered: place.is_numbered,
+            first_at_ms: first.map_or(0, |segment| segment.first_at_ms),
+            last_at_ms: last.map_or(0, |segment| segment.last_at_ms),
+            bytes: self.segments.iter().map(|segment| segment.length).sum(),
+        }
+    }
+
+    /// What the catalogue has to learn, if anything. It counts as written.
+    pub(crate) fn take_row(&mut self, id: &StreamId) -> Option<StreamRow> {
+        if std::mem::replace(&mut self.is_catalogued, true) || self.is_removed {
+            return None;
+        }
+        let from = std::mem::replace(&mut self.catalogued_before, self.segments.last()?.number);
+        Some(StreamRow {
+            info: self.info(id),
+            oldest_number: self.segments.first()?.number,
+            segments: self.segments.iter().filter(|segment| segment.number >= from).copied().collect(),
+        })
+    }
+
+    /// What was taken for the catalogue was not written.
+    pub(crate) const fn forget_catalogued(&mut self) {
+        self.is_catalogued = false;
+        self.catalogued_before = 0;
     }
 }
 
@@ -99,9 +145,19 @@ impl Stream {
             has_writer: false,
             is_closed,
             is_removed: false,
+            is_catalogued: false,
+            catalogued_before: 0,
             idle_rounds: 0,
         };
         Self { id, state: Mutex::new(state) }
+    }
+
+    /// The same, where the catalogue may have all of it already.
+    pub(crate) fn catalogued(self, is_catalogued: bool) -> Self {
+        let mut state = self.lock();
+        state.is_catalogued = is_catalogued;
+        drop(state);
+        self
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -110,25 +166,7 @@ impl Stream {
     }
 
     pub(crate) fn info(&self) -> StreamInfo {
-        let state = self.lock();
-        let origin = Place::before(self.id.first_sequence);
-        let (first, last) = (state.segments.first(), state.segments.last());
-        let place = last.map_or(origin, |segment| segment.last);
-        let first_order = state.segments.iter().map(|segment| segment.first_order).find(|order| *order != 0);
-        StreamInfo {
-            id: self.id.clone(),
-            label: state.label.clone(),
-            is_closed: state.is_closed,
-            has_writer: state.has_writer,
-            first_order: first_order.unwrap_or(0),
-            last_order: place.order,
-            oldest_sequence: first.map_or(origin, |segment| segment.previous).sequence + 1,
-            last_sequence: place.sequence,
-            last_is_numbered: place.is_numbered,
-            first_at_ms: first.map_or(0, |segment| segment.first_at_ms),
-            last_at_ms: last.map_or(0, |segment| segment.last_at_ms),
-            bytes: state.segments.iter().map(|segment| segment.length).sum(),
-        }
+        self.lock().info(&self.id)
     }
 
     /// How many bytes the stream's segments occupy on the disk.
