@@ -68,7 +68,7 @@ impl Frames {
         }
     }
 
-    /// Adds events in the format of `?view=journal`. A comment line contains what has no field of its own:
+    /// Adds events in the format of `?view=journal`. A comment line contains the data that have no field of their own:
     /// when the event happened and, for numbered events, the number that `answered` and `gap` refer to.
     pub(crate) fn journal(&mut self, run: &Run) {
         for (index, event) in events(run).enumerate() {

@@ -105,8 +105,8 @@ impl Streaming {
     }
 }
 
-/// Whether the events of a run happened before the stream began. The events of a run get their numbers together, so
-/// that is true of all of them or of none, and only the last one is checked.
+/// Whether the events of a run happened before the stream began. The events of a run get their numbers together, so the
+/// answer is the same for all of them, and only the last one is checked.
 fn is_replayed(run: &Run, began_at: u64) -> bool {
     run.last().order <= began_at
 }

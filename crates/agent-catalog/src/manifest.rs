@@ -18,7 +18,7 @@ static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {
     Manifest::parse(EMBEDDED).unwrap_or_else(|error| panic!("embedded manifest: {error}"))
 });
 
-/// Every agent known by name.
+/// The embedded list of all agents that a client can name.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {

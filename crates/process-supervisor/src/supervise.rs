@@ -193,7 +193,7 @@ impl Supervisor {
     }
 }
 
-/// What is left of the tree after a batch of reaping.
+/// The processes that remain of the tree after a batch of reaping.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Remaining {
     /// No process.

@@ -47,7 +47,10 @@ export const resume: Step = {
   },
 };
 
-/** How many user messages the model received with this prompt: the most of all requests, as agents also send others. */
+/**
+ * How many user messages the model received in a request with this prompt. Agents may send several such requests; the
+ * one with the most messages counts.
+ */
 async function userMessages(testbed: Testbed, words: string): Promise<number> {
   const requests = (await testbed.model.requests()).filter(({ prompt }) => prompt?.includes(words));
   return Math.max(0, ...requests.map(({ messages }) => messages));

@@ -1,4 +1,4 @@
-/** Finds deviations from the protocol in the messages of the agent and of the SDK. */
+/** Finds deviations from the protocol in the messages that the agent and the SDK send. */
 
 import type { Entry, Message } from "./journal.ts";
 import { check, type Part } from "./schema.ts";

@@ -81,7 +81,8 @@ async fn answer<T>(reply: Reply<T>, result: impl Future<Output = Result<T, Error
     let _ = reply.send(result.await);
 }
 
-/// Sends a message with this side's own copy of its bytes, and waits until it is settled or its caller is gone.
+/// Sends a message to the engine, with a copy of its bytes that the far side makes. Waits until the message is settled
+/// or its caller is gone.
 async fn send(engine: &dyn Instances, request: SendRequest, reply: Reply<WireReceipt>) {
     let sent = match received(engine, request) {
         Ok(request) => engine.send(request).await,

@@ -26,8 +26,8 @@ const MAX_MESSAGE: usize = 32 << 20;
 #[derive(Debug)]
 pub struct RemoteInstances {
     commands: mpsc::Sender<Command>,
-    /// The account for memory held on this side: bodies that are being read, and events that a door has not
-    /// written yet.
+    /// The memory account of the near side: for bodies that are being read, and events that a door (a transport such
+    /// as HTTP) has not written yet.
     account: Arc<MemoryAccount>,
 }
 
@@ -60,7 +60,7 @@ impl Instances for RemoteInstances {
         &self.account
     }
 
-    /// Nothing can be evicted on this side: the log is on the other.
+    /// Cannot evict events to make room, since the logs are on the far side.
     fn reserve(&self, held: &mut Reservation, bytes: usize) -> Result<(), Error> {
         if held.grow(bytes) { Ok(()) } else { Err(Error::OutOfMemory) }
     }

@@ -53,7 +53,7 @@ export function errorText(error: JsonObject): string {
 
 const TYPES: ReadonlySet<string> = new Set(["message", "sent", "answered", "failed", "unparsed", "exit", "gap"]);
 
-/** Converts a watched event to an event of an instance's journal; `undefined` if it is none. */
+/** Converts a watched event to an event of an instance's journal; `undefined` if the journal has no such events. */
 export function journalEventOf(event: WatchedEvent, index: number): JournalEvent | undefined {
   if (!TYPES.has(event.type)) return undefined;
   return { index, type: event.type as JournalType, number: event.event, atMs: event.atMs, data: event.data };

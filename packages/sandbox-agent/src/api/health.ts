@@ -4,8 +4,8 @@ import type { Http } from "../http.ts";
 import type { Schema } from "./document.ts";
 
 /**
- * The limits in force: the server's flags of the "Limits" group, by name. Names of durations end in `Ms`, sizes are in
- * bytes, and `null` means no limit.
+ * The limits in force: the server's flags of the "Limits" group, keyed by name. Names of durations end in `Ms`, sizes
+ * are in bytes, and `null` means no limit.
  */
 export type ServerLimits = Schema<"ServerLimits">;
 

@@ -59,7 +59,7 @@ export interface NewSessionRequest extends NewSessionOptions {
 export interface LoadSessionOptions {
   /** The agent's working directory. Default: the session's directory, as stored or as listed by the agent. */
   readonly directory?: string;
-  /** MCP servers by name. Default: those that are stored with the session. */
+  /** MCP servers, keyed by name. Default: those that are stored with the session. */
   readonly mcp?: McpServers;
 }
 

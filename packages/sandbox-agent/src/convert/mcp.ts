@@ -47,7 +47,7 @@ export interface RemoteMcpServer {
 /** An MCP server. */
 export type McpServerConfig = LocalMcpServer | RemoteMcpServer;
 
-/** MCP servers by name. */
+/** MCP servers, keyed by name. */
 export type McpServers = Readonly<Record<string, McpServerConfig>>;
 
 /** The result of a conversion. */

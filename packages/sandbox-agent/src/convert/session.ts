@@ -10,7 +10,7 @@ export interface NewSessionOptions {
   readonly directory?: string;
   /** Additional directories that the agent may use. */
   readonly additionalDirectories?: readonly string[];
-  /** MCP servers by name. */
+  /** MCP servers, keyed by name. */
   readonly mcp?: McpServers;
   /** The initial mode. */
   readonly mode?: string;

@@ -1182,7 +1182,7 @@ export interface components {
             /** @enum {string} */
             readonly type: "remote";
         });
-        /** @description The MCP servers of a directory, by name. */
+        /** @description The MCP servers of a directory, keyed by name. */
         readonly McpConfigList: {
             readonly entries: {
                 readonly [key: string]: components["schemas"]["McpConfig"];
@@ -1377,7 +1377,7 @@ export interface components {
             /** @description The sources. */
             readonly sources: readonly components["schemas"]["SkillSource"][];
         };
-        /** @description The sets of skills of a directory, by name. */
+        /** @description The sets of skills of a directory, keyed by name. */
         readonly SkillsConfigList: {
             readonly entries: {
                 readonly [key: string]: components["schemas"]["SkillsConfig"];
@@ -2892,7 +2892,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The entries by name. */
+            /** @description The entries, keyed by name. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -3034,7 +3034,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The entries by name. */
+            /** @description The entries, keyed by name. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -11,7 +11,7 @@ import { makeFolder } from "./folder.ts";
 /** Bundles the script at a path as `page.js`. */
 export type Bundler = (entry: string) => Promise<Scripts>;
 
-/** All bundlers, by name. Each fails on a module that it cannot resolve. */
+/** All bundlers, keyed by name. Each fails on a module that it cannot resolve. */
 export const BUNDLERS: Readonly<Record<string, Bundler>> = {
   async esbuild(entry) {
     const { outputFiles } = await buildWithEsbuild({

@@ -12,7 +12,7 @@ use crate::cli::style;
 pub(in crate::cli) struct ReportedProblem {
     source: Source,
     status: u16,
-    /// The problem document. Null if the body of the response is not one: then it comes from another kind of server.
+    /// The problem document. Null if the response's body is something else, because another kind of server sent it.
     document: Value,
     hint: Option<String>,
 }

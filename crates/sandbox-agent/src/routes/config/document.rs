@@ -69,7 +69,7 @@ macro_rules! describe {
                 get, path = $entries_path, operation_id = $list, tag = "configuration",
                 summary = concat!("Lists the entries of a directory: ", $what),
                 params(("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory. Relative paths start at the workspace. It need not exist.")),
-                responses((status = 200, description = "The entries by name.", content_type = "application/json", body = $entries), Changing)
+                responses((status = 200, description = "The entries, keyed by name.", content_type = "application/json", body = $entries), Changing)
             )]
             pub(super) fn list() {}
         }
@@ -116,13 +116,13 @@ describe!(
 ))]
 pub(in crate::routes) struct Document;
 
-/// The MCP servers of a directory, by name.
+/// The MCP servers of a directory, keyed by name.
 #[derive(ToSchema)]
 struct McpConfigList {
     entries: BTreeMap<String, McpConfig>,
 }
 
-/// The sets of skills of a directory, by name.
+/// The sets of skills of a directory, keyed by name.
 #[derive(ToSchema)]
 struct SkillsConfigList {
     entries: BTreeMap<String, SkillsConfig>,
