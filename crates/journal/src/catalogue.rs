@@ -101,7 +101,7 @@ impl Catalogue {
         Ok(Self { connection })
     }
 
-    /// What it says about a stream; nothing where it cannot be read.
+    /// Its rows about a stream. Empty if they cannot be read.
     pub(crate) fn find(&self, id: &StreamId) -> Known {
         self.try_find(id).ok().flatten().unwrap_or_default()
     }

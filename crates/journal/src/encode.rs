@@ -172,3 +172,36 @@ fn slot(tag: u8, is_numbered: bool, mark: u32, bytes: &[u8]) -> [u8; SLOT] {
 fn narrow(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Accepts a few bytes at a time, and is interrupted every other time.
+    struct Slow(Vec<u8>, bool);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let accepted = bytes.len().min(3);
+            self.0.extend_from_slice(&bytes[..accepted]);
+            Ok(accepted)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_write_goes_on_after_the_system_accepted_a_part() {
+        let mut slow = Slow(Vec::new(), false);
+        let mut slices = [&b""[..], b"one", b"", b"two, longer", b""].map(IoSlice::new);
+        write_all(&mut slow, &mut slices).unwrap();
+        assert_eq!(slow.0, b"onetwo, longer");
+        assert!(write_all(&mut [0; 4][..], &mut [IoSlice::new(b"too long")]).is_err());
+    }
+}

@@ -46,6 +46,8 @@ pub use crate::writer::StreamWriter;
 pub const OUTPUT_LOG: u8 = 0;
 
 #[cfg(test)]
+mod property_tests;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;

@@ -263,7 +263,7 @@ impl StreamReader {
     /// The part of an entry that the reader does not skip. Moves the reader past the entry.
     fn found(&mut self, entry: Entry) -> Option<Found> {
         let (first, behind) = (entry.head().first_order(), entry.head().advance(self.seen));
-        if behind.order <= self.skip {
+        if self.skip > 0 && behind.order <= self.skip {
             return None;
         }
         self.seen = behind;

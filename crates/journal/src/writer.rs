@@ -280,3 +280,7 @@ fn create_file(path: &std::path::Path) -> io::Result<File> {
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     Ok(file)
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;
