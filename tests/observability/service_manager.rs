@@ -2,17 +2,24 @@
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use test_harness::{SOON, Server, eventually};
+use test_harness::{SOON, Server, ServerBuilder, eventually};
 
 /// The receiving side of a service manager.
 struct Manager(UnixDatagram);
 
+/// The path for a socket in the server's scratch folder.
+fn socket_path(builder: &ServerBuilder) -> PathBuf {
+    // Writing any file creates the directory.
+    builder.file("notify/keep", "").with_file_name("socket")
+}
+
 impl Manager {
-    fn at(path: &std::path::Path) -> Self {
+    fn at(path: &Path) -> Self {
         Self(UnixDatagram::bind(path).unwrap())
     }
 
@@ -27,13 +34,13 @@ impl Manager {
 #[test]
 fn ready_is_sent_once_the_server_answers_and_stopping_when_it_begins_to_stop() {
     let builder = Server::with();
-    let path = builder.file("notify/keep", "").with_file_name("socket");
+    let path = socket_path(&builder);
     let manager = Manager::at(&path);
     let mut server = builder.env("NOTIFY_SOCKET", path.to_str().unwrap()).start();
     let ready = manager.next();
     assert_eq!(ready, format!("READY=1\nSTATUS=listening on http://127.0.0.1:{}", server.port));
     server.request("GET", "/readyz").send().expect(200);
-    // Without a watchdog, nothing more is sent until the end.
+    // Without a watchdog, the next notification is that the server stops.
     server.process.signal("TERM");
     assert_eq!(manager.next().lines().next(), Some("STOPPING=1"));
     assert!(server.wait_for_end(SOON).success());
@@ -54,7 +61,7 @@ fn an_abstract_socket_works_and_the_watchdog_is_notified_at_half_its_interval() 
     for _ in 0..5 {
         assert_eq!(manager.next(), "WATCHDOG=1");
     }
-    // Five halves of 400 ms; never faster, and how much slower depends on the machine.
+    // Five intervals of 200 ms are 1 s. A slow machine may take longer, so there is no upper bound.
     assert!(first.elapsed() > Duration::from_millis(900), "{:?}", first.elapsed());
     drop(server);
 }
@@ -62,7 +69,7 @@ fn an_abstract_socket_works_and_the_watchdog_is_notified_at_half_its_interval() 
 #[test]
 fn a_watchdog_for_another_process_is_not_notified() {
     let builder = Server::with();
-    let path = builder.file("notify/keep", "").with_file_name("socket");
+    let path = socket_path(&builder);
     let manager = Manager::at(&path);
     let builder = builder.env("NOTIFY_SOCKET", path.to_str().unwrap());
     let server = builder.env("WATCHDOG_USEC", "20000").env("WATCHDOG_PID", "1").start();
@@ -84,7 +91,7 @@ fn a_missing_service_manager_does_not_prevent_serving() {
 #[test]
 fn agents_do_not_inherit_the_notification_variables() {
     let builder = Server::with();
-    let path = builder.file("notify/keep", "").with_file_name("socket");
+    let path = socket_path(&builder);
     let _manager = Manager::at(&path);
     let builder = builder.env("NOTIFY_SOCKET", path.to_str().unwrap()).env("KEPT", "yes");
     let server = builder.env("WATCHDOG_USEC", "60000000").env("WATCHDOG_PID", "1").start();

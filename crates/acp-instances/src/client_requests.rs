@@ -29,9 +29,10 @@ pub(crate) struct ClientRequest {
     /// When the request was admitted.
     pub(crate) since: Instant,
     pub(crate) key: Option<IdempotencyKey>,
-    /// The connection that the answer is for, if responses to it are kept apart.
+    /// The connection that sent the request. Set only if no other connection may receive the answer.
     pub(crate) asker: Option<Asker>,
-    /// The message itself, kept as long as this request may become the first exchange of the process.
+    /// The message, kept until it is known whether this request and its answer are the process's first exchange (see
+    /// [`crate::first_exchange`]).
     pub(crate) line: Option<Bytes>,
     delivery: Delivery,
     /// The caller that waits for the answer. Nearly always there is at most one.
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_waited_too_long_is_taken_out_and_the_request_stays() {
+    fn a_caller_that_waited_too_long_is_removed_and_the_request_stays() {
         let mut requests = with(&["1", "2", "3"]);
         let (limit, now) = (Duration::from_secs(10), Instant::now());
         let receivers: Vec<_> =

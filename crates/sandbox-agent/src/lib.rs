@@ -1,8 +1,8 @@
 //! Sandbox Agent: one program that is the server, the command line, the mock agent, and the supervisor of every agent
 //! that it starts.
 //!
-//! This crate composes the others and is not meant as a library: the engine's API is in `acp-instances`. The only
-//! public item is [`main_with`], the whole program with an engine of the caller's choice.
+//! This crate composes the others and is not meant as a library. The engine, which runs the agents, has its API in
+//! `acp-instances`. The only public item is [`main_with`], the whole program with an engine of the caller's choice.
 
 mod cli;
 mod engine;
@@ -33,8 +33,8 @@ use acp_instances::Instances;
 pub fn main_with(wrap: fn(Arc<dyn Instances>) -> Arc<dyn Instances>) -> ExitCode {
     // These checks come first, because a supervisor and an init need a process without threads.
     process_supervisor::become_supervisor_if_asked();
-    // In every other role the token may be in the environment, and agents may run as the same user. Process 1 of a
-    // container has the same environment as the server that it starts.
+    // In every other role, the environment may contain the token, which agents that run as the same user could read. This
+    // includes process 1 of a container, since the server that it starts inherits its environment.
     server::hide_from_agents();
     process_supervisor::become_init_if_first_process();
     let code = cli::run(wrap);

@@ -1,6 +1,6 @@
 //! A path given by a user, validated once.
 //!
-//! Only what no file system accepts is refused here. The kernel resolves `..` and links, below the root.
+//! Refuses only paths that no file system accepts. The kernel resolves `..` and links, below the root.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -57,7 +57,8 @@ impl UserPath {
     }
 }
 
-/// A path's directory and last name; `None` if it has no last name because it ends in `..`, `.` or is the root.
+/// A path's directory and its last component; `None` if the last component is not a name: for the root and for paths that
+/// end in `..` or `.`.
 pub(crate) fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     let mut components = path.components();
     match components.next_back() {

@@ -82,12 +82,12 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds another name for the fault agent, with its own flags.
+    /// Configures an agent with this name: the fault agent with these flags.
     pub fn agent(self, name: &str, flags: &str) -> Self {
         self.flag("--agent", &format!("{name}='{}' {flags}", fault_agent().display()))
     }
 
-    /// The ACP registry's document (default: empty).
+    /// Sets the document that the server reads as ACP registry (default: empty).
     pub fn registry(mut self, document: &str) -> Self {
         self.registry = document.to_owned();
         self
@@ -124,7 +124,7 @@ impl ServerBuilder {
         self
     }
 
-    /// A file in the server's scratch folder.
+    /// Writes a file in the server's scratch folder and returns its path.
     pub fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.scratch.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folders can be made");

@@ -1,4 +1,4 @@
-/** What callers of this package see of a session and a turn. */
+/** The public types of sessions and turns. */
 
 import type { PromptMessage, PromptOptions } from "./client/options.ts";
 import type { Choice, ConfigOption, SessionSettings } from "./convert/settings.ts";

@@ -1,4 +1,4 @@
-//! A command on a terminal of its own: what the user would see, and keys to press.
+//! Runs a command on a pseudo-terminal, reads what it shows, and presses keys.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -44,7 +44,8 @@ impl Terminal {
         command.stdin(side()).stderr(side());
         command.stdout(output.map_or_else(side, Stdio::from));
         let child = command.spawn().unwrap();
-        // Keep only the command's copy of its side open, so that the end of the command can be detected here.
+        // Close this process's copies of the terminal's far side. When the command has exited, no copy is left, and the
+        // reader gets the end of the output.
         drop(command);
         let keyboard = File::from(master);
         let mut display = keyboard.try_clone().unwrap();
@@ -88,8 +89,7 @@ impl Terminal {
         let status = eventually(&format!("the command ends; it shows {}", self.screen()), || {
             self.child.try_wait().unwrap()
         });
-        // The last output may not have arrived yet. The terminal ends when all processes have closed the
-        // command's side.
+        // The last output may not have arrived yet. The reader finishes when all processes have closed the terminal.
         eventually("all that was shown is read", || self.reader.is_finished().then_some(()));
         (status.code(), self.screen())
     }

@@ -28,7 +28,7 @@ const THOUGHT_LEVELS: &[Choice] = &[
     Choice("high", "High", "Thinks a lot."),
 ];
 
-/// The settings.
+/// A setting that a client can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setting {
     Mode,
@@ -76,7 +76,7 @@ impl Setting {
         }
     }
 
-    /// The ids this setting accepts.
+    /// The ids of the setting's choices.
     pub(crate) fn values(self) -> Vec<&'static str> {
         self.choices().iter().map(|choice| choice.0).collect()
     }

@@ -1,4 +1,4 @@
-/** Makes line breaks of single newlines in Markdown, which is what agents mean by them. */
+/** Shows single newlines in Markdown as line breaks, because agents use them like that. */
 
 /** The fields of a Markdown node that this module uses. */
 interface Node {
@@ -7,7 +7,7 @@ interface Node {
   children?: Node[];
 }
 
-/** A plugin for remark. It changes only text nodes: code keeps its newlines without it. */
+/** A plugin for remark. It changes only text nodes, since newlines in code are shown anyway. */
 export function remarkLineBreaks(): (tree: Node) => void {
   return withBreaks;
 }

@@ -1,4 +1,4 @@
-//! Forms of an agent (ACP's `elicitation/create`), filled in field by field on the terminal.
+//! Forms that an agent sends (ACP's `elicitation/create`). The user fills them in on the terminal, field by field.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ pub(super) enum Step {
 }
 
 impl Form {
-    /// The form of the request's parameters; `None` for a mode that this client cannot show.
+    /// Reads the form in a request's parameters; `None` if its mode is one that this client cannot show.
     pub(super) fn read(params: &Value) -> Option<Self> {
         let schema = &params["requestedSchema"];
         let (url, fields) = match params["mode"].as_str() {
@@ -42,7 +42,7 @@ impl Form {
         Some(Self { message, url, fields, values: Map::new(), current: 0 })
     }
 
-    /// The whole question, up to the current field.
+    /// The text to show: the agent's message, the address if there is one, and the prompt for the current field.
     pub(super) fn text(&self) -> String {
         let url = self.url.as_ref().map_or_else(String::new, |url| {
             format!("\nOpen this address in a browser: {}", one_line(url, usize::MAX))
@@ -58,7 +58,7 @@ impl Form {
         }
     }
 
-    /// Takes a line of the user. The end of input (Ctrl-D) dismisses the form.
+    /// Processes a line from the user. The end of input (Ctrl-D) dismisses the form.
     pub(super) fn answer(&mut self, line: Option<&str>) -> Step {
         let Some(line) = line.map(str::trim) else { return Step::Answer(dismissed()) };
         if line == DECLINE {
