@@ -1,6 +1,6 @@
 /**
- * The appearance of every view: screenshots, no serious accessibility violations, and no horizontal overflow on a
- * narrow screen.
+ * Tests the appearance of every view: no serious accessibility violations, and no horizontal overflow on a narrow
+ * screen. Saves a picture of each view.
  */
 
 import assert from "node:assert/strict";
@@ -63,7 +63,7 @@ for (const [name, [place, sign]] of Object.entries(VIEWS)) {
   });
 }
 
-test("on a narrow screen, the sidebar opens on request and closes after a selection", async () => {
+test("on a narrow screen, a button opens the sidebar, and it closes after a selection", async () => {
   await browser.run("set", "viewport", "400", "800");
   await browser.evaluate("location.hash = '#/server'");
   await browser.click("Instances");
@@ -73,7 +73,7 @@ test("on a narrow screen, the sidebar opens on request and closes after a select
   await browser.until("!document.querySelector('#sidebar').checkVisibility()");
 });
 
-test("on a phone, the whole placeholder of the message input is in view, also during a turn", async () => {
+test("on a phone, the whole placeholder of the message input is visible, even during a turn", async () => {
   const session = await startSession(server, "small");
   const running = sendPrompt(server, "small", session, "forever").catch(() => undefined);
   await browser.run("set", "viewport", "360", "740");

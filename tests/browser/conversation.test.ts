@@ -160,7 +160,7 @@ test("a form is filled in, sent and declined with the keyboard", async () => {
   await browser.until("document.activeElement.closest('label')?.innerText.startsWith('Count')");
   await browser.run("keyboard", "inserttext", "5");
   await browser.run("press", "Alt+1");
-  // The browser asks for the required field that is empty.
+  // The required field is empty, so the browser moves the focus to it.
   await browser.until("document.activeElement.closest('label')?.innerText.startsWith('Name')");
   await browser.run("keyboard", "inserttext", "Grace");
   await browser.run("press", "Alt+1");
@@ -175,7 +175,7 @@ test("a form is filled in, sent and declined with the keyboard", async () => {
   await browser.until(idle);
 });
 
-test("the conversation is searched, also where it is not in view", async () => {
+test("the search finds text in the whole conversation, even where it is not in view", async () => {
   await browser.evaluate("document.activeElement.blur()");
   await browser.until("!document.querySelector('.timeline').innerText.includes('A heading')");
   await browser.run("press", "Control+f");

@@ -89,7 +89,7 @@ test("line endings are preserved", async () => {
   await untilWritten(at("dos.txt"), "zero one\r\ntwo\r\n");
 });
 
-test("a file that the agent has changed meanwhile is not overwritten unseen", async () => {
+test("a file that the agent has changed in the meantime is not overwritten by accident", async () => {
   await writeFile(at("shared.txt"), "one");
   await open("shared.txt");
   await untilText("one");
@@ -120,7 +120,7 @@ test("unsaved changes survive opening another file", async () => {
   await untilWritten(at("shared.txt"), "not saved yet");
 });
 
-test("a file is created, and a name that exists already is refused", async () => {
+test("a file is created, and a name that already exists is refused", async () => {
   await browser.click("New file");
   await browser.run("fill", "dialog input[name=name]", "dos.txt");
   await browser.click("Create file");
@@ -144,7 +144,7 @@ test("a folder is created, and dropped files and folders are uploaded into it", 
   await browser.until(row("made here"));
   await browser.evaluate(`${row("made here")}.click()`);
   await browser.until("document.querySelector('.files-status').innerText.endsWith('/made here')");
-  // A script cannot create folders to drop, so this imitates the browser's entries.
+  // A script cannot create folders to drop, so the test imitates the browser's objects for dropped folders.
   await browser.evaluate(`{
     const file = (name, text) => ({ isFile: true, name, file: (done) => done(new File([text], name)) });
     const folder = (name, ...children) => ({

@@ -1,6 +1,6 @@
 /**
- * Large amounts of data: the page renders only what is in view, while it arrives and while it is scrolled. The longest
- * task on the page's main thread is printed, not asserted.
+ * Tests with large amounts of data that the page renders only what is in view, both while data arrives and while the
+ * user scrolls. Also prints the longest task on the page's main thread, but asserts nothing about it.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** Installing an agent from the page: its state, its progress, and starting it. */
+/** Tests installing an agent from the page: its state, its progress, and its start. */
 
 import assert from "node:assert/strict";
 import { createReadStream } from "node:fs";
@@ -20,7 +20,7 @@ let served = 0;
 const opened = Promise.withResolvers<void>();
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "downloads-"));
-  // Serves the binary only after the test has seen the page wait for it.
+  // Serves the agent's binary only after the test has seen that the page waits for the download.
   downloads = createServer((_, answer) => {
     served += 1;
     opened.promise.then(() => createReadStream(join(dirname(BINARY), "mock-agent")).pipe(answer));
@@ -48,7 +48,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Downloads that fail: nothing listens on that port. */
+/** Makes the entry of an agent whose download fails, because nothing listens on that port. */
 function unreachable(binary: Readonly<Record<string, object>>): object {
   const archive = "http://127.0.0.1:9/nowhere";
   return Object.fromEntries(Object.entries(binary).map(([platform, program]) => [platform, { ...program, archive }]));
@@ -65,7 +65,7 @@ test("an agent is installed with its progress shown, then started", async () => 
   await browser.untilShown("installed and alive");
 });
 
-test("the agents view shows their state, searches by name, and reports a failed install", async () => {
+test("the agents view shows the agents' state, searches by name, and reports a failed install", async () => {
   await browser.evaluate("location.hash = '#/agents'");
   const row = (name: string): string =>
     `[...document.querySelectorAll(".agent-row")].find((row) => row.innerText.includes("${name}"))`;
@@ -92,7 +92,7 @@ test("missing credentials name the variable to set", async () => {
   assert.match(shown, /any one of: AMP_API_KEY, ~\/\.local\/share\/amp\/secrets\.json/);
   assert.match(shown, /Can\s+run commands/);
   await browser.screenshot("agent-details");
-  // This agent is only in the registry: where it looks for credentials is not known.
+  // This agent is only in the registry, so the page does not know where it looks for credentials.
   await browser.run("fill", "input[aria-label='Search agents']", "nowhere");
   await browser.untilShown("Nowhere agent");
   assert.doesNotMatch(await browser.evaluate("document.querySelector('.agent-row').innerText"), /credentials/);

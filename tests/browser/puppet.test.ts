@@ -1,4 +1,4 @@
-/** What the mock agent does not do: an agent with few abilities, and agent requests of all kinds. */
+/** Tests with an agent that does what the mock agent cannot: it has few abilities, and sends requests of all kinds. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -75,7 +75,7 @@ test("several choices are buttons that stay pressed, and Alt with a digit presse
   await browser.until(idle);
 });
 
-test("a choice in a longer form is a row of buttons, and a long list is a list", async () => {
+test("a choice in a longer form is a row of buttons, and one with many options is a drop-down list", async () => {
   const many = Array.from({ length: 9 }, (_, index) => `option ${index}`);
   const properties = { size: { type: "string", enum: ["small", "large"] }, other: { type: "string", enum: many } };
   await ask("elicitation/create", form(properties));
@@ -125,7 +125,7 @@ test("code is copied with one press, and a long block as a whole", async () => {
   await say(`Here it is:\n\n\`\`\`js\n${code}\`\`\`\n\nAnd run it:\n\n\`\`\`sh\nnode it.js\n\`\`\`\n`);
   await browser.untilShown("node it.js");
   await browser.until(idle);
-  // The clipboard of a browser without a screen is not readable, so this records what is written to it.
+  // A headless browser's clipboard cannot be read, so the test records what the page writes to it.
   await browser.evaluate("navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }");
   const press = (text: string): Promise<unknown> =>
     browser.evaluate(`[...document.querySelectorAll(".markdown .code-box")]

@@ -40,7 +40,7 @@ test("both directions are shown with id, method, size and latency", async () => 
   await browser.until(`${rows}.some((row) => row.dataset.type === "unparsed")`);
 });
 
-test("an event is shown in full, and links to its response", async () => {
+test("a request is shown in full, with a button that shows its response", async () => {
   await browser.evaluate(`${rows}.find((row) => row.innerText.includes("initialize")).click()`);
   await browser.until("document.querySelector('.raw-details pre').innerText.includes('\"protocolVersion\": 1')");
   await browser.click("Show response");

@@ -20,7 +20,7 @@ after(async () => {
 });
 
 const attach = (serverId: string): Promise<void> => browser.open(`${server.base}/ui/#/i/${serverId}/chat`);
-/** The methods of all messages to an agent up to its newest event, from any client. */
+/** Returns the methods of all messages that any client has sent to an agent, up to the instance's newest event. */
 async function sentMethods(serverId: string): Promise<readonly string[]> {
   const newest = (await server.instances()).find((instance) => instance.serverId === serverId)?.lastEventId;
   const methods: string[] = [];
@@ -55,7 +55,7 @@ test("instances appear and disappear", async () => {
   await browser.until("!document.querySelector('#sidebar').innerText.includes('passing')");
 });
 
-test("a question that is older than the page is shown, and can be answered", async () => {
+test("a question that was asked before the page was opened is shown, and can be answered", async () => {
   const session = await startSession(server, "asking");
   const answered = sendPrompt(server, "asking", session, "question");
   await until("the agent request", async () => (await server.instances()).some(({ awaiting }) => awaiting.length > 0));

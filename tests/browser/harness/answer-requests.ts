@@ -1,4 +1,4 @@
-/** Another client that answers the agent requests that a client program handles: files and terminals. */
+/** A second client, which answers agent requests for files and terminals: the page does not handle those. */
 
 import { watchAcp } from "../../../packages/acp-http-client/dist/index.js";
 import type { Server } from "./server.ts";

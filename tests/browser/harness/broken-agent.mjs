@@ -1,4 +1,4 @@
-// An agent that starts but opens no session, like one that lacks a dependency.
+// An agent that starts but opens no session, like an agent that lacks a dependency.
 import { createInterface } from "node:readline";
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,4 +1,4 @@
-/** A browser, driven by agent-browser through names and roles, keys and screenshots. */
+/** Runs a browser with agent-browser, a tool that finds elements by role and name, presses keys and makes pictures. */
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const AGENT_BROWSER = fileURLToPath(new URL("../../../packages/node_modules/.bin/agent-browser", import.meta.url));
 const ARTIFACTS = fileURLToPath(new URL("../../artifacts/", import.meta.url));
-/** The browser must not contact anything but the server under test. */
+/** The browser's arguments. It must not contact anything but the server under test. */
 const ARGUMENTS = [
   "--no-sandbox",
   "--disable-background-networking",
@@ -23,7 +23,7 @@ const UNTIL_MS = 20_000;
 const POLL_MS = 100;
 
 export interface Browser {
-  /** Runs a command of agent-browser; resolves with its `data`. */
+  /** Runs a command of agent-browser; resolves with the `data` that it prints. */
   run(...command: string[]): Promise<Record<string, unknown>>;
   open(url: string): Promise<void>;
   /** Evaluates an expression in the page. */
@@ -40,7 +40,7 @@ export interface Browser {
   clear(selector: string): Promise<void>;
   /** Saves a screenshot. */
   screenshot(name: string): Promise<void>;
-  /** The serious and critical violations that axe finds. */
+  /** The serious and critical violations of accessibility rules that the checker axe finds. */
   accessibilityViolations(): Promise<readonly string[]>;
   /** Script errors, and violations of the content security policy since the page was loaded. */
   pageErrors(): Promise<readonly string[]>;
@@ -49,7 +49,7 @@ export interface Browser {
 
 export async function openBrowser(): Promise<Browser> {
   const home = await mkdtemp(join(tmpdir(), "ab-"));
-  // Each test file has a browser of its own, in a profile of its own, so that files run in parallel.
+  // Each test file has its own browser with its own profile, so that test files can run in parallel.
   const name = basename(home);
   await mkdir(ARTIFACTS, { recursive: true });
   const environment = {

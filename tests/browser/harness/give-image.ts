@@ -5,7 +5,7 @@ import type { Browser } from "./browser.ts";
 /** A PNG of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Gives the message input an image, as a paste or a drop does. */
+/** Sends the message input the same event as a browser does when the user pastes or drops an image. */
 export async function giveImage(browser: Browser, how: "paste" | "drop", name: string): Promise<void> {
   await browser.evaluate(`{
     const bytes = Uint8Array.from(atob("${PIXEL}"), (letter) => letter.charCodeAt(0));

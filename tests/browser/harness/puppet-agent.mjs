@@ -1,6 +1,6 @@
-// An agent that does what the prompt says: a JSON list of messages, which it sends in order. A message with an id is a
-// request; the agent waits for its answer and quotes it. Anything else is answered with the types of its blocks. The
-// agent accepts neither images nor embedded files.
+// An agent that does what the prompt says. If the prompt is a JSON list of messages, the agent sends them in order. A
+// message with an id is a request: the agent waits for the answer and quotes it. To any other prompt, the agent answers
+// with the types of its content blocks. It accepts neither images nor embedded files.
 import { createInterface } from "node:readline";
 
 const answers = new Map();

@@ -1,4 +1,4 @@
-/** The server under test in a temporary folder, and a client besides the browser. */
+/** Runs the server under test in a temporary folder. Also acts as a second client, in addition to the browser. */
 
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const workspace = join(folder, "workspace");
   await mkdir(workspace);
   const { SANDBOX_AGENT_TOKEN: _, ...clean } = process.env;
-  // An empty registry: no test contacts the public one.
+  // The registry is empty, so that no test contacts the public one.
   const empty = join(folder, "registry.json");
   await writeFile(empty, JSON.stringify({ version: "1", agents: [] }));
   const folders = ["--data-dir", join(folder, "data"), "--workspace", workspace];

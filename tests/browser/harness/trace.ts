@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "./browser.ts";
 
-/** Prints the longest task on the page's main thread during some work. A measurement: only the work can fail a test. */
+/** Does some work and prints the longest task on the page's main thread during it. Fails only if the work does. */
 export async function reportLongestTask(browser: Browser, what: string, work: () => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "trace-"));
   try {
@@ -53,7 +53,7 @@ function longestTask(text: string): { readonly cpuMs: number; readonly wallMs: n
   );
   if (tasks.length === 0) throw new Error("the trace has no tasks in it");
   return {
-    // The two clocks differ slightly: CPU time cannot exceed wall time.
+    // The two clocks differ slightly, so CPU time is limited to wall time, which it cannot exceed.
     cpuMs: Math.max(...tasks.map(({ dur = 0, tdur = dur }) => Math.min(dur, tdur))) / 1000,
     wallMs: Math.max(...tasks.map(({ dur = 0 }) => dur)) / 1000,
   };
