@@ -34,7 +34,7 @@ export interface RunOptions {
 const NECESSARY: readonly StepName[] = ["install", "initialize", "session"];
 const MAX_REASON_LENGTH = 500;
 
-/** Runs an agent through all steps. A failure of the agent is part of the report, and never throws. */
+/** Runs an agent through all steps. If the agent fails a step, the report says so; no error is thrown. */
 export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptions): Promise<Report> {
   const began = performance.now();
   const testbed = await openTestbed(agent, cleanup);

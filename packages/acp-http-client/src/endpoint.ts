@@ -87,7 +87,7 @@ interface ListedServer {
   awaiting?: { event: number }[];
 }
 
-/** Which of the events from before it connected a client receives. */
+/** Which earlier events a client receives when it connects. */
 export type Replay = "open" | "all" | "none";
 
 /** Where a client starts to read the event stream. */
@@ -129,7 +129,7 @@ export function startPosition(
   }
   const open = replay === "none" ? new Set<number>() : state.awaiting;
   const past = resume ? cursor : replay === "all" ? 0 : state.lastEvent;
-  // To receive an open request again, the reader starts before it and skips the other events of the past.
+  // To receive an unanswered request again, the reader starts before it and skips the other old events.
   const start = Math.min(past, ...[...open].map((event) => event - 1));
   return {
     ...fresh,

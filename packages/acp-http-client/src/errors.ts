@@ -20,7 +20,7 @@ export type AcpFailureReason =
 
 /** Base class of all errors of this package. */
 export class AcpTransportError extends Error {
-  // A literal, since minifiers rename classes.
+  // A literal and not the name of the class, because minifiers rename classes.
   override name = "AcpTransportError";
   /** The machine-readable reason. */
   declare readonly reason: AcpFailureReason;

@@ -28,7 +28,7 @@ export interface FollowOptions {
    * are then recognised by counting.
    */
   readonly replaysUnnumbered: boolean;
-  /** True if the stream is over once it ends after an `exit`. */
+  /** True if the stream is over when it ends after an `exit` event. If false, the client reconnects even then. */
   readonly endsAtExit: boolean;
   /**
    * Called when there is no stream (404, 204). Resolves with true to try again, with false to stop.

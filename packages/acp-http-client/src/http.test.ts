@@ -45,7 +45,7 @@ describe("the token", () => {
     await acp.close();
   });
 
-  test("that stays wrong is requested twice only", async () => {
+  test("that is wrong again is not requested a third time", async () => {
     let asked = 0;
     const acp = connect(endpoint(server.url), { token: () => `wrong ${++asked}` });
     expect(await openSession(acp).then(undefined, transportErrorOf)).toMatchObject({ status: 401 });

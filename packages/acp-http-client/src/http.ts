@@ -25,7 +25,7 @@ export interface HttpRequest {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** Headers of this request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body. A stream can be sent once only, so such a request is not repeated after a 401. */
+  /** The body. A stream can be sent only once, so a request with a stream is not repeated after a 401. */
   readonly body?: HttpBody | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;

@@ -1,4 +1,4 @@
-/** Reading JSON of unknown shape. Nothing here throws: a value of another type is `undefined` or empty. */
+/** Reads JSON of unknown shape. No function throws: a value of the wrong type becomes `undefined` or empty. */
 
 /** A JSON object. */
 export type JsonObject = { readonly [key: string]: unknown };

@@ -16,13 +16,13 @@ export type AcpStreamEvent =
   | { readonly type: "gap"; readonly after: number; readonly next: number }
   /** A client answered the agent request that was delivered as this event. */
   | { readonly type: "answered"; readonly id: unknown; readonly event: number }
-  /** A request of this client will not be answered. The SDK's call is rejected with the same error. */
+  /** A request from this client will not be answered. The SDK's call is rejected with the same error. */
   | { readonly type: "failed"; readonly id: unknown; readonly error: AcpTransportError }
   /** The agent printed a line that is not JSON-RPC. */
   | { readonly type: "unparsed"; readonly line: string; readonly error?: string; readonly bytes?: number }
   /** The agent's process has exited. The connection ends too, unless a new process has been started under the id. */
   | { readonly type: "exit"; readonly exit: AcpExit }
-  /** A notification or a response of this client could not be delivered. */
+  /** A notification or a response from this client could not be delivered. */
   | { readonly type: "undelivered"; readonly message: AnyMessage; readonly error: AcpTransportError };
 
 /** Options for {@link acpHttpStream}. */
@@ -43,7 +43,7 @@ export interface AcpHttpOptions extends HttpOptions {
   readonly retry?: RetryOptions | undefined;
   /** The event stream counts as cut when it delivers no byte for this long. Default: 45 s. */
   readonly silenceMs?: number | undefined;
-  /** Aborting it detaches immediately. */
+  /** When this signal is aborted, the client detaches immediately. */
   readonly signal?: AbortSignal | undefined;
 }
 

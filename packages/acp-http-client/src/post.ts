@@ -1,7 +1,7 @@
 /**
  * Posts messages to the server, so that each takes effect once: requests and notifications in order, responses in
- * parallel. A message keeps its idempotency key, so a POST can always be repeated safely. This module decides when that
- * may succeed.
+ * parallel. A message keeps its idempotency key, so a POST can always be repeated safely. This module decides when a
+ * repetition may succeed.
  */
 
 import type { AcpHttpError } from "./errors.ts";
@@ -17,7 +17,7 @@ export interface PostOptions {
   readonly http: Http;
   /** Called for every attempt: the URL changes once the server has accepted the first message. */
   url(): string;
-  /** Default: `respond-async`. */
+  /** The `Prefer` header. Default: `respond-async`. */
   readonly prefer?: string | undefined;
   /**
    * True until the server has accepted a message from this client. Until then, it is worth waiting for an instance that

@@ -39,7 +39,7 @@ interface AgentRequest {
 export interface RequestIds {
   /** Prepares a message for sending; `undefined` if its recipient no longer waits for it. */
   toWire(message: AnyMessage): Outgoing | undefined;
-  /** Translates a message of the agent for the SDK; `undefined` when it is for another client. */
+  /** Translates a message from the agent for the SDK; `undefined` when it is for another client. */
   fromWire(message: AnyMessage, event: number): AnyMessage | undefined;
   /**
    * Marks the agent request that was delivered as this event as answered. Returns the notification that cancels the

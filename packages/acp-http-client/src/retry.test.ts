@@ -4,7 +4,7 @@ import { createBackoff, NEVER, withRetry } from "./retry.ts";
 
 const cut = new Error("cut");
 
-/** The delays of consecutive waits, with a fixed random number. Time does not pass. */
+/** Returns the delays of consecutive waits, without really waiting. `chance` is what `Math.random()` returns. */
 async function waits(count: number, chance: number, error: unknown = cut): Promise<number[]> {
   const asked: number[] = [];
   vi.spyOn(Math, "random").mockReturnValue(chance);
@@ -76,7 +76,7 @@ describe("retrying", () => {
       ).catch(() => Date.now() - started);
       await vi.runAllTimersAsync();
       const elapsed = await failing;
-      // The next attempt would have been due after the minute.
+      // It gave up a little earlier, because the next attempt would have been later than a minute.
       expect(elapsed).toBeLessThanOrEqual(60_000);
       expect(elapsed).toBeGreaterThan(49_000);
     } finally {

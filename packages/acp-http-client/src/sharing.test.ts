@@ -222,7 +222,7 @@ describe("wire ids", () => {
     const { cancelled } = await agent.request<{ cancelled: string[] }>("ids", {});
     expect(cancelled).toEqual([id.replace(/0$/, "1")]);
     await agent.request("elicit", {});
-    // The SDK's own id of the request: it counts from 0.
+    // The client receives the SDK's own id of the request. It is 3, because the SDK counts from 0.
     await until("the elicitation to arrive", () => received.length === 1);
     expect(received).toEqual([["elicitation/create", { requestId: 3, mode: "form", message: "?" }]]);
     await acp.close();

@@ -68,7 +68,7 @@ export function createSseParser(): SseParser {
   };
 }
 
-/** Reads the events of a response body. Yields one batch per chunk of bytes; it is empty if the chunk ends no event. */
+/** Reads the events of a response body. Yields one batch per chunk of bytes, even if no event ends in the chunk. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent[], void, void> {
   const [parse, decoder, reader] = [createSseParser(), new TextDecoder(), body.getReader()];
   try {

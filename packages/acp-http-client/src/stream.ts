@@ -40,8 +40,8 @@ const CREATION_SLACK_US = 5_000;
 /**
  * Opens a stream to one endpoint.
  *
- * @param url - The endpoint, such as `http://127.0.0.1:2468/v1/acp/my-id?agent=mock`. The agent is named only until the
- * server has accepted the first message, so an agent that has exited is never restarted by accident.
+ * @param url - The endpoint, such as `http://127.0.0.1:2468/v1/acp/my-id?agent=mock`. `?agent=` is sent only until the
+ * server has accepted the first message, so that an agent that has exited is never restarted by accident.
  */
 export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): AcpHttpStream {
   const endpoint = parseEndpoint(url);
@@ -68,7 +68,7 @@ export function acpHttpStream(url: string | URL, options: AcpHttpOptions = {}): 
   let isLastTry = false;
   let sending = 0;
   let sendingBegan = deferred<void>();
-  /** Resolves when messages can be sent, because it is known from where on to read the agent's answers. */
+  /** Resolves when messages can be sent: from then on it is known where in the event stream the answers will be. */
   const ready = deferred<void>();
   const ended = deferred<AcpTransportError>();
 

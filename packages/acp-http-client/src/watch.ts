@@ -19,13 +19,13 @@ export interface WatchOptions extends HttpOptions {
   readonly retry?: RetryOptions | undefined;
   /** The event stream counts as cut when it delivers no byte for this long. Default: 45 s. */
   readonly silenceMs?: number | undefined;
-  /** Aborting it ends the watch. */
+  /** When this signal is aborted, the watch ends. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Options for {@link watchAcpServers}. */
 export interface WatchServersOptions extends WatchOptions {
-  /** Only these instances, present and future. Default: all. */
+  /** Watch only instances with these ids, even if they are created later. Default: all. */
   readonly servers?: readonly string[] | undefined;
 }
 

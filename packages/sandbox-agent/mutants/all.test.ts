@@ -1,4 +1,4 @@
-/** All tests of the conversions in one file, so that a run of all of them starts one worker. */
+/** All tests of the conversions in one file, so that a run of all of them starts only one worker. */
 
 import "../src/convert/content.test.ts";
 import "../src/convert/errors.test.ts";

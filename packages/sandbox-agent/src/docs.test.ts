@@ -1,6 +1,6 @@
 /**
- * The TypeScript in the documentation: every block is type-checked, and the first one of each package is run. A block
- * that continues an earlier one may use the names in {@link KNOWN}; its own declarations take precedence.
+ * Checks the TypeScript in the documentation: every block is type-checked, and the first block of each package is run.
+ * A block that continues an earlier one may use the names in {@link KNOWN}; its own declarations take precedence.
  */
 
 import { execFile } from "node:child_process";

@@ -1,4 +1,4 @@
-/** What errors say, so that a caller knows what to do about them. */
+/** Tests that the message of an error tells the caller what to do about it. */
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SandboxAgentClient } from "./client.ts";

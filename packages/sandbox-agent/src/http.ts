@@ -24,7 +24,7 @@ export interface ServerOptions {
 
 /** One call. */
 export interface HttpCall {
-  /** Default: `GET`. */
+  /** The method. Default: `GET`. */
   readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** Query parameters. Those that are `undefined` or `null` are not sent. */
   readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>;

@@ -11,7 +11,7 @@ export interface PrefixProxy {
   stop(): Promise<void>;
 }
 
-/** Serves `target` below `prefix`. Paths outside the prefix are 404. */
+/** Serves `target` below `prefix`. Paths outside the prefix get 404. */
 export async function startPrefixProxy(target: string, prefix: string): Promise<PrefixProxy> {
   const { hostname, port } = new URL(target);
   let isCut = false;

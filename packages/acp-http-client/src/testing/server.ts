@@ -7,7 +7,7 @@ import { startProgram } from "../../../testing/program.ts";
 
 /** A running server. */
 export interface TestServer {
-  /** Its base URL, without a trailing slash. */
+  /** The server's base URL, without a trailing slash. */
   readonly url: string;
   readonly port: number;
   /** Shuts the server down with SIGTERM, and waits until it has exited. */
@@ -18,7 +18,7 @@ export interface TestServer {
 
 /** How to start a server. */
 export interface ServerOptions {
-  /** Default: any free port. */
+  /** The port to listen on. Default: any free port. */
   readonly port?: number;
   /** Arguments after `server`. */
   readonly args?: readonly string[];

@@ -1,5 +1,6 @@
 /**
- * The MCP servers and skills that the server stores for a folder. Sessions that are started from this page use them.
+ * The view in which the user edits the MCP servers and skills that the server stores for folders. The inspector uses
+ * these MCP servers for the sessions that it opens.
  */
 
 import { useCallback, useEffect, useState } from "react";

@@ -49,7 +49,7 @@ export function Fold({ name, className, isOpenAtFirst = false, status, summary, 
       data-status={status}
       open={isOpen}
       onToggle={(event) => {
-        // The toggle events of nested folds bubble.
+        // Toggle events of nested folds bubble up to here: only this fold's own events count.
         if (event.target === event.currentTarget && event.currentTarget.open !== isOpen) {
           setIsOpen(event.currentTarget.open);
         }

@@ -1,4 +1,4 @@
-/** Writes a conversation to a Markdown file, and has what the HTML file needs as well. */
+/** Writes a conversation as Markdown. Also has the functions that the Markdown and the HTML file share. */
 
 import { isObject, type JsonObject, objectOf, textOf } from "acp-http-client/internal";
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";

@@ -11,7 +11,7 @@ import { type Content, contentOf, nameOf } from "./content.ts";
 
 const Editor = lazy(() => import("./editor.tsx"));
 
-/** Unsaved changes by path, kept while other files are shown. */
+/** Unsaved changes, keyed by path. They are kept while other files are shown. */
 export type Drafts = Map<string, Draft>;
 
 interface Draft {

@@ -27,7 +27,7 @@ export interface Snapshot {
 export interface JournalStore {
   subscribe(onChange: () => void): () => void;
   snapshot(): Snapshot;
-  /** Resolves with the response to the request with this id. */
+  /** Waits for the response to the request with this id. Call `forget` if the request could not be sent. */
   answerTo(serverId: string, id: string): { readonly answer: Promise<unknown>; forget(): void };
   /** Keeps the conversations of a closed instance on the page when it is started again. */
   keep(serverId: string): void;
@@ -103,7 +103,7 @@ export function openJournal(target: Target): JournalStore {
   };
 
   const watching = async (): Promise<void> => {
-    // `watchAcpServers` reconnects without telling. Its requests show the state of the connection.
+    // `watchAcpServers` does not report when it reconnects. Its requests show the state of the connection.
     const observedFetch: typeof fetch = async (input, init) => {
       if (current.connection.state !== "connecting") setConnection({ state: "reconnecting" });
       const response = await fetch(input, init);
@@ -111,7 +111,7 @@ export function openJournal(target: Target): JournalStore {
       missing = "unknown";
       const isReconnect = uptime !== undefined;
       const compared = compareUptime().catch(() => undefined);
-      // After a reconnect, the list of instances comes next and may lack some: the reason must be known before.
+      // After a reconnect, the next event is the list of instances. It may lack known instances: find out why before.
       if (isReconnect) await compared;
       setConnection({ state: "live" });
       return response;

@@ -9,7 +9,7 @@ export interface NamePrompt {
   readonly label: string;
   readonly initial: string;
   readonly button: string;
-  /** Uses the name. If it rejects, the dialog stays open and shows the error. */
+  /** Called with the name. If the returned promise rejects, the dialog stays open and shows the error. */
   done(name: string): Promise<void>;
 }
 

@@ -118,7 +118,7 @@ function Content({ route }: { readonly route: Route }): React.ReactNode {
   }
 }
 
-/** Shown if the instance in the URL is not known. That may be so for a moment, until the list of instances arrives. */
+/** Shown if the instance in the URL is not known. No instance is known until the list of instances has arrived. */
 function NoInstance({ serverId }: { readonly serverId: string }): React.ReactNode {
   const { connection } = useSnapshot();
   return (

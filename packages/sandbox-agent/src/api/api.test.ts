@@ -177,7 +177,7 @@ describe("files", () => {
         if (change.type === "removed") stop.abort();
       }
     })();
-    // The watch starts some time after the request, and earlier changes are not reported. So changes a file repeatedly.
+    // The watch starts some time after the request, and earlier changes are not reported. So this changes a file often.
     const writing = setInterval(() => {
       client.files.write("watched.txt", "x").then(
         () => client.files.delete("watched.txt"),

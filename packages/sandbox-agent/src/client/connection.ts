@@ -111,8 +111,8 @@ export function openConnection(options: ConnectionOptions): Connection {
       return await run();
     } catch (error) {
       const failure = forced ?? errorOf(error);
-      // A caller that learns that the agent or the server is gone must find the connection ended, so that it can
-      // reconnect immediately.
+      // If the call has failed because the agent or the server has exited, the connection must have ended before the
+      // caller receives the error: the caller may want to reconnect immediately.
       if (endsConnection(failure, error) && !(await within(STREAM_END_MS, ended))) {
         fail(failure);
         await ended;
@@ -147,8 +147,8 @@ export function openConnection(options: ConnectionOptions): Connection {
 }
 
 /**
- * How long to wait for the event stream to report an exit after a call has failed because of it. Both arrive at about
- * the same time.
+ * How long to wait for the event stream to report an exit after a call has failed because of that exit. The report and
+ * the failure arrive at about the same time.
  */
 const STREAM_END_MS = 1_000;
 
@@ -190,8 +190,9 @@ function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Delivers notifications as they are read. The SDK starts their handlers in order but does not wait for them, so a
- * response could overtake the notifications before it; and it drops notifications that its schema does not know.
+ * Delivers notifications as soon as they are read, before the SDK receives them. The SDK starts the handlers of
+ * notifications in order but does not wait for them, so a response could overtake the notifications before it. It also
+ * drops notifications that its schema does not know.
  */
 function withNotificationTap(stream: Stream, onNotification: ConnectionOptions["onNotification"]): Stream {
   const reader = stream.readable.getReader();

@@ -140,7 +140,7 @@ async function applySettings(link: Link, session: OpenSession, request: NewSessi
   return warnings;
 }
 
-/** Loads a session that the agent has stored. The agent sends the history again, which becomes events. */
+/** Loads a session that the agent has stored. The agent sends the session's history, which becomes events. */
 export async function loadSession(
   core: Core,
   link: Link,

@@ -56,13 +56,13 @@ export interface OpenSessions {
   /** Removes a session; later notifications for it are dropped. */
   remove(session: OpenSession): void;
   /**
-   * Call it before a session is opened, and the returned function afterwards. In between, notifications of an unknown
-   * session are taken for that session's, and not for those of a session that another client has opened.
+   * Call it before a session is opened, and call the returned function afterwards. In between, a notification of an
+   * unknown session may belong to the new session, so it is not taken for one of a session of another client.
    */
   opening(): () => void;
   /** Resolves with the session that has this agent session id, once it is added. */
   whenOpen(agentSessionId: string): Promise<OpenSession>;
-  /** Finds a session by this client's id of it, else by the agent's id. */
+  /** Finds a session by its id in this client or, if there is none, by its id at the agent. */
   find(id: string): OpenSession | undefined;
   all(): readonly OpenSession[];
   /** The ids that callers have chosen for sessions that are being opened. */
@@ -84,7 +84,7 @@ export interface OpenSessions {
 
 /**
  * The most notifications to buffer for unknown sessions: an agent may send some before it answers `session/new`. The
- * server keeps as many of an agent's messages.
+ * server keeps the same number of an agent's messages.
  */
 const MAX_BUFFERED = 65_536;
 

@@ -50,7 +50,7 @@ export interface ConnectOptions {
 /** Options for a new session. */
 export interface NewSessionRequest extends NewSessionOptions {
   /**
-   * Adds the MCP servers that the server stores for the directory. If `mcp` has one of the same name, that one is used.
+   * Adds the MCP servers that the server stores for the directory. Those in `mcp` replace stored ones of the same name.
    */
   readonly useStoredMcp?: boolean;
 }

@@ -97,7 +97,7 @@ export function createRecorder(store: SessionStore, onFailure: (error: unknown) 
       let queue: SandboxEvent[] = [];
       let isOver = false;
       let wake = (): void => {};
-      // Subscribes now and not at the first read, so that the stream has the events in between, too.
+      // Subscribes now and not when the stream is first read, so that it includes the events in between.
       const stopListening = recorder.listen((event) => {
         if (sessionId !== undefined && event.sessionId !== sessionId) return;
         queue.push(event);

@@ -1,4 +1,4 @@
-/** Renders a conversation as text, for an agent that no longer has it. */
+/** Writes a stored conversation as text, for an agent that no longer has the conversation. */
 
 import { plainText } from "../convert/content.ts";
 import type { SandboxEvent } from "../events.ts";

@@ -18,7 +18,7 @@ export const AGENT_ERROR = "_sandboxagent/error";
 export interface EventOrigin {
   /** The source of the event. Default: `agent`. */
   readonly source?: EventBase["source"];
-  /** True if the event was derived rather than sent. Default: `false`. */
+  /** True if no message says what the event reports; see {@link EventBase}. Default: `false`. */
   readonly synthetic?: boolean;
   /** The parameters or the result of the message that the event was made from. */
   readonly message?: unknown;

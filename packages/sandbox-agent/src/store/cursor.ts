@@ -26,7 +26,7 @@ export function compare(one: SortKey, other: SortKey): number {
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
 }
 
-/** Makes a page of the first `limit` entries. To have a cursor for the next page, `items` must be longer than that. */
+/** Makes a page of the first `limit` items. The page has a cursor for the next one only if there are more items. */
 export function pageOf<T extends SortKey>(
   items: readonly T[],
   limit: number | undefined,

@@ -30,7 +30,7 @@ export const BUNDLERS: Readonly<Record<string, Bundler>> = {
     const compiler = webpack({ mode: "production", entry: { page: entry }, output: { path }, performance: false });
     if (!compiler) throw new Error("webpack made no compiler");
     const scripts = new Map<string, string>();
-    // Keeps the files in memory.
+    // Collects the files in memory.
     compiler.hooks.compilation.tap("collect", (compilation) => {
       compilation.hooks.afterProcessAssets.tap("collect", (assets) => {
         for (const [name, source] of Object.entries(assets)) scripts.set(`/${name}`, source.source().toString());

@@ -1,6 +1,7 @@
 /**
- * A minimal agent, like those of earlier years: it opens sessions, answers prompts, and offers modes and models through
- * the protocol's older requests. It stores nothing, and cannot load, list, fork or close sessions.
+ * A minimal agent that was written for an early version of the protocol: it opens sessions, answers prompts, and offers
+ * modes and models through the protocol's older requests. It stores nothing, and cannot load, list, fork or close
+ * sessions.
  */
 
 import { createInterface } from "node:readline";
