@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const AGENT_BROWSER = fileURLToPath(new URL("../../../packages/node_modules/.bin/agent-browser", import.meta.url));
 const ARTIFACTS = fileURLToPath(new URL("../../artifacts/", import.meta.url));
-/** The browser's arguments. It must not contact anything but the server under test. */
+/** The browser's arguments. They keep it from contacting anything but the server under test. */
 const ARGUMENTS = [
   "--no-sandbox",
   "--disable-background-networking",

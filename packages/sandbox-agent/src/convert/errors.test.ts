@@ -18,10 +18,10 @@ it.each<[string, string, unknown, string]>([
   ["the same text", "no key", { details: "no key" }, "no key"],
   ["a part of the message", "there is no key", { details: "no key" }, "there is no key"],
   ["a text that contains the message", "no key", { details: "no key for x" }, "no key for x"],
-  ["a text beside an empty message", "", "no key", "no key"],
-  ["details beside an empty message", "", { status: 500 }, '{"status":500}'],
-  ["something else", "Internal error", { status: 500 }, 'Internal error: {"status":500}'],
-])("the message of an error with %s as data", (_, message, data, expected) => {
+  ["a text, and an empty message", "", "no key", "no key"],
+  ["an object without a text, and an empty message", "", { status: 500 }, '{"status":500}'],
+  ["an object without a text", "Internal error", { status: 500 }, 'Internal error: {"status":500}'],
+])("the message is made of an error whose data is %s", (_, message, data, expected) => {
   expect(agentErrorMessage(message, data)).toBe(expected);
 });
 
