@@ -66,25 +66,25 @@ impl Signal {
     }
 }
 
-/// What is written behind.
+/// The catalogue and what the background thread has to write to it.
 #[derive(Debug)]
-pub(crate) struct Behind {
-    /// `None` when there cannot be one.
+pub(crate) struct CatalogueState {
+    /// `None` if the catalogue could not be opened.
     catalogue: Option<Catalogue>,
-    /// Streams that the catalogue has and that are no more.
+    /// Removed streams that the catalogue still has.
     removed: Vec<StreamId>,
-    /// True when the last round failed, which was reported then.
+    /// True if the last round failed. The first failure in a row was logged.
     is_failing: bool,
 }
 
-impl Behind {
+impl CatalogueState {
     pub(crate) fn new(catalogue: Option<Catalogue>, is_held: impl Fn(&StreamId) -> bool) -> Self {
         let known = catalogue.as_ref().and_then(|catalogue| catalogue.streams().ok()).unwrap_or_default();
         let removed = known.into_iter().filter(|id| !is_held(id)).collect();
         Self { catalogue, removed, is_failing: false }
     }
 
-    /// Reports the first of many failures.
+    /// Logs a failure, unless the previous round failed too.
     fn report(&mut self, result: Result<(), String>) {
         match result {
             Ok(()) => self.is_failing = false,
@@ -99,7 +99,7 @@ impl Behind {
 
 impl Shared {
     pub(crate) fn sync_and_retain(&self) {
-        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut catalogue_state = self.catalogue_state.lock().unwrap_or_else(PoisonError::into_inner);
         self.retain(now_ms());
         let started_at_ms = now_ms();
         let (mut rows, mut result, mut is_any_new) = (Vec::new(), Ok(()), false);
@@ -110,7 +110,7 @@ impl Shared {
             };
             is_any_new |= work.is_directory_dirty;
             match self.sync_stream(&stream, work) {
-                // What the catalogue has is on the disk.
+                // The catalogue gets only what is on the disk.
                 Ok(()) => rows.extend(row.map(|row| (row, stream))),
                 Err(error) => {
                     stream.lock().forget_catalogued();
@@ -126,11 +126,11 @@ impl Shared {
         } else {
             self.counters.count_error();
         }
-        let written = self.write_catalogue(&mut behind, rows);
-        behind.report(result.map_err(|error| error.to_string()).and(written));
+        let written = self.write_catalogue(&mut catalogue_state, rows);
+        catalogue_state.report(result.map_err(|error| error.to_string()).and(written));
     }
 
-    /// Brings one stream to the disk. What fails is tried again in the next round.
+    /// Syncs one stream's files to the disk. Those that fail are synced again in the next round.
     fn sync_stream(&self, stream: &Stream, work: Work) -> io::Result<()> {
         let result = work.files.iter().try_for_each(|file| file.sync_data());
         let result = match work.is_directory_dirty {
@@ -146,16 +146,16 @@ impl Shared {
 
     fn write_catalogue(
         &self,
-        behind: &mut Behind,
+        catalogue_state: &mut CatalogueState,
         rows: Vec<(StreamRow, Arc<Stream>)>,
     ) -> Result<(), String> {
         let mut removed = std::mem::take(&mut *self.removed.lock().unwrap_or_else(PoisonError::into_inner));
-        let Some(catalogue) = &mut behind.catalogue else { return Ok(()) };
-        behind.removed.append(&mut removed);
+        let Some(catalogue) = &mut catalogue_state.catalogue else { return Ok(()) };
+        catalogue_state.removed.append(&mut removed);
         let (rows, streams): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        match catalogue.write(&rows, &behind.removed) {
+        match catalogue.write(&rows, &catalogue_state.removed) {
             Ok(()) => {
-                behind.removed.clear();
+                catalogue_state.removed.clear();
                 Ok(())
             }
             Err(error) => {
@@ -168,7 +168,7 @@ impl Shared {
     }
 }
 
-/// What has to be synced of a stream.
+/// The files of a stream that have to be synced.
 struct Work {
     files: Vec<Arc<File>>,
     is_directory_dirty: bool,

@@ -1,6 +1,7 @@
-//! The catalogue: a SQLite database with a row for each stream and segment. People can query it, and with it the next
-//! start need not read every segment. The files are the truth: the background thread writes the catalogue after them, and
-//! a start makes it anew where it is missing, damaged or outdated. The README of this crate describes the tables.
+//! The catalogue: a SQLite database with a row for each stream and each segment. People can query it, and it saves
+//! the next start from reading every segment. It contains nothing that the segment files do not have: the
+//! background thread writes it after them, and a start rebuilds it if it is missing, damaged or outdated. The
+//! README of this crate describes the tables.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io;
@@ -14,7 +15,7 @@ use crate::place::Place;
 use crate::segment::Segment;
 use crate::stream::{StreamId, StreamInfo};
 
-/// The newest version of the tables that is understood, and the one that is written.
+/// The version of the tables that is written, and the newest that can be read.
 pub(crate) const SCHEMA_VERSION: i64 = 1;
 
 const SCHEMA: &str = include_str!("schema.sql");
@@ -47,21 +48,22 @@ pub(crate) struct Catalogue {
     connection: Connection,
 }
 
-/// Why there is no catalogue to go on with.
+/// Why an existing catalogue cannot be used.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
+    /// Its tables have a newer version. Holds that version.
     Newer(u32),
     Corrupt(String),
     Io(io::Error),
 }
 
-/// What is to be written about one stream.
+/// The data to write about one stream.
 #[derive(Debug)]
 pub(crate) struct StreamRow {
     pub(crate) info: StreamInfo,
-    /// The number of the oldest segment that is held.
+    /// The number of the oldest segment that is still held.
     pub(crate) oldest_number: u64,
-    /// Segments that are new or have changed.
+    /// The segments that are new or have changed.
     pub(crate) segments: Vec<Segment>,
 }
 
@@ -75,7 +77,7 @@ pub(crate) struct Known {
 impl Catalogue {
     /// Opens the catalogue, or creates an empty one.
     pub(crate) fn open(path: &Path) -> Result<Self, Unreadable> {
-        // SQLite gives its other files the same mode.
+        // SQLite gives the files next to the database the same mode.
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
         file.and_then(|file| file.set_permissions(Permissions::from_mode(0o600))).map_err(Unreadable::Io)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -94,14 +96,14 @@ impl Catalogue {
             }
         }
         connection.execute_batch(SCHEMA)?;
-        // That the tables have these columns.
+        // This fails if the tables lack a column.
         for statement in [WRITE_STREAM, WRITE_SEGMENT, FIND_STREAM, FIND_SEGMENTS] {
             connection.prepare(statement)?;
         }
         Ok(Self { connection })
     }
 
-    /// Its rows about a stream. Empty if they cannot be read.
+    /// The catalogue's rows about a stream; empty if they cannot be read.
     pub(crate) fn find(&self, id: &StreamId) -> Known {
         self.try_find(id).ok().flatten().unwrap_or_default()
     }
@@ -117,7 +119,7 @@ impl Catalogue {
         Ok(Some(Known { is_closed, segments }))
     }
 
-    /// The ids of all streams in it.
+    /// The ids of all streams in the catalogue.
     pub(crate) fn streams(&self) -> rusqlite::Result<Vec<StreamId>> {
         let mut statement = self.connection.prepare("SELECT name, first_sequence FROM streams")?;
         let ids = statement.query_map([], |row| {
@@ -126,7 +128,7 @@ impl Catalogue {
         ids.collect()
     }
 
-    /// Writes what has changed, all of it or nothing.
+    /// Writes all changes in one transaction.
     pub(crate) fn write(&mut self, changed: &[StreamRow], removed: &[StreamId]) -> rusqlite::Result<()> {
         if changed.is_empty() && removed.is_empty() {
             return Ok(());
@@ -171,7 +173,7 @@ impl Catalogue {
                     ])?;
                 }
             }
-            // A stream may have been removed since its row was made.
+            // The removals come last: a stream may have been removed since its row was made.
             let mut forget = transaction.prepare(FORGET_STREAM)?;
             for id in removed {
                 forget.execute(params![&*id.name, id.first_sequence.cast_signed()])?;
@@ -201,13 +203,13 @@ fn segment_of(row: &Row<'_>) -> rusqlite::Result<Segment> {
     })
 }
 
-/// SQLite's numbers have a sign. Ours are far from the end of theirs, and come back as they were in any case.
+/// Reads an unsigned number. SQLite stores it as the signed number with the same bits.
 fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get(column).map(i64::cast_unsigned)
 }
 
 impl From<rusqlite::Error> for Unreadable {
-    /// What the system refuses is not the fault of the file.
+    /// Errors of the system do not mean that the file is corrupt.
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
             CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, ReadOnly, SystemIoFailure,

@@ -12,7 +12,7 @@ fn catalogue(directory: &Path) -> PathBuf {
     directory.join("catalogue.sqlite")
 }
 
-/// A closed stream and an open one, of two segments each.
+/// Writes a closed stream and an open one, with two segments each.
 fn write_two(directory: &Path) -> Vec<StreamInfo> {
     let journal = open(directory).journal;
     for name in ["closed", "open"] {
@@ -36,7 +36,7 @@ fn damage(path: &Path) {
 }
 
 #[test]
-fn what_the_catalogue_knows_is_not_read_again() {
+fn segments_that_the_catalogue_knows_are_not_read_at_a_start() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let before = write_two(directory);
@@ -44,7 +44,7 @@ fn what_the_catalogue_knows_is_not_read_again() {
     damage(&segment(directory, "open", 1));
     let Opened { journal, streams, set_aside } = open(directory);
     assert_eq!((streams, set_aside), (before, Vec::new()));
-    // Only who reads it finds out.
+    // The damage is found only when the segment is read.
     let mut reader = journal.reader(&id("closed")).unwrap();
     assert_eq!(all(&mut reader), ["1 99 sent", "gap 1 99 4 102", "4 102 c"]);
     drop((reader, journal));
@@ -61,7 +61,7 @@ fn what_the_catalogue_knows_is_not_read_again() {
 }
 
 #[test]
-fn the_end_of_an_open_stream_is_read_in_any_case() {
+fn the_newest_segment_of_an_open_stream_is_always_read() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write_two(directory);
@@ -71,7 +71,7 @@ fn the_end_of_an_open_stream_is_read_in_any_case() {
 }
 
 #[test]
-fn an_outdated_catalogue_is_brought_up_to_date() {
+fn an_outdated_catalogue_is_updated() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write_two(directory);
@@ -98,7 +98,7 @@ fn an_outdated_catalogue_is_brought_up_to_date() {
 }
 
 #[test]
-fn a_corrupt_catalogue_is_set_aside_and_made_anew() {
+fn a_corrupt_catalogue_is_set_aside_and_rebuilt() {
     for damage in [
         (|path: &Path| {
             std::fs::write(path, b"This is not a database, but long enough to be one. ".repeat(100)).unwrap();
@@ -146,7 +146,7 @@ fn a_newer_catalogue_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn the_catalogue_says_what_the_streams_say() {
+fn the_rows_of_the_catalogue_match_the_streams() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let infos = write_two(directory);

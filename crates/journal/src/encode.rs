@@ -177,7 +177,7 @@ fn narrow(length: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Accepts a few bytes at a time, and is interrupted every other time.
+    /// Accepts a few bytes per write. Every other write fails because it was interrupted.
     struct Slow(Vec<u8>, bool);
 
     impl Write for Slow {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_goes_on_after_the_system_accepted_a_part() {
+    fn a_write_continues_after_the_system_accepted_a_part() {
         let mut slow = Slow(Vec::new(), false);
         let mut slices = [&b""[..], b"one", b"", b"two, longer", b""].map(IoSlice::new);
         write_all(&mut slow, &mut slices).unwrap();

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use event_log::MemoryAccount;
 
-use crate::background::{Background, Behind};
+use crate::background::{Background, CatalogueState};
 use crate::chunks::read_checkpoint;
 use crate::error::{OpenError, SetAside};
 use crate::format::MAX_LABEL;
@@ -48,9 +48,9 @@ pub(crate) struct Shared {
     /// How many bytes all segments occupy on the disk.
     pub(crate) bytes: AtomicU64,
     pub(crate) counters: Counters,
-    /// Only the background thread writes it.
-    pub(crate) behind: Mutex<Behind>,
-    /// Streams that the catalogue has to forget.
+    /// The catalogue. Only the background thread writes it.
+    pub(crate) catalogue_state: Mutex<CatalogueState>,
+    /// Removed streams whose rows must be deleted from the catalogue.
     pub(crate) removed: Mutex<Vec<StreamId>>,
     _lock: File,
 }
@@ -77,7 +77,7 @@ impl Journal {
         let recovered = recover(&options.directory, &streams_directory)?;
         let streams: BTreeMap<_, _> =
             recovered.streams.into_iter().map(|stream| (stream.id.clone(), Arc::new(stream))).collect();
-        let behind = Behind::new(recovered.catalogue, |id| streams.contains_key(id));
+        let catalogue_state = CatalogueState::new(recovered.catalogue, |id| streams.contains_key(id));
         let bytes = streams.values().map(|stream| stream.on_disk()).sum();
         let shared = Arc::new(Shared {
             options,
@@ -85,7 +85,7 @@ impl Journal {
             streams: Mutex::new(streams),
             bytes: AtomicU64::new(bytes),
             counters: Counters::default(),
-            behind: Mutex::new(behind),
+            catalogue_state: Mutex::new(catalogue_state),
             removed: Mutex::default(),
             _lock: lock,
         });
@@ -160,8 +160,8 @@ impl Journal {
             }
             None => None,
         };
-        let behind = if checkpoint.is_some() { segments.len() - 1 } else { 0 };
-        let segments = segments.into_iter().skip(behind).collect();
+        let skipped = if checkpoint.is_some() { segments.len() - 1 } else { 0 };
+        let segments = segments.into_iter().skip(skipped).collect();
         let replay = Replay::new(directory, segments, Arc::clone(account));
         Ok(Resumed { writer, checkpoint, replay })
     }

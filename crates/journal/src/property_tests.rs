@@ -1,4 +1,5 @@
-//! Any stream is read back as it was written, from every place, and whatever happens to its files.
+//! Property tests: random streams are read back as they were written, from every place, also after their files were
+//! damaged.
 
 use std::path::Path;
 
@@ -9,14 +10,15 @@ use proptest::prelude::*;
 use crate::testing::*;
 use crate::*;
 
-/// What may be done to a stream.
+/// A random step of a test.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Records of a log, each numbered or not, so far behind the last order number.
+    /// Appends records: the log, whether each record is numbered, and the distance from the last order number.
     Records(u8, Vec<bool>, u64),
+    /// Appends a note with this distance from the last order number.
     Note(u64),
     Segment,
-    /// Records are lost: how many numbers, and whether the last of them is numbered.
+    /// Skips records that are lost: how many order numbers, and whether the last lost record is numbered.
     Skip(u64, bool),
     Restart,
 }
@@ -32,18 +34,18 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a stream should have.
+/// The expected contents of a stream.
 #[derive(Debug, Default)]
 struct Model {
-    /// Order, sequence, whether numbered, log; in order.
+    /// For each record: its order number, its sequence number, whether it is numbered, and its log.
     records: Vec<(u64, u64, bool, u8)>,
-    /// Orders of notes, and how many records are before each.
+    /// For each note: its order number, and the number of records before it.
     notes: Vec<(u64, usize)>,
-    /// The places before and behind what was skipped.
+    /// For each skip: the places before and after it.
     holes: Vec<(Place, Place)>,
 }
 
-/// Does the steps. Every record's text is its order number.
+/// Executes the steps. The text of every record is its order number.
 fn write(directory: &Path, steps: &[Step]) -> (Journal, Model) {
     let mut journal = open(directory).journal;
     let mut writer = journal.create(&id("a"), b"label").unwrap();
@@ -102,7 +104,8 @@ fn write(directory: &Path, steps: &[Step]) -> (Journal, Model) {
     (journal, model)
 }
 
-/// Everything from the reader's place: records as in the model, the orders of notes, and the gaps.
+/// Everything that a reader returns: records as in the model, the order numbers of notes, and the gaps (the order
+/// numbers before and after each).
 type Read = (Vec<(u64, u64, bool, u8)>, Vec<u64>, Vec<(u64, u64)>);
 
 fn read(reader: &mut StreamReader, max_bytes: usize) -> Read {
@@ -135,7 +138,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_place_is_found_and_everything_behind_it_is_read(steps in proptest::collection::vec(step(), 0..30)) {
+    fn a_reader_at_any_place_reads_everything_after_it(steps in proptest::collection::vec(step(), 0..30)) {
         let directory = tempfile::tempdir().unwrap();
         let (journal, model) = write(directory.path(), &steps);
         let mut reader = journal.reader(&id("a")).unwrap();
@@ -144,12 +147,12 @@ proptest! {
             reader.seek_after_order(order).unwrap();
             let (records, notes, gaps) = read(&mut reader, 1);
             let expected: Vec<_> = model.records.iter().filter(|record| record.0 > order).copied().collect();
-            prop_assert_eq!(records, expected, "behind {}", order);
+            prop_assert_eq!(records, expected, "records after {}", order);
             let expected: Vec<_> = model.notes.iter().map(|note| note.0).filter(|note| *note > order || order == 0).collect();
-            prop_assert_eq!(notes, expected, "notes behind {}", order);
+            prop_assert_eq!(notes, expected, "notes after {}", order);
             let holes = model.holes.iter().filter(|(_, behind)| behind.order > order);
             let expected: Vec<_> = holes.map(|(before, _)| before.order.max(order)).collect();
-            prop_assert_eq!(gaps.iter().map(|gap| gap.0).collect::<Vec<_>>(), expected, "gaps behind {}", order);
+            prop_assert_eq!(gaps.iter().map(|gap| gap.0).collect::<Vec<_>>(), expected, "gaps after {}", order);
         }
         for sequence in 98..last.last_sequence + 3 {
             let is_seen = |(_, own, is_numbered, _): &(u64, u64, bool, u8)| *own < sequence || (*own == sequence && *is_numbered);
@@ -168,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_costs_what_is_damaged_and_shows_no_wrong_record(
+    fn after_damage_no_record_is_wrong_and_missing_ones_are_gaps(
         steps in proptest::collection::vec(step(), 1..30),
         places in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1..=255_u8), 1..4),
         keeps_catalogue in any::<bool>(),
@@ -182,7 +185,7 @@ proptest! {
             files.sort();
             let file = file.get(&files);
             let mut bytes = std::fs::read(file).unwrap();
-            // A version that is newer is another matter.
+// These bytes are the version. A newer version prevents opening, which another test covers.
             let at = at.index(bytes.len());
             if !(8..10).contains(&at) {
                 bytes[at] ^= change;
@@ -199,11 +202,11 @@ proptest! {
         for order in [0, 1, 5, 9, 20] {
             reader.seek_after_order(order).unwrap();
             let (records, _, gaps) = read(&mut reader, 1);
-            // What is missing between two records is in a gap.
+// Records that are missing between two others must be in a gap.
             let mut expected = model.records.iter().filter(|record| record.0 > order).peekable();
             for record in &records {
                 if order == 0 && end == 0 {
-                    // What was lost before the oldest record is no gap to a reader that starts there.
+// A reader that starts at the oldest record gets no gap for lost records before it.
                     expected.by_ref().peeking_take_while_before(record.0);
                 }
                 end = record.0;
@@ -225,7 +228,7 @@ proptest! {
     }
 }
 
-/// The order of the last note behind the reader's place.
+/// Reads to the end and returns the order number of the last note.
 fn last_note(reader: &mut StreamReader) -> Option<u64> {
     let mut last = None;
     loop {
@@ -242,7 +245,7 @@ fn last_note(reader: &mut StreamReader) -> Option<u64> {
 }
 
 trait TakeBefore {
-    /// Goes to the first record that is not before an order number.
+    /// Skips all records before an order number.
     fn peeking_take_while_before(&mut self, order: u64);
 }
 

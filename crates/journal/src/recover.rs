@@ -104,7 +104,8 @@ fn newer(path: &Path, found: u32, supported: u32) -> OpenError {
     OpenError::NewerFormat { path: path.to_owned(), found, supported }
 }
 
-/// A journal works without a catalogue: then every segment is read.
+/// Opens the catalogue; sets a corrupt one aside and creates a new one. Returns `None` if that fails: without a
+/// catalogue, every segment is read.
 fn open_catalogue(
     directory: &Path,
     set_aside: &SetAsideDirectory,
@@ -152,7 +153,8 @@ fn recover_stream(
     let mut is_as_known = files.segments.len() == known.segments.len();
     let newest = files.segments.last().map_or(0, |(number, _)| *number);
     for (number, path) in &files.segments {
-        // The end of a stream that was not closed may be torn, whatever its length.
+        // The catalogue is not enough for the newest segment of a stream that was not closed: its end may be
+        // incomplete although it has the expected length.
         let known_segment = known.segments.iter().find(|known| known.number == *number);
         let known_segment = known_segment.filter(|_| known.is_closed || *number != newest);
         let outcome =
@@ -210,12 +212,13 @@ enum Outcome {
 struct Usable {
     segment: Segment,
     label: Bytes,
-    /// `None` when only the catalogue knows.
+    /// `None` if the file was not read, so that only the catalogue knows.
     is_closed: Option<bool>,
     tail: Tail,
 }
 
-/// Finds out what a file holds. It is not read where the catalogue knows it and it has the length that it had then.
+/// Determines what can be served from a segment. Reads only its header if the catalogue knows it with the same
+/// length.
 fn recover_segment(id: &StreamId, number: u64, path: &Path, known: Option<&Segment>) -> io::Result<Outcome> {
     let file = File::open(path)?;
     let size = file.metadata()?.len();
@@ -253,18 +256,18 @@ fn belongs(header: &SegmentHeader<'_>, id: &StreamId, number: u64) -> bool {
     header.number == number && *header.name == *id.name && header.first_sequence == id.first_sequence
 }
 
-/// Where damaged files go. It is created with the first of them.
+/// The directory for damaged files. It is created when the first file is set aside.
 struct SetAsideDirectory(PathBuf);
 
 impl SetAsideDirectory {
-    /// Moves a segment of which nothing can be served.
+    /// Moves a segment that cannot be served at all.
     fn take(&self, id: &StreamId, number: u64, path: &Path, reason: &str) -> Result<SetAside, OpenError> {
         let to = self.destination(&segment_name(id, number))?;
         std::fs::rename(path, &to).map_err(OpenError::io(path))?;
         Ok(SetAside { path: to, reason: reason.to_owned() })
     }
 
-    /// Copies a segment that is about to be cut off.
+    /// Copies a segment that is about to be truncated.
     fn copy(&self, id: &StreamId, number: u64, path: &Path, reason: &str) -> Result<SetAside, OpenError> {
         let to = self.destination(&segment_name(id, number))?;
         std::fs::copy(path, &to).map_err(OpenError::io(&to))?;

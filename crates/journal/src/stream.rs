@@ -76,9 +76,9 @@ pub(crate) struct State {
     pub(crate) is_closed: bool,
     /// True if the stream was removed from the journal.
     pub(crate) is_removed: bool,
-    /// True when the catalogue has all of it.
+    /// True if the catalogue has the current data of this stream.
     pub(crate) is_catalogued: bool,
-    /// The catalogue has all segments before this number as they are.
+    /// The catalogue has the current data of all segments with a lower number.
     pub(crate) catalogued_before: u64,
     /// For how many rounds of the background thread nothing has been appended.
     pub(crate) idle_rounds: u8,
@@ -113,7 +113,7 @@ impl State {
         }
     }
 
-    /// What the catalogue has to learn, if anything. It counts as written.
+    /// The data that the catalogue does not have yet, if any. From now on, the data count as written.
     pub(crate) fn take_row(&mut self, id: &StreamId) -> Option<StreamRow> {
         if std::mem::replace(&mut self.is_catalogued, true) || self.is_removed {
             return None;
@@ -126,7 +126,7 @@ impl State {
         })
     }
 
-    /// What was taken for the catalogue was not written.
+    /// Call if the data from `take_row` could not be written to the catalogue.
     pub(crate) const fn forget_catalogued(&mut self) {
         self.is_catalogued = false;
         self.catalogued_before = 0;
@@ -152,7 +152,7 @@ impl Stream {
         Self { id, state: Mutex::new(state) }
     }
 
-    /// The same, where the catalogue may have all of it already.
+    /// Sets whether the catalogue already has the current data of this stream.
     pub(crate) fn catalogued(self, is_catalogued: bool) -> Self {
         let mut state = self.lock();
         state.is_catalogued = is_catalogued;

@@ -6,13 +6,13 @@ use super::*;
 use crate::testing::*;
 use crate::*;
 
-/// What a write to a full disk gets.
+/// A file to which every write fails as on a full disk.
 fn full() -> Arc<File> {
     Arc::new(OpenOptions::new().append(true).open("/dev/full").unwrap())
 }
 
 #[test]
-fn a_failed_append_does_not_count_and_a_new_segment_goes_on_without_a_gap() {
+fn after_a_failed_append_a_new_segment_continues_without_a_gap() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
@@ -21,7 +21,7 @@ fn a_failed_append_does_not_count_and_a_new_segment_goes_on_without_a_gap() {
     writer.stream.lock().file = Some(full());
     let error = writer.append(&[records(0, 2, 101, &["lost"])]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-    // The device cannot be cut off either.
+    // The device cannot be truncated either, so the segment cannot be used any more.
     assert!(writer.wants_segment() && writer.append(&[records(0, 2, 101, &["lost"])]).is_err());
     assert_eq!((journal.stats().write_errors, journal.find("a").unwrap().last_order), (1, 1));
     writer.start_segment(b"").unwrap();
@@ -30,7 +30,7 @@ fn a_failed_append_does_not_count_and_a_new_segment_goes_on_without_a_gap() {
 }
 
 #[test]
-fn what_a_failed_append_has_written_is_cut_off() {
+fn bytes_of_a_failed_append_are_truncated() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
@@ -52,7 +52,7 @@ fn what_a_failed_append_has_written_is_cut_off() {
     (&*file).seek(SeekFrom::Start(0)).unwrap();
     (&*file).read_to_end(&mut seen).unwrap();
     assert_eq!(seen.len() as u64, good);
-    assert!(!writer.wants_segment(), "the segment is as it was");
+    assert!(!writer.wants_segment(), "the segment can still be used");
 
     writer.stream.lock().file = None;
     writer.append(&[records(0, 2, 101, &["b"])]).unwrap();
@@ -66,7 +66,7 @@ fn with_full_sync_nothing_follows_a_failed_write_in_the_same_segment() {
     let journal = Journal::open(options).unwrap().journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
     writer.append(&[records(0, 1, 100, &["a"])]).unwrap();
-    // A file that can be written and not synced.
+    // A file that can be written but not synced.
     writer.stream.lock().file = Some(Arc::new(OpenOptions::new().append(true).open("/dev/null").unwrap()));
     assert!(writer.append(&[records(0, 2, 101, &["lost"])]).is_err());
     assert!(writer.wants_segment());
@@ -77,7 +77,7 @@ fn with_full_sync_nothing_follows_a_failed_write_in_the_same_segment() {
 }
 
 #[test]
-fn a_segment_that_cannot_be_started_can_be_tried_again() {
+fn starting_a_segment_can_be_retried_after_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
@@ -97,7 +97,7 @@ fn a_segment_that_cannot_be_started_can_be_tried_again() {
 }
 
 #[test]
-fn a_full_segment_wants_another() {
+fn a_full_segment_requires_a_new_one() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
@@ -119,7 +119,7 @@ fn a_full_segment_wants_another() {
 }
 
 #[test]
-fn an_idle_stream_holds_no_descriptor() {
+fn an_idle_stream_holds_no_file_descriptor() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
@@ -140,7 +140,7 @@ fn an_idle_stream_holds_no_descriptor() {
 }
 
 #[test]
-fn the_journal_syncs_by_itself() {
+fn the_journal_syncs_without_a_call() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
