@@ -1,11 +1,12 @@
 # Each target runs only the commands that a developer would type. Longer work is in scripts/ and packaging/.
 
+MAKEFLAGS += --no-print-directory
 NPM = npm --prefix packages
 # Always builds the whole workspace: for a single package, Cargo resolves other features and compiles most crates again.
 BUILD = cargo build --workspace --all-targets
 
-.PHONY: run build ui packages test test-tools test-rust test-api test-ts test-builds builds-tools test-agents test-dist \
-	lint deny fmt doc fuzz mutants screenshots bench dist clean
+.PHONY: run build ui packages test test-tools test-rust test-api test-ts rust-suites api-suite ts-suites test-builds \
+	builds-tools test-agents test-dist lint clippy deny fmt doc rustdoc fuzz mutants screenshots bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -25,8 +26,12 @@ packages:
 	$(NPM) install --no-audit --no-fund
 
 # Runs all tests that need no privileges. Uses the network only through apt, npm, pip and cargo. Only apt needs root; it is
-# called only if a package is missing.
-test: lint test-tools test-rust test-api test-ts
+# called only if a package is missing. The suites of the two languages run side by side, because they mostly wait.
+test:
+	sh scripts/side-by-side.sh "$(MAKE) lint" "$(MAKE) ui"
+	$(MAKE) test-tools
+	$(BUILD)
+	sh scripts/side-by-side.sh "$(MAKE) rust-suites api-suite" "$(MAKE) ts-suites"
 
 test-tools:
 	sh scripts/test-tools.sh
@@ -34,16 +39,27 @@ test-tools:
 # Builds the binaries before the tests, which run them, and before that the inspector, which the binaries embed.
 test-rust: test-tools ui
 	$(BUILD)
-	sh scripts/nextest.sh run --workspace
-	sh tests/remote-instances/contract.sh
+	$(MAKE) rust-suites
 
-# Tests the running server against docs/openapi.json.
 test-api: test-tools ui
 	$(BUILD)
-	sh scripts/schemathesis.sh
+	$(MAKE) api-suite
 
 test-ts: test-tools ui
 	$(BUILD)
+	$(MAKE) ts-suites
+
+# The suites alone, for when everything is built.
+rust-suites:
+	sh scripts/nextest.sh run --workspace
+	sh tests/remote-instances/contract.sh
+	cargo test --doc --workspace
+
+# Tests the running server against docs/openapi.json.
+api-suite:
+	sh scripts/schemathesis.sh
+
+ts-suites:
 	$(NPM) run typecheck
 	$(NPM) run lint
 	$(NPM) test
@@ -65,24 +81,29 @@ builds-tools:
 
 # Tests real agents with the scripted model: the agents in ARGS or, without ARGS, all agents. A run of all agents writes
 # docs/agent-matrix.md.
-test-agents: ui
+test-agents: test-tools ui
 	$(BUILD)
 	$(NPM) run test:agents -- $(if $(ARGS),$(ARGS),--page $(CURDIR)/docs/agent-matrix.md)
 
-# Runs the tests of the server and the packaging, those in namespaces, and the test of the systemd unit with the static
-# binary. Needs the same privileges as `make test-builds`.
+# Runs every suite that starts the server, the tests in namespaces and the test of the systemd unit with the static binary.
+# Needs the same privileges as `make test-builds`.
+test-dist: export SANDBOX_AGENT_BIN = $(CURDIR)/$(STATIC)/sandbox-agent
 test-dist: builds-tools test-tools ui
 	sh scripts/musl.sh build
-	SANDBOX_AGENT_BIN=$(CURDIR)/$(STATIC)/sandbox-agent sh scripts/nextest.sh run -p sandbox-agent
-	SANDBOX_AGENT_BIN=$(CURDIR)/$(STATIC)/sandbox-agent sh scripts/nextest.sh run -p sandbox-agent --profile privileged
+	$(BUILD)
+	sh scripts/side-by-side.sh "$(MAKE) rust-suites api-suite" "$(MAKE) ts-suites"
+	sh scripts/nextest.sh run --workspace --profile privileged
 	sh packaging/systemd/try.sh $(STATIC)/sandbox-agent
 
 # Checks formatting, lints, documentation, words, versions and licences. `make test` does this first.
-lint: packages deny doc
+lint:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
 	sh scripts/words.sh
 	node packages/scripts/version.mjs --check
+	sh scripts/side-by-side.sh "$(MAKE) clippy rustdoc" "$(MAKE) deny"
+
+clippy:
+	cargo clippy --workspace --all-targets -- -D warnings
 
 # Checks licences, versions and sources of dependencies. `make deny CHECK=advisories` also downloads the list of known
 # vulnerabilities.
@@ -94,10 +115,15 @@ fmt:
 	cargo fmt --all
 
 # Builds the documentation of the crates, which must have no warnings, adds a front page, and runs the examples in it.
-doc:
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
-	cargo metadata --no-deps --format-version 1 | node scripts/doc-index.mjs
+doc: rustdoc
 	cargo test --doc --workspace
+
+# `--examples` gives the dependencies the same features as for clippy, so that cargo does not check them a second time. It
+# requires that the other targets are named: the binaries are those without a library of the same name.
+rustdoc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib --examples \
+		--bin bench --bin fault-agent --bin remote-server
+	cargo metadata --no-deps --format-version 1 | node scripts/doc-index.mjs
 
 # Runs each fuzz target for FUZZ_SECONDS. ARGS selects some targets; default: all.
 FUZZ_SECONDS = 60
