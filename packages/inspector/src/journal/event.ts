@@ -2,6 +2,7 @@
 
 import type { WatchedEvent } from "acp-http-client";
 import { isObject, type JsonObject, textOf } from "acp-http-client/internal";
+import { agentErrorMessage } from "sandbox-agent/convert";
 import type { Stamp } from "./types.ts";
 
 /** The types of journal events. */
@@ -42,13 +43,10 @@ export function kindOf(envelope: JsonObject): EnvelopeKind {
   return "result" in envelope || "error" in envelope ? "response" : "other";
 }
 
-/** Makes a text of an agent's error. Many agents put the details into the error's data. */
+/** Makes a text of a JSON-RPC error from an agent, or of a problem document from the server. */
 export function errorText(error: JsonObject): string {
   const { message, data, detail } = error;
-  const { details, message: inner } = isObject(data) ? data : { details: data, message: undefined };
-  const more = textOf(details) ?? textOf(inner) ?? (isObject(data) ? JSON.stringify(data) : undefined);
-  const content = [textOf(detail) ?? textOf(message), more].filter((part) => part !== undefined && part !== "");
-  return content.length > 0 ? [...new Set(content)].join(": ") : JSON.stringify(error);
+  return agentErrorMessage(textOf(detail) ?? textOf(message) ?? "", data) || JSON.stringify(error);
 }
 
 const TYPES: ReadonlySet<string> = new Set(["message", "sent", "answered", "failed", "unparsed", "exit", "gap"]);
