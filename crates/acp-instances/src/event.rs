@@ -119,7 +119,8 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// The connection that a response is for or that a message came from, if responses to it are kept apart.
+    /// The connection that a response is for, or that a message came from. `None` unless the responses to this connection
+    /// are kept from all others.
     #[must_use]
     pub const fn asker(&self) -> Option<Asker> {
         Asker::of_mark(self.0.mark)

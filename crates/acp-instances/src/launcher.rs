@@ -53,7 +53,7 @@ pub trait Launcher: Send + Sync + 'static {
         bound == named
     }
 
-    /// Makes the agent ready (installs it if necessary) and returns how to start it. Every waiting client
-    /// receives a failure.
+    /// Makes the agent ready (installs it if necessary) and returns how to start it. A failure is
+    /// reported to every waiting client.
     fn prepare<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Prepared, StartFailure>>;
 }

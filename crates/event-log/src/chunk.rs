@@ -66,20 +66,21 @@ pub struct Chunk {
     _charge: Reservation,
 }
 
-/// The first numbers of a chunk.
+/// The time of a chunk, and the numbers that it starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkNumbers {
-    /// When its records were appended, in milliseconds since 1970.
+    /// When the chunk's records were appended, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The order number of its first record.
+    /// The order number of the chunk's first record.
     pub first_order: u64,
-    /// The sequence number of the last numbered record before it.
+    /// The sequence number of the last numbered record before the chunk.
     pub sequence_before: u64,
 }
 
 /// Data that readers have computed from a chunk.
 #[derive(Debug, Default)]
 struct Derived {
+    /// True once a reader has asked for derived data. Only the second request stores them.
     was_wanted: AtomicBool,
     kept: OnceLock<(Form, Bytes, Reservation)>,
 }
@@ -209,9 +210,9 @@ impl Run {
         run.records().eq(records.iter().copied()).then_some(run)
     }
 
-    /// Makes a run of records whose bytes stand one behind another in memory that its owner charges: only what the
-    /// records cost beside their bytes is charged here. `None` when there are no records, or when their lengths are
-    /// not those of the bytes together.
+    /// Makes a run of records from `bytes`, the concatenated bytes of all records, which their owner has already charged.
+    /// Only the overhead of the records is charged to `account`. `None` if there are no records, or if the sum of
+    /// their lengths is not the length of `bytes`.
     #[must_use]
     pub fn of_charged_bytes(
         bytes: Bytes,
@@ -234,7 +235,7 @@ impl Run {
         Some(Self::new(Arc::new(Chunk::charged(bytes, slots, numbers, charge)), range))
     }
 
-    /// The bytes of all records, one behind another as they stand in memory.
+    /// The concatenated bytes of all records.
     #[must_use]
     pub fn concatenated(&self) -> &[u8] {
         let slots = &self.chunk.slots()[self.range.clone()];

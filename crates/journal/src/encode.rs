@@ -20,7 +20,7 @@ pub enum Entry {
         /// A number that only the writer uses: the position in the source of the records after these records.
         stream_offset: u64,
     },
-    /// Data of the writer's own, which it needs again when it resumes the stream.
+    /// Data that only the writer uses, when it resumes the stream.
     Note {
         /// The kind of the note, as the writer numbers kinds.
         tag: u8,

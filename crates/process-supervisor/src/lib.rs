@@ -1,4 +1,4 @@
-//! A tiny process between the server and one agent that owns the agent's whole process tree.
+//! A tiny process between the server and one agent, which owns the whole process tree of that agent.
 //!
 //! The server re-executes its own binary as a *supervisor* for every agent it starts. The supervisor is the subreaper
 //! of that one agent, so a daemon that double-forks becomes a child of the supervisor. It passes the stdio pipes to

@@ -113,8 +113,8 @@ impl Instance {
         }
     }
 
-    /// Wakes every task that has something to do after an admission. `newest` is the newest event of the
-    /// output before it.
+    /// Wakes every task that has something to do after an admission. `newest` is the number of the newest
+    /// event of the output before the admission.
     fn wake_after(self: &Arc<Self>, admission: &Admission, newest: u64, mut state: MutexGuard<'_, State>) {
         let (is_queued, has_waiter) = match admission {
             Admission::Admitted { awaits_answer, .. } => (true, *awaits_answer),

@@ -195,7 +195,7 @@ fn log_survivors(event: TreeEvent, instance: &Instance) {
 }
 
 impl Instance {
-    /// Returns false if the instance was closed while the agent was being prepared.
+    /// Called when the agent is ready to be started. Returns false if the instance was closed in the meantime.
     fn begin_launch(&self) -> bool {
         let state = self.lock();
         let is_wanted = matches!(state.phase, Phase::Starting);
@@ -205,6 +205,7 @@ impl Instance {
         is_wanted
     }
 
+    /// Called when the process runs. Returns false if the instance was closed in the meantime.
     fn started(&self, pid: u32) -> bool {
         let settlements = {
             let mut state = self.lock();
@@ -219,7 +220,8 @@ impl Instance {
         true
     }
 
-    /// A single step under the lock: an instance that is closed at the same time is ended only once.
+    /// Called when the agent could not be started. Changes the state in a single step under the lock, so that an
+    /// instance that is closed at the same time is ended only once.
     fn fail_start(&self, failure: StartFailure) {
         let detail = failure.detail.clone();
         let cause = ExitCause::NotStarted(failure.clone());
@@ -235,6 +237,7 @@ impl Instance {
         }
     }
 
+    /// Called when the process has ended.
     fn end(&self, cause: ExitCause, tail: &stderr::Tail, after: AfterExit) {
         tracing::info!(server_id = %self.id, agent = %self.agent, ?cause, "agent ended");
         self.shared.metrics.agents.ended(&cause);

@@ -56,7 +56,7 @@ pub(crate) struct Ended {
 #[derive(Debug)]
 pub(crate) struct QueuedLine {
     pub(crate) bytes: Bytes,
-    /// The id of the request in this line, which fails if the line cannot be written.
+    /// The id of the request in this line, if any. The request fails if the line cannot be written.
     pub(crate) request: Option<RequestId>,
     /// The line's share of the bounded queue, and its memory. Both are released when the line is written.
     pub(crate) _room: OwnedSemaphorePermit,

@@ -78,7 +78,7 @@ struct Census {
 }
 
 impl Census {
-    /// Locks one instance after the other, each for a moment.
+    /// Collects the totals. Locks one instance after the other, each only briefly.
     fn take(registry: &Registry) -> Self {
         let mut census = Self::default();
         for instance in registry.all() {
