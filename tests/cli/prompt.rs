@@ -17,7 +17,7 @@ fn the_answer_is_on_standard_output_and_everything_else_on_standard_error() {
 }
 
 #[test]
-fn a_server_started_for_the_command_is_gone_when_it_ends() {
+fn the_agent_of_a_prompt_is_gone_when_the_command_ends() {
     let place = Place::new();
     let running = place.begin(&["prompt", "mock", "slow 1"]);
     test_harness::eventually("the agent runs", || {

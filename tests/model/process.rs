@@ -58,7 +58,7 @@ impl Drop for Model {
 }
 
 #[test]
-fn it_prints_its_address_the_scripts_and_the_settings_for_agents() {
+fn the_model_prints_its_address_the_scripts_and_the_settings_for_agents() {
     let mut model = Model::start(&[]);
     let port = model.port;
     let (status, errors) = model.end("TERM");
@@ -78,7 +78,7 @@ fn it_prints_its_address_the_scripts_and_the_settings_for_agents() {
 }
 
 #[test]
-fn it_answers_each_wire_format() {
+fn the_model_answers_each_wire_format() {
     let model = Model::start(&["--quiet"]);
     let messages = json!([{"role": "user", "content": "say one two"}]);
     let anthropic = model.post("/v1/messages", &json!({"model": "m", "max_tokens": 9, "messages": messages}));
@@ -93,7 +93,7 @@ fn it_answers_each_wire_format() {
 }
 
 #[test]
-fn a_signal_stops_it_at_once_with_success_even_during_an_answer() {
+fn a_signal_stops_the_model_at_once_with_success_even_during_an_answer() {
     for signal in ["TERM", "INT"] {
         let mut model = Model::start(&["--quiet"]);
         let prompt =

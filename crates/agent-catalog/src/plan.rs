@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_package_takes_older_dependencies_unless_another_version_is_asked_for() {
+    fn a_pinned_package_takes_older_dependencies_unless_another_version_is_requested() {
         let day = |pins: &Pins| match &plan("pi", None, pins).unwrap().offers[0] {
             Offer::Npm(offer) => offer.before.clone(),
             other => panic!("{other:?}"),

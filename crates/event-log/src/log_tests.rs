@@ -72,7 +72,7 @@ fn single_records_read_back_unchanged_with_and_without_a_page() {
 }
 
 #[test]
-fn a_reader_resumes_right_behind_its_record() {
+fn a_reader_resumes_right_after_its_record() {
     let (mut log, _) = log(1 << 20, 100);
     append(&mut log, b"0");
     note(&mut log, b"1");
@@ -131,7 +131,7 @@ fn several_logs_are_read_in_one_order() {
 }
 
 #[test]
-fn a_loss_in_one_log_is_reported_also_behind_an_older_loss_in_another() {
+fn a_loss_in_one_log_is_reported_even_after_an_older_loss_in_another() {
     let (mut small, account) = log(1 << 20, 1);
     let retention = Retention { max_bytes: 1 << 20, max_records: 2 };
     let mut large = Log::new(1, Arc::clone(&small.order), account, retention);

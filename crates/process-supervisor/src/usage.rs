@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_are_found_behind_every_process_name() {
+    fn the_fields_are_found_after_every_process_name() {
         let line = b"9 (a) b \xff) S 4 2 3 4 5 6 7 8 9 10 40 2 5 1 15 16 9 18 500 8192 3 21";
         let expected = Stat { parent: 4, own_ticks: 42, ended_ticks: 6, start_ticks: 500, resident_pages: 3 };
         assert_eq!(Stat::parse(line), Some(expected));

@@ -71,7 +71,8 @@ fn is_of(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// A property that the schema does not name: then the schema is out of date.
+/// A property of the value that the schema does not list; `None` if it lists all of them. Such a property means that the
+/// schema is out of date.
 pub(super) fn unnamed(document: &Value, schema: &Value, value: &Value) -> Option<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         return unnamed(document, document.pointer(reference.strip_prefix('#')?)?, value);

@@ -1,5 +1,5 @@
 //! The container image with only the binary, laid out by the script of its build and started as process 1 as its
-//! Dockerfile defines. A container engine would do no more.
+//! Dockerfile defines. A container engine does the same.
 
 use std::process::{Command, Output, Stdio};
 
@@ -77,7 +77,7 @@ impl Image {
 }
 
 #[test]
-fn it_refuses_to_start_without_a_token() {
+fn the_image_refuses_to_start_without_a_token() {
     let image = Image::build();
     let Output { status, stderr, .. } = image.start(&[]).stdout(Stdio::null()).output().unwrap();
     let printed = String::from_utf8(stderr).unwrap();

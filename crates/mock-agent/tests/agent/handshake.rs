@@ -116,7 +116,7 @@ fn the_agent_exits_when_stdin_ends_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn the_same_input_gives_the_same_bytes_twice() {
+fn the_same_input_gives_the_same_bytes_again() {
     let run = || {
         let mut agent = Agent::ready(&json!({}));
         let mut all = Vec::new();

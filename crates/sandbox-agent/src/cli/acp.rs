@@ -127,7 +127,7 @@ async fn list(server: &Server, format: Format) -> Result<(), CliError> {
             ]
         })
         .collect();
-    // Client requests that wait for the agent, and agent requests that wait for a client.
+    // The columns of requests count those that wait for an answer: of clients to the agent, and of the agent to a client.
     let headings = ["INSTANCE", "AGENT", "STATUS", "PID", "CLIENT REQUESTS", "AGENT REQUESTS", "READERS"];
     table::print(headings, &rows)
 }
@@ -152,7 +152,7 @@ async fn stream(server: &Server, arguments: &StreamArguments, format: Format) ->
     Ok(())
 }
 
-/// An event for programs. Its data is unchanged.
+/// An event, as a line of JSON for programs. The data are those that the server sent.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
