@@ -9,13 +9,17 @@ use std::time::Duration;
 
 use crate::catalogue::{Catalogue, StreamRow};
 use crate::journal::{Shared, now_ms, sync_directory};
-use crate::stream::{State, Stream, StreamId};
+use crate::stream::{Stream, StreamId};
 
 /// The time between two rounds of the thread.
 const ROUND: Duration = Duration::from_secs(1);
 /// After this many rounds without an append, a stream's file is closed, so that idle streams hold no file
 /// descriptors.
 const IDLE_ROUNDS: u8 = 5;
+
+/// With more files than this, one sync of the whole file system costs less than one for each file. Instances by the
+/// hundred would otherwise make a round last for seconds.
+const MANY_FILES: usize = 16;
 
 /// A handle of the background thread.
 #[derive(Debug)]
@@ -102,24 +106,27 @@ impl Shared {
         let mut catalogue_state = self.catalogue_state.lock().unwrap_or_else(PoisonError::into_inner);
         self.retain(now_ms());
         let started_at_ms = now_ms();
-        let (mut rows, mut result, mut is_any_new) = (Vec::new(), Ok(()), false);
-        for stream in self.all() {
-            let (work, row) = {
-                let mut state = stream.lock();
-                (take_work(&mut state), state.take_row(&stream.id))
-            };
-            is_any_new |= work.is_directory_dirty;
-            match self.sync_stream(&stream, work) {
+        let mut work: Vec<_> = self.all().into_iter().filter_map(Work::of).collect();
+        let files: usize = work.iter().map(|work| work.files.len()).sum();
+        let mut result = Ok(());
+        if files > MANY_FILES && self.sync_file_system() {
+            for work in &mut work {
+                work.files.clear();
+                work.is_directory_dirty = false;
+            }
+        } else if work.iter().any(|work| work.is_directory_dirty) {
+            result = sync_directory(self.streams_directory());
+        }
+        let mut rows = Vec::new();
+        for work in work {
+            match self.sync_stream(&work) {
                 // The catalogue gets only what is on the disk.
-                Ok(()) => rows.extend(row.map(|row| (row, stream))),
+                Ok(()) => rows.extend(work.row.map(|row| (row, work.stream))),
                 Err(error) => {
-                    stream.lock().forget_catalogued();
+                    work.put_back();
                     result = Err(error);
                 }
             }
-        }
-        if is_any_new {
-            result = result.and(sync_directory(self.streams_directory()));
         }
         if result.is_ok() {
             self.counters.last_sync_at_ms.store(started_at_ms, Ordering::Relaxed);
@@ -130,18 +137,22 @@ impl Shared {
         catalogue_state.report(result.map_err(|error| error.to_string()).and(written));
     }
 
-    /// Syncs one stream's files to the disk. Those that fail are synced again in the next round.
-    fn sync_stream(&self, stream: &Stream, work: Work) -> io::Result<()> {
-        let result = work.files.iter().try_for_each(|file| file.sync_data());
-        let result = match work.is_directory_dirty {
-            true => result.and(sync_directory(&self.directory_of(&stream.id))),
-            false => result,
-        };
-        result.inspect_err(|_| {
-            let mut state = stream.lock();
-            state.unsynced.extend(work.files);
-            state.is_directory_dirty |= work.is_directory_dirty;
-        })
+    /// Syncs all files at once. False if that is not possible here.
+    fn sync_file_system(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return File::open(self.streams_directory())
+            .is_ok_and(|directory| rustix::fs::syncfs(directory).is_ok());
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    fn sync_stream(&self, work: &Work) -> io::Result<()> {
+        work.files.iter().try_for_each(|file| file.sync_data())?;
+        if !work.is_directory_dirty {
+            return Ok(());
+        }
+        let result = sync_directory(&self.directory_of(&work.stream.id));
+        if work.stream.lock().is_removed { Ok(()) } else { result }
     }
 
     fn write_catalogue(
@@ -168,20 +179,48 @@ impl Shared {
     }
 }
 
-/// The files of a stream that have to be synced.
+/// What one round has to do for a stream.
 struct Work {
+    stream: Arc<Stream>,
     files: Vec<Arc<File>>,
     is_directory_dirty: bool,
+    row: Option<StreamRow>,
 }
 
-fn take_work(state: &mut State) -> Work {
-    let mut files = std::mem::take(&mut state.unsynced);
-    if std::mem::take(&mut state.is_dirty) {
-        files.extend(state.file.clone());
+impl Work {
+    /// Takes the work from the stream's state, where it then counts as done.
+    fn of(stream: Arc<Stream>) -> Option<Self> {
+        let mut state = stream.lock();
+        let mut files = std::mem::take(&mut state.unsynced);
+        if std::mem::take(&mut state.is_dirty) {
+            files.extend(state.file.clone());
+        }
+        state.idle_rounds = state.idle_rounds.saturating_add(1);
+        if state.idle_rounds > IDLE_ROUNDS {
+            state.file = None;
+        }
+        let is_directory_dirty = std::mem::take(&mut state.is_directory_dirty);
+        let row = state.take_row(&stream.id);
+        drop(state);
+        let is_any = !files.is_empty() || is_directory_dirty || row.is_some();
+        is_any.then_some(Self { stream, files, is_directory_dirty, row })
     }
-    state.idle_rounds = state.idle_rounds.saturating_add(1);
-    if state.idle_rounds > IDLE_ROUNDS {
-        state.file = None;
+
+    /// After a failure: the next round tries it again.
+    fn put_back(self) {
+        let mut state = self.stream.lock();
+        for file in self.files {
+            if state.file.as_ref().is_some_and(|present| Arc::ptr_eq(present, &file)) {
+                state.is_dirty = true;
+            } else {
+                state.unsynced.push(file);
+            }
+        }
+        state.is_directory_dirty |= self.is_directory_dirty;
+        state.forget_catalogued();
     }
-    Work { files, is_directory_dirty: std::mem::take(&mut state.is_directory_dirty) }
 }
+
+#[cfg(test)]
+#[path = "background_tests.rs"]
+mod tests;

@@ -71,6 +71,18 @@ fn the_newest_segment_of_an_open_stream_is_always_read() {
 }
 
 #[test]
+fn when_the_newest_segment_is_unusable_the_one_before_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    write_two(directory);
+    damage(&segment(directory, "open", 1));
+    std::fs::write(segment(directory, "open", 2), "not a segment").unwrap();
+    let Opened { streams, set_aside, .. } = open(directory);
+    assert_eq!((&*streams[0].id.name, streams[0].last_order), ("open", 1));
+    assert_eq!(set_aside[0].reason, "it is not a segment");
+}
+
+#[test]
 fn an_outdated_catalogue_is_updated() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

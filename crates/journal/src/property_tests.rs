@@ -185,7 +185,7 @@ proptest! {
             files.sort();
             let file = file.get(&files);
             let mut bytes = std::fs::read(file).unwrap();
-// These bytes are the version. A newer version prevents opening, which another test covers.
+            // These bytes are the version. A newer version prevents opening, which another test covers.
             let at = at.index(bytes.len());
             if !(8..10).contains(&at) {
                 bytes[at] ^= change;
@@ -202,11 +202,11 @@ proptest! {
         for order in [0, 1, 5, 9, 20] {
             reader.seek_after_order(order).unwrap();
             let (records, _, gaps) = read(&mut reader, 1);
-// Records that are missing between two others must be in a gap.
+            // Records that are missing between two others must be in a gap.
             let mut expected = model.records.iter().filter(|record| record.0 > order).peekable();
             for record in &records {
                 if order == 0 && end == 0 {
-// A reader that starts at the oldest record gets no gap for lost records before it.
+                    // A reader that starts at the oldest record gets no gap for lost records before it.
                     expected.by_ref().peeking_take_while_before(record.0);
                 }
                 end = record.0;

@@ -151,24 +151,19 @@ fn recover_stream(
 ) -> Result<(), OpenError> {
     let (mut segments, mut label, mut is_closed): (Vec<Segment>, _, _) = (Vec::new(), Bytes::new(), false);
     let mut is_as_known = files.segments.len() == known.segments.len();
-    let newest = files.segments.last().map_or(0, |(number, _)| *number);
-    for (number, path) in &files.segments {
-        // The catalogue is not enough for the newest segment of a stream that was not closed: its end may be
-        // incomplete although it has the expected length.
+    // Newest first: the end of a stream that was not closed is read in any case, because it may be torn, and because
+    // nothing may be appended after damage.
+    for (number, path) in files.segments.iter().rev() {
         let known_segment = known.segments.iter().find(|known| known.number == *number);
-        let known_segment = known_segment.filter(|_| known.is_closed || *number != newest);
+        let known_segment = known_segment.filter(|_| known.is_closed || !segments.is_empty());
         let outcome =
             recover_segment(&files.id, *number, path, known_segment).map_err(OpenError::io(path))?;
-        let before = segments.last().map_or(0, |segment| segment.last.order);
+        let limit = segments.last().map_or(u64::MAX, |segment| segment.previous.order);
         let usable = match outcome {
-            Outcome::Usable(usable) if usable.segment.previous.order >= before => usable,
+            Outcome::Usable(usable) if usable.segment.last.order <= limit => usable,
             Outcome::Usable(_) => {
-                recovered.set_aside.push(set_aside.take(
-                    &files.id,
-                    *number,
-                    path,
-                    "its order numbers go back",
-                )?);
+                let reason = "its order numbers overlap with those of the next segment";
+                recovered.set_aside.push(set_aside.take(&files.id, *number, path, reason)?);
                 continue;
             }
             Outcome::Torn => {
@@ -187,15 +182,18 @@ fn recover_stream(
             cut_off(path, usable.segment.length).map_err(OpenError::io(path))?;
         }
         is_as_known &= known.segments.contains(&usable.segment);
+        if segments.is_empty() {
+            label = usable.label;
+            is_closed = usable.is_closed.unwrap_or(known.is_closed);
+        }
         segments.push(usable.segment);
-        label = usable.label;
-        is_closed = usable.is_closed.unwrap_or(known.is_closed);
     }
     if segments.is_empty() {
         // The stream was created, but nothing was ever written to it.
         let _ = std::fs::remove_dir(&files.directory);
         return Ok(());
     }
+    segments.reverse();
     segments.shrink_to_fit();
     is_as_known &= is_closed == known.is_closed;
     recovered.streams.push(Stream::new(files.id, label, segments, is_closed).catalogued(is_as_known));
