@@ -1,4 +1,4 @@
-//! Prints what appends and reads cost: `cargo run --release -p journal --example measure [DIRECTORY]`.
+//! Measures how long appends and reads take: `cargo run --release -p journal --example measure [DIRECTORY]`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -17,8 +17,8 @@ const ROUND: Duration = Duration::from_secs(1);
 /// descriptors.
 const IDLE_ROUNDS: u8 = 5;
 
-/// With more files than this, one sync of the whole file system costs less than one for each file. Instances by the
-/// hundred would otherwise make a round last for seconds.
+/// If a round has more files than this, it syncs the whole file system with one call instead of each file. With
+/// hundreds of instances, syncing each file would take seconds.
 const MANY_FILES: usize = 16;
 
 /// A handle of the background thread.
@@ -137,7 +137,7 @@ impl Shared {
         catalogue_state.report(result.map_err(|error| error.to_string()).and(written));
     }
 
-    /// Syncs all files at once. False if that is not possible here.
+    /// Syncs the whole file system. False if this system cannot do that, or if it failed.
     fn sync_file_system(&self) -> bool {
         #[cfg(target_os = "linux")]
         return File::open(self.streams_directory())
@@ -179,7 +179,7 @@ impl Shared {
     }
 }
 
-/// What one round has to do for a stream.
+/// The work of one round for one stream.
 struct Work {
     stream: Arc<Stream>,
     files: Vec<Arc<File>>,
@@ -188,7 +188,7 @@ struct Work {
 }
 
 impl Work {
-    /// Takes the work from the stream's state, where it then counts as done.
+    /// Takes the work from the stream's state, which from then on counts it as done. `None` if there is none.
     fn of(stream: Arc<Stream>) -> Option<Self> {
         let mut state = stream.lock();
         let mut files = std::mem::take(&mut state.unsynced);
@@ -206,7 +206,7 @@ impl Work {
         is_any.then_some(Self { stream, files, is_directory_dirty, row })
     }
 
-    /// After a failure: the next round tries it again.
+    /// Puts the work back after a failure, so that the next round tries it again.
     fn put_back(self) {
         let mut state = self.stream.lock();
         for file in self.files {

@@ -28,13 +28,13 @@ fn a_round_syncs_few_and_many_streams() {
 }
 
 #[test]
-fn what_cannot_be_synced_is_tried_again_and_not_in_the_catalogue() {
+fn files_that_cannot_be_synced_are_retried_and_not_in_the_catalogue() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
     journal.sync_and_retain();
     let stream = journal.shared().all().remove(0);
-    // A device that can be written and not synced.
+    // A device that can be written but not synced.
     let device = Arc::new(OpenOptions::new().write(true).open("/dev/null").unwrap());
     let file = stream.lock().file.replace(device);
     writer.append(&[records(0, 1, 100, &["x"])]).unwrap();

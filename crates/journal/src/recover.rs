@@ -151,8 +151,8 @@ fn recover_stream(
 ) -> Result<(), OpenError> {
     let (mut segments, mut label, mut is_closed): (Vec<Segment>, _, _) = (Vec::new(), Bytes::new(), false);
     let mut is_as_known = files.segments.len() == known.segments.len();
-    // Newest first: the end of a stream that was not closed is read in any case, because it may be torn, and because
-    // nothing may be appended after damage.
+    // Newest first, to find the segment that a stream ends with. If the stream was not closed, this segment is always
+    // read: its last entry may be incomplete, and nothing may be appended after damage.
     for (number, path) in files.segments.iter().rev() {
         let known_segment = known.segments.iter().find(|known| known.number == *number);
         let known_segment = known_segment.filter(|_| known.is_closed || !segments.is_empty());
