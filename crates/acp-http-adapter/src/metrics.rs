@@ -13,7 +13,7 @@ pub(crate) struct DoorMetrics {
     pub(crate) many: StreamMetrics,
 }
 
-/// What one kind of stream sends to its readers.
+/// The counters of one kind of stream.
 #[derive(Debug, Default)]
 pub(crate) struct StreamMetrics {
     pub(crate) open: Gauge,

@@ -21,7 +21,7 @@ use crate::frame::Frames;
 use crate::metrics::StreamMetrics;
 use crate::wire::InstanceList;
 
-/// What a stream contains.
+/// The kinds of streams, by what they contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// The messages of one agent.

@@ -25,7 +25,7 @@ use crate::record::{InstallRecord, Verification};
 use crate::registry::{RegistryClient, now_ms};
 use crate::verify::{VerificationResult, verify};
 
-/// What a job needs from the catalog.
+/// An install to run, with everything that it needs from the catalog.
 #[derive(Debug, Clone)]
 pub(crate) struct InstallJob {
     pub(crate) agent: AgentId,

@@ -169,7 +169,7 @@ impl Catalog {
     }
 }
 
-/// What differs between configured and installable agents.
+/// The data that differ between configured and installable agents.
 #[derive(Debug, Default)]
 struct Base {
     name: String,

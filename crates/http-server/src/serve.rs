@@ -62,7 +62,7 @@ impl Listener for TcpListener {
     }
 }
 
-/// What all connections share.
+/// The data that all connections share.
 pub(crate) struct Server<D: DirectRoute> {
     server: Arc<HttpServer<D>>,
     http: auto::Builder<TokioExecutor>,

@@ -67,7 +67,7 @@ pub(crate) struct StreamRow {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// What the catalogue says about a stream.
+/// The catalogue's data about a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) is_closed: bool,

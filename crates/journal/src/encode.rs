@@ -17,12 +17,12 @@ pub enum Entry {
         log: u8,
         /// The records.
         run: Run,
-        /// A number that only the writer uses: the position in the source of the records after these records.
+        /// A number that only the writer uses: the position in the records' source up to which the writer has read it.
         stream_offset: u64,
     },
     /// Data that only the writer uses, when it resumes the stream.
     Note {
-        /// The kind of the note, as the writer numbers kinds.
+        /// The kind of the note. The writer defines what the numbers mean.
         tag: u8,
         /// The note's order number: at least that of the entry before.
         order: u64,
@@ -136,7 +136,7 @@ impl Encoder {
     }
 }
 
-/// True if an entry's order number allows the entry at this place.
+/// True if the order number of an entry with this head is high enough for this place.
 pub(crate) const fn follows(head: &Head, place: Place) -> bool {
     match *head {
         Head::Records(ref head) => head.first_order > place.order,

@@ -29,7 +29,7 @@ pub enum Found {
     },
     /// A note.
     Note {
-        /// The kind of the note, as the writer numbers kinds.
+        /// The kind of the note. The writer defines what the numbers mean.
         tag: u8,
         /// The note's order number.
         order: u64,

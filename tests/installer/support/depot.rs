@@ -13,7 +13,7 @@ use test_harness::eventually;
 /// The longest time that an answer can be delayed, so that no thread outlives a failed test for long.
 const MAX_HOLD: Duration = Duration::from_secs(60);
 
-/// Delays an answer until it is opened.
+/// A gate that delays an answer until the test opens it.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     open: Mutex<bool>,

@@ -301,7 +301,7 @@ impl State {
         }
     }
 
-    /// What the sender of a repeated message receives.
+    /// The admission of a repeated message, given the outcome so far of the original.
     fn repeat(&mut self, remembered: Remembered, incoming: Incoming) -> Result<Admission, Error> {
         Ok(match remembered {
             Remembered::Enqueueing => Admission::Enqueueing(Box::new(incoming)),

@@ -15,7 +15,7 @@ use crate::install::RuntimeRecord;
 use crate::record::{InstallRecord, RecordedLaunch, Word};
 use crate::tool::{Tool, words};
 
-/// What has to be packed with one agent.
+/// The parts that have to be packed with one agent.
 #[derive(Debug, Default)]
 pub(super) struct BundleParts {
     /// The launch, with the machine's paths replaced by private ones.
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn only_paths_below_runtimes_belong_to_one() {
+    fn only_paths_below_runtimes_have_a_runtime_directory() {
         assert_eq!(
             runtime_directory(Path::new("runtimes/node/24.0.0/bin/node")),
             Some("runtimes/node/24.0.0".into())

@@ -127,7 +127,7 @@ async fn list(server: &Server, format: Format) -> Result<(), CliError> {
             ]
         })
         .collect();
-    // The columns of requests count those that wait for an answer: of clients to the agent, and of the agent to a client.
+    // The two columns of requests count unanswered ones: from clients to the agent, and from the agent to clients.
     let headings = ["INSTANCE", "AGENT", "STATUS", "PID", "CLIENT REQUESTS", "AGENT REQUESTS", "READERS"];
     table::print(headings, &rows)
 }

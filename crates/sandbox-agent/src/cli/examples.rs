@@ -1,4 +1,4 @@
-//! The examples of the help texts, by command. A test checks that every command has some and that all of them parse.
+//! The examples in the help text of each command. A test checks that every command has some and that all of them parse.
 
 use clap::Command;
 

@@ -101,7 +101,7 @@ fn line(entry: &Value, name: &str, detail: Detail) -> String {
     }
 }
 
-/// The columns have fixed widths, because a long listing is printed page by page.
+/// A line of a long listing. The columns have fixed widths, because a listing is printed page by page.
 fn long_line(entry_type: &str, size: &str, modified: &str, name: &str) -> String {
     format!("{entry_type:<9}  {size:>12}  {modified:<MODIFIED_WIDTH$}  {name}")
 }

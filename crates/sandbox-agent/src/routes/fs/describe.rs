@@ -146,7 +146,7 @@ pub(super) async fn stat(State(files): State<Files>, request: Request) -> Result
     Ok(Json(stat).into_response())
 }
 
-/// What to list. Default: all entries of the directory itself.
+/// Parses which entries to list. Default: all entries of the directory itself.
 fn listing(parameters: &Query<'_>) -> Result<EntriesRequest, Problem> {
     let depth = if parameters.switch("recursive")? { Depth::Recursive } else { Depth::Children };
     let limit = match parameters.number("limit")? {
