@@ -191,3 +191,40 @@ fn the_rows_of_the_catalogue_match_the_streams() {
     let mode = std::fs::metadata(directory.join("catalogue.sqlite")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn the_queries_in_the_readme_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    {
+        let journal = open(directory).journal;
+        let mut writer = journal.create(&id("my-instance"), b"").unwrap();
+        writer.append(&[records(0, 1, 100, &["a"])]).unwrap();
+        writer.skip_to(Place { order: 5, sequence: 104, is_numbered: true });
+        writer.start_segment(b"").unwrap();
+        writer.append(&[records(0, 6, 105, &["b"])]).unwrap();
+        writer.close().unwrap();
+    }
+    let catalogue = Connection::open(catalogue(directory)).unwrap();
+    let now_ms = i64::try_from(crate::journal::now_ms()).unwrap();
+    catalogue.execute("UPDATE streams SET last_at_ms = ?1, first_at_ms = ?1 - 120000", [now_ms]).unwrap();
+    let readme = include_str!("../README.md");
+    let queries = readme.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let rows: Vec<Vec<String>> = queries
+        .map(|query| {
+            let mut statement = catalogue.prepare(query).unwrap();
+            let rows = statement.query_map([], |row| {
+                let last = row.as_ref().column_count() - 1;
+                Ok(format!("{:?} {:?}", row.get_ref(0)?, row.get_ref(last)?))
+            });
+            rows.unwrap().map(Result::unwrap).collect()
+        })
+        .collect();
+    let text = |text: &str| format!("{:?}", rusqlite::types::ValueRef::Text(text.as_bytes()));
+    let file = |number| text(&format!("streams/100-my-instance/{number:016}.seg"));
+    let bytes = |number| segment(directory, "my-instance", number).metadata().unwrap().len();
+    assert_eq!(rows[0], [format!("{} Integer(2)", text("my-instance"))]);
+    assert_eq!(rows[1], [1, 2].map(|number| format!("{} Integer({})", file(number), bytes(number))));
+    assert_eq!(rows[2], [format!("{} Integer(1)", text("my-instance"))]);
+    assert_eq!(rows.len(), 3);
+}

@@ -10,7 +10,7 @@ use event_log::{ChunkNumbers, MemoryAccount, RecordInfo, Reservation, Run, Tag};
 
 use crate::blocks::Blocks;
 use crate::encode::Entry;
-use crate::format::{EntryHead, Head, LONGEST_HEAD, PREFIX, RecordsHead, SLOT, u32_at};
+use crate::format::{EntryHead, Head, LONGEST_HEAD, PREFIX, RecordsHead, SLOT, flag, u32_at};
 
 /// The minimum number of bytes per read, since reading fewer is hardly cheaper.
 const MIN_READ: usize = 4 << 10;
@@ -126,14 +126,15 @@ fn run(head: &RecordsHead, slots: &[u8], payload: Bytes, account: &Arc<MemoryAcc
         first_order: head.first_order,
         sequence_before: head.sequence_before,
     };
-    let records = slots.chunks_exact(SLOT).map(|slot| {
-        let number = |at| u32_at(slot, at).unwrap_or(0);
-        let info = RecordInfo { tag: Tag(slot[0]), is_numbered: slot[1] != 0, mark: number(2) };
-        (info, number(6))
-    });
+    let records = slots.chunks_exact(SLOT).map(slot).collect::<Option<Vec<_>>>()?;
     let run = Run::of_charged_bytes(payload, records, numbers, account)?;
     let last = run.last();
     (last.sequence == head.last_sequence() && last.is_numbered == head.last_is_numbered).then_some(run)
+}
+
+fn slot(bytes: &[u8]) -> Option<(RecordInfo, u32)> {
+    let info = RecordInfo { tag: Tag(bytes[0]), is_numbered: flag(bytes[1])?, mark: u32_at(bytes, 2)? };
+    Some((info, u32_at(bytes, 6)?))
 }
 
 /// How many of an entry's records a reader has seen if it has seen everything up to `sequence`. `at` is the offset of

@@ -103,6 +103,8 @@ impl<'a> SegmentHeader<'a> {
         hasher.update(&fixed[..HEADER - 4]);
         hasher.update(rest);
         let number = |at| u64_at(fixed, at).ok_or(HeaderError::Corrupt);
+        let &[is_numbered, 0, 0, 0] = &fixed[56..60] else { return Err(HeaderError::Corrupt) };
+        let is_numbered = flag(is_numbered).ok_or(HeaderError::Corrupt)?;
         let name = std::str::from_utf8(&bytes[HEADER..label_start]).map_err(|_| HeaderError::Corrupt)?;
         if u32_at(fixed, HEADER - 4) != Some(hasher.finalize()) {
             return Err(HeaderError::Corrupt);
@@ -113,7 +115,7 @@ impl<'a> SegmentHeader<'a> {
             first_sequence: number(16)?,
             number: number(24)?,
             created_at_ms: number(48)?,
-            previous: Place { order: number(32)?, sequence: number(40)?, is_numbered: fixed[56] != 0 },
+            previous: Place { order: number(32)?, sequence: number(40)?, is_numbered },
         })
     }
 }
@@ -226,9 +228,10 @@ impl Head {
     fn decode(bytes: &[u8]) -> Option<Self> {
         match *bytes.get(PREFIX)? {
             RECORDS => {
+                let &[log, last_is_numbered, 0] = bytes.get(9..)?.first_chunk()? else { return None };
                 let head = RecordsHead {
-                    log: *bytes.get(9)?,
-                    last_is_numbered: *bytes.get(10)? != 0,
+                    log,
+                    last_is_numbered: flag(last_is_numbered)?,
                     first_order: u64_at(bytes, 12)?,
                     sequence_before: u64_at(bytes, 20)?,
                     at_ms: u64_at(bytes, 28)?,
@@ -279,6 +282,15 @@ pub(crate) fn seal(out: &mut [u8], start: usize, rest: &[u8]) {
     let length = (out.len() - body + rest.len()) as u32;
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
     out[start + 4..body].copy_from_slice(&hasher.finalize().to_le_bytes());
+}
+
+/// A byte that is 0 or 1. Bytes that mean the same would hide damage.
+pub(crate) const fn flag(byte: u8) -> Option<bool> {
+    match byte {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
 }
 
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {

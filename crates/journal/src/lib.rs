@@ -18,6 +18,8 @@ mod chunks;
 mod encode;
 mod error;
 mod format;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod journal;
 mod options;
 mod place;
@@ -44,6 +46,11 @@ pub use crate::writer::StreamWriter;
 
 /// The number of the log of what the agent says. Its sequence numbers are those of the stream.
 pub const OUTPUT_LOG: u8 = 0;
+
+/// Compiles the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(test)]
 mod property_tests;

@@ -256,7 +256,7 @@ impl StreamReader {
             after_order: self.seen.order,
             after_sequence: self.seen.sequence,
             next_order,
-            next_sequence: missing_up_to.sequence + 1,
+            next_sequence: missing_up_to.sequence.saturating_add(1),
         }
     }
 
@@ -270,7 +270,7 @@ impl StreamReader {
         Some(match entry {
             Entry::Note { tag, order, bytes } => Found::Note { tag, order, bytes },
             Entry::Records { log, run, .. } => {
-                let skipped = (self.skip + 1).saturating_sub(first.unwrap_or(0));
+                let skipped = self.skip.saturating_add(1).saturating_sub(first.unwrap_or(0));
                 let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
                 let run = if skipped == 0 { run } else { run.part(skipped..run.len()) };
                 Found::Records { log, run }

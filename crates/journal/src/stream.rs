@@ -104,7 +104,7 @@ impl State {
             has_writer: self.has_writer,
             first_order: first_order.unwrap_or(0),
             last_order: place.order,
-            oldest_sequence: first.map_or(origin, |segment| segment.previous).sequence + 1,
+            oldest_sequence: first.map_or(origin, |segment| segment.previous).sequence.saturating_add(1),
             last_sequence: place.sequence,
             last_is_numbered: place.is_numbered,
             first_at_ms: first.map_or(0, |segment| segment.first_at_ms),
