@@ -7,7 +7,7 @@ import { collect, ofType } from "./testing/events.ts";
 import { script, scriptClient } from "./testing/script.ts";
 import { startTestServer, testClient } from "./testing/server.ts";
 
-describe("an agent's error", () => {
+describe("the message of an agent's error", () => {
   it.each([
     ["a message of its own", { code: -32050, message: "the model is overloaded" }, "the model is overloaded"],
     [
@@ -35,8 +35,8 @@ describe("an agent's error", () => {
       { code: -32603, message: "Internal error", data: { status: 500 } },
       'Internal error: {"status":500}',
     ],
-    ["a login as the remedy", { code: -32000, message: "Authentication required" }, "Authentication required"],
-  ])("with %s is in the message", async (_, error, message) => {
+    ["the code that demands a login", { code: -32000, message: "Authentication required" }, "Authentication required"],
+  ])("explains an error that has %s", async (_, error, message) => {
     const client = await scriptClient();
     const { id } = await client.newSession({ directory: "/tmp" });
     const events = collect(client);

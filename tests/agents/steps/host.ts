@@ -6,7 +6,8 @@ import type { Step } from "./step.ts";
 
 export const host: Step = {
   name: "host",
-  shows: "A client that offers files and terminals: the agent's requests for them reach it and are answered.",
+  shows:
+    "A client that offers files and terminals: the agent's file and terminal requests reach the client and are answered.",
   limitMs: 120_000,
   async run(testbed) {
     const client = testbed.newClient("files and terminals");
