@@ -7,7 +7,7 @@ import type { Step } from "./step.ts";
 export const allow: Step = {
   name: "allow",
   shows:
-    "A command and a file: the agent requests permission, it is granted, the command runs and the file is written.",
+    "The agent requests permission for a command and for a file. Both are granted: the command runs, and the file is written.",
   limitMs: 120_000,
   async run(testbed) {
     const conversation = await startConversation(testbed);

@@ -4,7 +4,7 @@ import type { Step } from "./step.ts";
 
 export const ask: Step = {
   name: "ask",
-  shows: "The agent asks the user a question, and the answer reaches it.",
+  shows: "The agent asks the user a question and receives the answer.",
   limitMs: 90_000,
   async run(testbed) {
     const conversation = await startConversation(testbed);

@@ -8,7 +8,7 @@ const SLEEP = "sleep 8642";
 export const remove: Step = {
   name: "delete",
   shows:
-    "DELETE during a turn, after a tool has left a daemon behind: when it is answered, no process of the agent is left, whatever its parent.",
+    "DELETE is sent during a turn, after a tool has started a daemon. When the server responds, every process that the agent started has ended, whatever its parent.",
   limitMs: 120_000,
   async run(testbed) {
     await testbed.leave();

@@ -7,7 +7,7 @@ import type { Step } from "./step.ts";
 export const reject: Step = {
   name: "reject",
   shows:
-    "A command, or a file where the agent asks for those only, is rejected: nothing happens, and the session stays usable.",
+    "The agent requests permission for a command, or for a file if it never asks about commands. The client rejects it: nothing happens, and the session stays usable.",
   limitMs: 120_000,
   async run(testbed) {
     const { asksFor } = testbed.agent;
@@ -19,7 +19,7 @@ export const reject: Step = {
       asksFor === "edits" ? `write ${path} no` : `shell printf no > ${path}`,
     );
     if (conversation.permissionRequests.length === 0) throw new Error("no permission was requested");
-    if (existsSync(path)) throw new Error("it was done anyway");
+    if (existsSync(path)) throw new Error("the file was written although the client rejected it");
     await conversation.expectEcho("still here");
     return stopReason === "end_turn" ? undefined : `the turn ends with \`${stopReason}\``;
   },

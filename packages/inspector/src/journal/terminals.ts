@@ -1,6 +1,6 @@
 /**
- * Collects the output of terminals. Terminals of a client appear in agent requests and their answers. Some agents have
- * terminals of their own, and report them in the `_meta` of their tool calls.
+ * Collects the output of terminals. A client's terminals appear in the agent's requests to the client and in the
+ * answers. Some agents have terminals of their own, and report them in the `_meta` of their tool calls.
  */
 
 import { type JsonObject, listOf, objectOf, textOf } from "acp-http-client/internal";

@@ -4,7 +4,7 @@ import { AcpTransportError } from "acp-http-client";
 import * as transport from "acp-http-client/internal";
 import type { Target } from "./target.ts";
 
-/** One call. */
+/** What a call sends, besides its path. */
 export interface Call {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly query?: Readonly<Record<string, string | undefined>>;

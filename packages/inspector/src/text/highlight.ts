@@ -5,7 +5,7 @@ import { languages } from "@codemirror/language-data";
 import { highlightCode, tagHighlighter } from "@lezer/highlight";
 import { TOKEN_STYLES } from "./token-styles.ts";
 
-/** Longer code is not highlighted: parsing it would block the page. */
+/** How many characters of code are highlighted at most: parsing more would block the page. */
 const LIMIT = 40_000;
 
 /** A piece of code that is shown in one style. */
