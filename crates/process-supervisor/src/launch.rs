@@ -17,7 +17,7 @@ use tokio::process::{Child, Command};
 
 use crate::usage::SupervisorId;
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
-use crate::{Exit, SUPERVISE_ARGUMENT};
+use crate::{Confinement, Exit, SUPERVISE_ARGUMENT};
 
 /// Why an agent did not start.
 #[derive(Debug, thiserror::Error)]
@@ -177,6 +177,7 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     let supervisor = Command::new(crate::program::own_program())
         .arg0("sandbox-agent-supervisor")
         .arg(SUPERVISE_ARGUMENT)
+        .arg(Confinement::of_this_process().argument())
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(nowhere()?)

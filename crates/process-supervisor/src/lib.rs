@@ -15,6 +15,7 @@
 //! This crate never reads the agent's output and never decides when an agent should end.
 
 mod children;
+mod confinement;
 mod exec;
 mod exit;
 mod init;
@@ -27,6 +28,7 @@ mod tree;
 mod usage;
 mod wire;
 
+pub use confinement::Confinement;
 pub use exit::Exit;
 pub use init::become_init_if_first_process;
 pub use launch::{Control, Events, LaunchError, Launched, TreeEvent, launch};
@@ -43,7 +45,7 @@ pub(crate) const SUPERVISE_ARGUMENT: &str = "--supervise-one-agent";
 /// A binary that launches agents calls this at the start of `main`, before it starts threads or a runtime.
 pub fn become_supervisor_if_asked() {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == SUPERVISE_ARGUMENT) {
-        supervise::run();
+        supervise::run(Confinement::of_argument(std::env::args_os().nth(2).as_deref()));
     }
 }
 

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
-use crate::Exit;
+use crate::{Confinement, Exit};
 use crate::exec::Executable;
 use crate::signals::{SignalReader, SignalSet, close_from};
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
@@ -35,8 +35,8 @@ const KILL_AGAIN: Duration = Duration::from_millis(5);
 const KILL_PATIENCE: Duration = Duration::from_secs(8);
 
 /// Runs the supervisor to its end. The control socket is this process's standard input.
-pub(crate) fn run() -> ! {
-    std::process::exit(match supervise() {
+pub(crate) fn run(confinement: Confinement) -> ! {
+    std::process::exit(match supervise(confinement) {
         Ok(()) => 0,
         Err(_) => 1,
     })
@@ -55,7 +55,7 @@ struct Supervisor {
     killing_since: Option<Instant>,
 }
 
-fn supervise() -> io::Result<()> {
+fn supervise(confinement: Confinement) -> io::Result<()> {
     close_inherited_descriptors();
     // Ctrl-C in a terminal must reach only the server, which then shuts down its agents itself.
     let _ = rustix::process::setsid();
@@ -69,7 +69,7 @@ fn supervise() -> io::Result<()> {
 
     let [stdin, stdout, stderr] = receive_stdio()?;
     let spec = LaunchSpec::read(&mut Socket)?;
-    let agent = match start(spec, stdin, stdout, stderr) {
+    let agent = match start(spec, confinement, [stdin, stdout, stderr]) {
         Ok(pid) => pid,
         Err(reason) => {
             send(&Report::Failed(reason));
@@ -212,11 +212,13 @@ fn exit_of(status: WaitStatus) -> Exit {
     }
 }
 
-fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> Result<Pid, String> {
+fn start(spec: LaunchSpec, confinement: Confinement, stdio: [OwnedFd; 3]) -> Result<Pid, String> {
+    let domain = confinement.domain();
     let executable = Executable::of(&spec);
     let mut command = Command::new(&spec.program);
     command.args(&spec.arguments).env_clear().envs(spec.environment);
-    command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
+    let [stdin, stdout, stderr] = stdio.map(Stdio::from);
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
     command.process_group(0);
     if let Some(directory) = &spec.directory {
         std::fs::read_dir(directory)
@@ -230,6 +232,9 @@ fn start(spec: LaunchSpec, stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> 
         command.pre_exec(move || {
             SignalSet::unblock_all()?;
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            if let Some(domain) = &domain {
+                domain.enter()?;
+            }
             executable.as_ref().map_or(Ok(()), |executable| Err(executable.execute()))
         });
     }

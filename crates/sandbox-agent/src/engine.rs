@@ -4,11 +4,28 @@ use std::sync::Arc;
 
 use acp_instances::{Instances, Limits, LocalInstances};
 use agent_catalog::{Catalog, CatalogError, CatalogOptions};
+use process_supervisor::Confinement;
 
 use crate::launcher::CatalogLauncher;
 
 /// The argument of [`crate::main_with`]: receives the local engine and returns the engine to use.
 pub(crate) type WrapEngine = fn(Arc<dyn Instances>) -> Arc<dyn Instances>;
+
+/// Prepares this process to start agents and installers. Must be called before the first one is started.
+pub(crate) fn prepare_to_launch(confinement: Confinement) {
+    confinement.set_for_all();
+    match confinement {
+        Confinement::Signals if !Confinement::is_supported() => tracing::warn!(
+            "this kernel cannot keep agents from sending signals to the server; Linux 6.12 with Landlock can"
+        ),
+        Confinement::Signals => tracing::info!("agents can send signals only to their own processes"),
+        Confinement::Off => {
+            tracing::info!(
+                "agents can send signals to every process of their user (--agent-confinement off)"
+            );
+        }
+    }
+}
 
 /// The engine, with the catalog that its agents come from. Cheap to clone.
 #[derive(Debug, Clone)]

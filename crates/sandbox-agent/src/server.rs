@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{Engine, WrapEngine};
+use crate::engine::{Engine, WrapEngine, prepare_to_launch};
 use crate::notify::Notifier;
 use crate::routes::{Configuration, Files, Services};
 use crate::settings::{EffectiveLimits, EngineSettings, ServerArguments, Settings, SettingsError};
@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: &ServerArguments, wrap: WrapEngine) -> Result<(), S
     let settings = Settings::resolve(arguments)?;
     crate::logs::start(&settings.log_filter, settings.engine.log_format);
     hide_from_agents();
+    prepare_to_launch(settings.engine.confinement);
     if settings.token_in_command_line {
         tracing::warn!(
             "the token is on the command line, where every process on this machine can read it; use --token-file"

@@ -1,5 +1,6 @@
 //! One process per server id. Its whole process tree is ended and reaped, whichever process ends first.
 
+mod confinement;
 mod exit;
 mod idle;
 mod orphans;

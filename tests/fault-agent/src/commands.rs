@@ -15,6 +15,7 @@
 //! | `stderr` | `bytes` or `text` | writes to standard error, then answers |
 //! | `spawn_daemon`, `spawn_child` | see [`processes`] | answers with the new process's `pid` |
 //! | `spawn_chains` | `count`, `seconds` | starts chains of processes that each start the next one and exit |
+//! | `signal` | `pid`, `signal` | sends a signal by number, then answers with the error, if any |
 //! | `close_stdout`, `close_stdin` | | answers, then closes it and keeps running |
 //! | `env`, `read`, `pid` | `name`, `path` | answers with a variable, a file or its error, its own process id |
 //!
@@ -24,6 +25,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -133,6 +135,7 @@ fn run(method: &str, id: Option<&str>, params: &Value, line: &str) {
                 },
             );
         }
+        "signal" => output::answer(id, &json!(signal(params))),
         "pid" => output::answer(id, &json!(std::process::id())),
         other => output::refuse(id, -32601, &format!("unknown method {other}")),
     }
@@ -182,4 +185,15 @@ fn exit_code(params: &Value) -> i32 {
 
 fn length(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Sends a signal, by number; 0 only checks that it could be sent. Returns the number of the error, or nothing.
+fn signal(params: &Value) -> Option<i32> {
+    let number = |name: &str| params[name].as_i64().and_then(|number| i32::try_from(number).ok());
+    let pid = number("pid").and_then(Pid::from_raw).unwrap_or_else(|| give_up("`pid` is not a process id"));
+    let sent = match number("signal").and_then(Signal::from_named_raw) {
+        Some(signal) => kill_process(pid, signal),
+        None => test_kill_process(pid),
+    };
+    sent.err().map(rustix::io::Errno::raw_os_error)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use agent_catalog::CommandSpec;
 use clap::{Args, ValueEnum};
 use http_server::Origin;
+use process_supervisor::Confinement;
 use serde::Deserialize;
 
 use super::units::{ByteSize, TimeSpan};
@@ -18,6 +19,26 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object per event, for programs.
     Json,
+}
+
+/// Which processes agents and installers may send signals to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AgentConfinement {
+    /// Their own only. Without root, sudo fails in them.
+    #[default]
+    Signals,
+    /// All of their user.
+    Off,
+}
+
+impl From<AgentConfinement> for Confinement {
+    fn from(confinement: AgentConfinement) -> Self {
+        match confinement {
+            AgentConfinement::Signals => Self::Signals,
+            AgentConfinement::Off => Self::Off,
+        }
+    }
 }
 
 /// Options of the server. A flag wins over the environment, the environment over the config file.
@@ -80,6 +101,10 @@ pub(crate) struct CatalogArguments {
     /// Do not install agents on first use; answer 409 instead
     #[arg(long, env = "SANDBOX_AGENT_REQUIRE_PREINSTALL", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) require_preinstall: bool,
+    /// `signals`: agents and installers can signal only their own processes (Linux 6.12 with Landlock). Unless they run as
+    /// root, sudo and other set-user-ID programs fail in them; `off` is for agents that need these [default: signals]
+    #[arg(long, env = "SANDBOX_AGENT_AGENT_CONFINEMENT", value_name = "WHAT", global = true)]
+    pub(crate) agent_confinement: Option<AgentConfinement>,
 }
 
 /// Which files are served.

@@ -8,7 +8,7 @@ use agent_catalog::CommandSpec;
 use serde::Deserialize;
 
 use super::SettingsError;
-use super::arguments::{LimitArguments, LogFormat};
+use super::arguments::{AgentConfinement, LimitArguments, LogFormat};
 
 /// The content of a config file.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -25,6 +25,7 @@ pub(super) struct ConfigFile {
     pub(super) fs_root: Option<PathBuf>,
     pub(super) acp_registry_url: Option<String>,
     pub(super) require_preinstall: Option<bool>,
+    pub(super) agent_confinement: Option<AgentConfinement>,
     pub(super) log: Option<String>,
     pub(super) log_format: Option<LogFormat>,
     pub(super) limits: LimitArguments,

@@ -18,6 +18,7 @@ use acp_instances::Limits;
 use agent_catalog::{AgentId, CatalogOptions, CommandSpec, PreinstallPolicy};
 use http_server::exposure::OpenNetwork;
 use http_server::{Exposure, ExposureError, Token};
+use process_supervisor::Confinement;
 
 use self::arguments::LimitArguments;
 #[cfg(test)]
@@ -51,6 +52,8 @@ pub(crate) struct EngineSettings {
     pub(crate) limits: Limits,
     /// Where agents come from.
     pub(crate) catalog: CatalogOptions,
+    /// Applies to agents, probes and installers.
+    pub(crate) confinement: Confinement,
     pub(crate) log_format: LogFormat,
 }
 
@@ -61,6 +64,7 @@ impl EngineSettings {
         Ok(Self {
             limits: limits(&LimitArguments::default(), &file)?,
             catalog: catalog(arguments, &file)?,
+            confinement: confinement(arguments, &file),
             log_format: file.log_format.unwrap_or_default(),
         })
     }
@@ -116,6 +120,7 @@ impl Settings {
             engine: EngineSettings {
                 limits: limits(&arguments.limits, &file)?,
                 catalog: catalog(&arguments.catalog, &file)?,
+                confinement: confinement(&arguments.catalog, &file),
                 log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             },
             files: FileSettings::resolve(arguments, &file)?,
@@ -208,9 +213,15 @@ fn limits(given: &LimitArguments, file: &ConfigFile) -> Result<Limits, SettingsE
     Ok(limits)
 }
 
-/// The options of the catalog for commands that need no server.
+/// The options of the catalog for commands that need no engine. Also prepares this process to start installers.
 pub(crate) fn catalog_options(arguments: &CatalogArguments) -> Result<CatalogOptions, SettingsError> {
-    catalog(arguments, &ConfigFile::load(arguments.config.as_deref())?)
+    let file = ConfigFile::load(arguments.config.as_deref())?;
+    crate::engine::prepare_to_launch(confinement(arguments, &file));
+    catalog(arguments, &file)
+}
+
+fn confinement(arguments: &CatalogArguments, file: &ConfigFile) -> Confinement {
+    arguments.agent_confinement.or(file.agent_confinement).unwrap_or_default().into()
 }
 
 fn catalog(arguments: &CatalogArguments, file: &ConfigFile) -> Result<CatalogOptions, SettingsError> {

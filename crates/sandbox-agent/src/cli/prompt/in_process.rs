@@ -21,7 +21,7 @@ use super::incoming::{Incoming, read_message};
 use super::transport::{BUFFERED_EVENTS, IncomingReceiver};
 use crate::cli::client::ReportedProblem;
 use crate::cli::error::CliError;
-use crate::engine::{Engine, WrapEngine};
+use crate::engine::{Engine, WrapEngine, prepare_to_launch};
 use crate::server::{SHUTDOWN_LIMIT, ServerError, hide_from_agents};
 use crate::settings::{CatalogArguments, EngineSettings};
 
@@ -44,9 +44,10 @@ impl InProcessTransport {
     /// Creates an engine, and an instance with this random text in its id. No agent is started yet.
     pub(super) fn new(arguments: &CatalogArguments, wrap: WrapEngine, salt: &str) -> Result<Self, CliError> {
         hide_from_agents();
-        let EngineSettings { limits, catalog, log_format } = EngineSettings::resolve(arguments)?;
+        let EngineSettings { limits, catalog, confinement, log_format } = EngineSettings::resolve(arguments)?;
         let filter = std::env::var("SANDBOX_AGENT_LOG").ok().filter(|filter| !filter.is_empty());
         crate::logs::start(filter.as_deref().unwrap_or(LOG_FILTER), log_format);
+        prepare_to_launch(confinement);
         let max_message_bytes = limits.max_message_bytes;
         let Engine { instances, catalog, .. } =
             Engine::new(limits, catalog, LIST_HINT, wrap).map_err(ServerError::from)?;
