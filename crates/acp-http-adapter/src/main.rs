@@ -77,6 +77,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> std::io::Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::INFO).init();
+    process_supervisor::adopt_orphans()?;
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run_until_signal(arguments))
 }
 

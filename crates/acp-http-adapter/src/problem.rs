@@ -51,6 +51,11 @@ pub fn to_problem(error: &Error) -> Problem {
             Code::InstanceClosing,
             "the instance is being closed; wait for the DELETE to answer, then start a new one",
         ),
+        Error::StillRunning { pids } => Problem::new(
+            Code::StillRunning,
+            format!("{error}; the instance stays `closing` until they end. End them as a user who may, or DELETE again to wait"),
+        )
+        .with("pids", pids.as_slice()),
         Error::InstanceClosed => Problem::new(
             Code::InstanceClosed,
             "the instance was closed while this request was waiting; POST with ?agent= to start a new one",

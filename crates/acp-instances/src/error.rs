@@ -74,6 +74,12 @@ pub enum Error {
     /// The instance is being closed and accepts no messages.
     #[error("the instance is being closed")]
     InstanceClosing,
+    /// Processes of the agent cannot be ended. The instance stays until they end.
+    #[error("processes of the agent cannot be ended: {}", list(.pids))]
+    StillRunning {
+        /// Their process ids, as far as they are known.
+        pids: Vec<u32>,
+    },
     /// The instance was closed while the request waited.
     #[error("the instance was closed while the request waited")]
     InstanceClosed,
@@ -130,6 +136,10 @@ pub enum Error {
         /// A description of the bug.
         what: Cow<'static, str>,
     },
+}
+
+fn list(pids: &[u32]) -> String {
+    pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl Error {
@@ -203,6 +213,7 @@ mod tests {
             Error::Timeout { limit: Duration::from_millis(50) },
             Error::UnknownInstance { server_id: ServerId::parse("x").unwrap() },
             Error::KeyReused,
+            Error::StillRunning { pids: vec![7, 8] },
             Error::internal("oops"),
         ] {
             let text = serde_json::to_string(&error).unwrap();

@@ -67,7 +67,8 @@ pub trait Instances: fmt::Debug + Send + Sync + 'static {
     fn first_exchange<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<FirstExchange, Error>>;
 
     /// Ends an instance and its whole process tree. Returns when the tree is gone, or at once if there is no
-    /// such instance. The closing continues to its end if the caller stops waiting.
+    /// such instance. The closing continues to its end if the caller stops waiting. Fails with
+    /// [`Error::StillRunning`] if processes cannot be ended: then the instance stays until they have ended.
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Accepts no further messages, and ends every instance or leaves it to another server.

@@ -37,6 +37,13 @@ pub struct Limits {
     pub idempotency_keys: usize,
 }
 
+impl Limits {
+    /// How long a closed agent may take to exit before it is killed.
+    pub(crate) fn graces(&self) -> Duration {
+        self.close_grace.saturating_add(self.terminate_grace)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -98,14 +98,13 @@ impl Tree {
     pub(crate) async fn exit(&mut self) -> Exit {
         match self.events.next().await {
             TreeEvent::Exited(exit) => exit,
-            TreeEvent::Gone { .. } => Exit::Unknown,
+            TreeEvent::Gone => Exit::Unknown,
         }
     }
 
     /// Kills the rest of the tree, and waits until it is gone.
     pub(crate) async fn kill(&mut self) {
-        self.control.kill();
-        let gone = async { while let TreeEvent::Exited(_) = self.events.next().await {} };
+        let gone = async { while self.events.next_after_kill(&self.control).await != TreeEvent::Gone {} };
         if tokio::time::timeout(KILL_LIMIT, gone).await.is_err() {
             tracing::error!("processes of an installer or of a probed agent could not be ended");
         }

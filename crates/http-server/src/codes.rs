@@ -130,6 +130,8 @@ codes! {
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "Temporarily unavailable";
     /// The agent did not answer in time. The answer, if it still comes, is on the stream.
     RequestTimeout = "request_timeout", GATEWAY_TIMEOUT, "No answer in time";
+    /// Processes of a closed instance survive SIGKILL; `pids` lists them. The instance stays `closing` until they end.
+    StillRunning = "still_running", GATEWAY_TIMEOUT, "Processes still running";
     /// There is no such file or directory.
     FileNotFound = "file_not_found", NOT_FOUND, "No such file or directory";
     /// The path names another kind of file than this operation needs.

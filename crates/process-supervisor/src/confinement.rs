@@ -36,6 +36,12 @@ impl Confinement {
         Domain::prepare().is_some()
     }
 
+    /// True if what this process launches is confined.
+    pub(crate) fn is_enforced() -> bool {
+        static IS_ENFORCED: OnceLock<bool> = OnceLock::new();
+        *IS_ENFORCED.get_or_init(|| Self::of_this_process() == Self::Signals && Self::is_supported())
+    }
+
     pub(crate) fn of_this_process() -> Self {
         CONFINEMENT.get().copied().unwrap_or_default()
     }

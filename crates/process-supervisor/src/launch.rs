@@ -8,16 +8,24 @@ use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
+use crate::orphans::{self, SupervisorProcess};
 use crate::usage::SupervisorId;
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
 use crate::{Confinement, Exit, SUPERVISE_ARGUMENT};
+
+/// The pause between two kill commands to a supervisor that does not answer.
+const KILL_AGAIN: Duration = Duration::from_millis(50);
+/// The longest pause between two kill commands to a supervisor that answers.
+const KILL_AGAIN_AT_MOST: Duration = Duration::from_secs(1);
+/// How many kill commands a supervisor may leave unanswered before it is killed itself.
+const UNANSWERED_KILLS: u32 = 8;
 
 /// Why an agent did not start.
 #[derive(Debug, thiserror::Error)]
@@ -85,11 +93,12 @@ pub struct Events {
     lines: BufReader<OwnedReadHalf>,
     /// A report that is not yet complete; kept here so that a cancelled wait loses nothing.
     partial: Vec<u8>,
-    supervisor: Child,
+    supervisor: SupervisorProcess,
     supervisor_id: Option<SupervisorId>,
     agent: u32,
-    exited: bool,
-    survivors: Option<usize>,
+    progress: Progress,
+    /// True when the supervisor has answered a kill command.
+    has_answered: bool,
     cpu: Option<Duration>,
 }
 
@@ -98,36 +107,91 @@ pub struct Events {
 pub enum TreeEvent {
     /// The agent's main process ended.
     Exited(Exit),
-    /// The tree has ended, except for processes that could not be ended.
-    Gone {
-        /// The number of processes that survived SIGKILL: another user's, or stuck in the kernel.
-        survivors: usize,
-    },
+    /// The whole tree has ended.
+    Gone,
+}
+
+/// How far the end of a tree has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Running,
+    /// The agent's main process has ended.
+    Exited,
+    /// The supervisor has reported that the tree has ended.
+    Gone,
+    /// The supervisor has ended before its tree.
+    Lost,
 }
 
 impl Events {
     /// The next event. Cancel-safe: call it again after a cancelled wait.
     pub async fn next(&mut self) -> TreeEvent {
         loop {
-            if let Some(survivors) = self.survivors {
-                // Read the times now: the kernel forgets them when the supervisor is waited for.
-                self.cpu = self.cpu.or_else(|| self.supervisor_id?.cpu_of_ended());
-                let _ = self.supervisor.wait().await;
-                return TreeEvent::Gone { survivors };
+            match self.progress {
+                Progress::Running | Progress::Exited => {}
+                Progress::Gone => {
+                    // Read the times now: the kernel forgets them when the supervisor is waited for.
+                    self.cpu = self.cpu.or_else(|| self.supervisor_id?.cpu_of_ended());
+                    self.supervisor.wait().await;
+                    if !Confinement::is_enforced() {
+                        // The agent may have traced its supervisor and made it send a false report.
+                        orphans::end_all().await;
+                    }
+                    return TreeEvent::Gone;
+                }
+                Progress::Lost => {
+                    // Its children have a new parent by the time it can be waited for.
+                    self.supervisor.wait().await;
+                    orphans::end_all().await;
+                    return TreeEvent::Gone;
+                }
             }
             match self.report().await {
                 Some(Report::Exited(exit)) => {
-                    self.exited = true;
+                    self.progress = Progress::Exited;
                     return TreeEvent::Exited(exit);
                 }
-                Some(Report::Gone) => self.survivors = Some(0),
-                Some(Report::Stuck(survivors)) => self.survivors = Some(survivors),
-                Some(Report::Started(_) | Report::Failed(_)) => {}
-                None if self.exited => self.survivors = Some(0),
-                None => {
-                    self.supervisor_lost();
-                    return TreeEvent::Exited(Exit::Unknown);
+                Some(Report::Gone) => {
+                    self.progress = Progress::Gone;
+                    // It exits by itself, unless a process traces it.
+                    self.supervisor.kill();
                 }
+                Some(Report::Killing) => self.has_answered = true,
+                Some(Report::Started(_) | Report::Failed(_)) => {}
+                None => {
+                    let had_exited = self.progress == Progress::Exited;
+                    self.supervisor_lost();
+                    if !had_exited {
+                        return TreeEvent::Exited(Exit::Unknown);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Kills the tree and waits for the next event, however long it takes. Cancel-safe.
+    ///
+    /// A supervisor that does not answer is killed itself, if this process ends what it leaves: without
+    /// [`crate::Confinement`], an agent can stop its supervisor again and again.
+    pub async fn next_after_kill(&mut self, control: &Control) -> TreeEvent {
+        let (mut pause, mut unanswered) = (KILL_AGAIN, 0);
+        loop {
+            if let Progress::Gone | Progress::Lost = self.progress {
+                return self.next().await;
+            }
+            control.kill();
+            self.has_answered = false;
+            if let Ok(event) = tokio::time::timeout(pause, self.next()).await {
+                return event;
+            }
+            if self.has_answered {
+                // The supervisor kills its tree, but a process does not end.
+                (pause, unanswered) = ((pause * 2).min(KILL_AGAIN_AT_MOST), 0);
+                continue;
+            }
+            unanswered += 1;
+            if unanswered == UNANSWERED_KILLS && orphans::is_adopting() {
+                self.supervisor.kill();
             }
         }
     }
@@ -153,12 +217,14 @@ impl Events {
         }
     }
 
-    /// The supervisor was killed. The agent dies with it by its parent-death signal; of the rest of the tree, only its
-    /// process group can still be signalled from here.
+    /// The supervisor was killed. The agent is killed by its parent-death signal, and its process group here. The rest of
+    /// the tree is ended once this process has adopted it.
     fn supervisor_lost(&mut self) {
-        self.exited = true;
-        if let Some(group) = i32::try_from(self.agent).ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        self.progress = Progress::Lost;
+        // It may have closed the socket and still run, if a process traces it.
+        self.supervisor.kill();
+        if let Some(group) = i32::try_from(self.agent).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
         }
     }
 }
@@ -174,19 +240,19 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     let ours = UnixStream::from_std(ours)?;
-    let supervisor = Command::new(crate::program::own_program())
+    let mut command = Command::new(crate::program::own_program());
+    command
         .arg0("sandbox-agent-supervisor")
         .arg(SUPERVISE_ARGUMENT)
         .arg(Confinement::of_this_process().argument())
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(nowhere()?)
-        .stderr(nowhere()?)
-        .spawn()?;
-    let supervisor_process = supervisor
-        .id()
-        .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        .stderr(nowhere()?);
+    let supervisor = SupervisorProcess::spawn(&mut command)?;
+    // The command holds the supervisor's end of the socket; while that is open, the end of the supervisor does not show.
+    drop(command);
+    let pidfd = supervisor.pid().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     let (agent_stdin, stdin) = new_pipe()?;
     let (stdout, agent_stdout) = new_pipe()?;
     let (stderr, agent_stderr) = new_pipe()?;
@@ -206,22 +272,23 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
     for end in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
         rustix::io::ioctl_fionbio(end, true).map_err(io::Error::from)?;
     }
-    let supervisor_id = supervisor.id().and_then(SupervisorId::of);
+    let supervisor_id =
+        supervisor.pid().and_then(|pid| SupervisorId::of(pid.as_raw_nonzero().get().unsigned_abs()));
     Ok(Launched {
         pid,
         stdin: pipe::Sender::from_owned_fd(stdin)?,
         stdout: pipe::Receiver::from_owned_fd(stdout)?,
         stderr: pipe::Receiver::from_owned_fd(stderr)?,
         supervisor: supervisor_id,
-        control: Control { socket: write, supervisor: supervisor_process },
+        control: Control { socket: write, supervisor: pidfd },
         events: Events {
             lines,
             partial: Vec::new(),
             supervisor,
             supervisor_id,
             agent: pid,
-            exited: false,
-            survivors: None,
+            progress: Progress::Running,
+            has_answered: false,
             cpu: None,
         },
     })

@@ -96,6 +96,15 @@ pub(crate) fn fork_and_exit() -> io::Result<i32> {
     }
 }
 
+/// The number of this process's group; 0 for a group outside of its process namespace, for which `rustix` has no value.
+pub(crate) fn own_group() -> i32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::getpgrp()
+    }
+}
+
 /// Closes every descriptor from `first` on, in one system call. Old kernels and some sandboxes refuse it.
 ///
 /// # Safety

@@ -12,10 +12,10 @@ use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
-use crate::{Confinement, Exit};
 use crate::exec::Executable;
 use crate::signals::{SignalReader, SignalSet, close_from};
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
+use crate::{Confinement, Exit};
 
 /// How many processes are reaped before commands and deadlines are checked again. Otherwise, processes that fork and exit
 /// in an endless chain would keep the supervisor from everything else.
@@ -31,7 +31,10 @@ const BUSY_LIMIT: Duration = Duration::from_millis(400);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// The interval at which SIGKILL is repeated while a process is still alive.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
-/// When to give up on processes that survive SIGKILL (another user's, or stuck in the kernel).
+/// The same for a process that has survived it for longer than [`KILL_PATIENCE`].
+const KILL_AGAIN_SLOWLY: Duration = Duration::from_millis(250);
+/// When to expect no more that processes end that survive SIGKILL (another user's, or stuck in the kernel). Without a
+/// server, this supervisor gives up on them.
 const KILL_PATIENCE: Duration = Duration::from_secs(8);
 
 /// Runs the supervisor to its end. The control socket is this process's standard input.
@@ -51,6 +54,8 @@ struct Supervisor {
     server_present: bool,
     /// When the agent's process tree is to be killed, even if the server sends no further command.
     kill_at: Option<Instant>,
+    /// True when the server waits to learn that its kill command was carried out.
+    owes_answer: bool,
     /// When killing began.
     killing_since: Option<Instant>,
 }
@@ -77,8 +82,14 @@ fn supervise(confinement: Confinement) -> io::Result<()> {
         }
     };
     send(&Report::Started(agent.as_raw_nonzero().get().unsigned_abs()));
-    let mut supervisor =
-        Supervisor { agent, agent_ended: false, server_present: true, kill_at: None, killing_since: None };
+    let mut supervisor = Supervisor {
+        agent,
+        agent_ended: false,
+        server_present: true,
+        kill_at: None,
+        owes_answer: false,
+        killing_since: None,
+    };
     supervisor.watch(&signals)
 }
 
@@ -93,9 +104,11 @@ impl Supervisor {
             if self.kill_at.is_some_and(|at| at <= Instant::now()) {
                 let since = *self.killing_since.get_or_insert_with(Instant::now);
                 crate::tree::kill_all();
-                if since.elapsed() > KILL_PATIENCE {
-                    send(&Report::Stuck(crate::tree::descendants().len()));
-                    return Ok(());
+                if std::mem::take(&mut self.owes_answer) {
+                    send(&Report::Killing);
+                }
+                if since.elapsed() > KILL_PATIENCE && !self.server_present {
+                    return Err(io::Error::other("processes survived SIGKILL"));
                 }
             }
             self.wait_for_something(signals, remaining)?;
@@ -107,6 +120,7 @@ impl Supervisor {
     fn wait_for_something(&mut self, signals: &SignalReader, remaining: Remaining) -> io::Result<()> {
         let timeout = match (remaining, self.killing_since, self.kill_at) {
             (Remaining::Unreaped, _, _) => Some(Duration::ZERO),
+            (_, Some(since), _) if since.elapsed() > KILL_PATIENCE => Some(KILL_AGAIN_SLOWLY),
             (_, Some(_), _) => Some(KILL_AGAIN),
             (_, None, Some(at)) => Some(at.saturating_duration_since(Instant::now())),
             (_, None, None) => None,
@@ -152,7 +166,10 @@ impl Supervisor {
             }
             Ok(count) => commands[..count].iter().for_each(|command| match *command {
                 TERMINATE => crate::tree::signal_all(Signal::TERM),
-                KILL => self.kill_at = Some(Instant::now()),
+                KILL => {
+                    self.kill_at = Some(Instant::now());
+                    self.owes_answer = true;
+                }
                 _ => {}
             }),
             Err(Errno::INTR | Errno::AGAIN) => {}
@@ -226,7 +243,8 @@ fn start(spec: LaunchSpec, confinement: Confinement, stdio: [OwnedFd; 3]) -> Res
         command.current_dir(directory);
     }
     // SAFETY: the closure runs in the forked child and makes system calls that are safe there. It unblocks the
-    // signals that this supervisor blocks, and makes the kernel kill the agent if this supervisor is killed.
+    // signals that this supervisor blocks, makes the kernel kill the agent if this supervisor is killed, and confines
+    // the agent.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(move || {

@@ -9,9 +9,10 @@ use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, getpgid, getpgrp, getpid, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, getpid, kill_process, kill_process_group};
 
 use crate::children::own_children;
+use crate::signals::own_group;
 
 /// How long one search for descendants may take. Otherwise, processes that fork endlessly would keep the
 /// search going for as long as they run.
@@ -24,7 +25,7 @@ pub(crate) fn descendants() -> Vec<Pid> {
     if fs::metadata("/proc/self").is_ok() { read_descendants(getpid()) } else { own_children() }
 }
 
-fn read_descendants(root: Pid) -> Vec<Pid> {
+pub(crate) fn read_descendants(root: Pid) -> Vec<Pid> {
     let deadline = Instant::now() + SEARCH_LIMIT;
     let mut found = Vec::new();
     let mut seen = HashSet::from([root]);
@@ -58,14 +59,14 @@ pub(crate) fn signal_all(signal: Signal) {
 /// session, so every group in it except the supervisor's own contains only descendants.
 ///
 /// A signal to a group also reaches a child that is just being forked, which a list of processes misses.
-fn signal_groups(processes: &[Pid], signal: Signal) {
-    let own = getpgrp();
+pub(crate) fn signal_groups(processes: &[Pid], signal: Signal) {
+    let own = own_group();
     let mut groups = HashSet::new();
     for process in processes {
         // Each call fails if the process has ended in the meantime or belongs to another user; nothing can be done
         // about either.
         let _ = match getpgid(Some(*process)) {
-            Ok(group) if group == own => kill_process(*process, signal),
+            Ok(group) if group.as_raw_nonzero().get() == own => kill_process(*process, signal),
             Ok(group) if groups.insert(group) => kill_process_group(group, signal),
             Ok(_) | Err(_) => Ok(()),
         };
@@ -83,17 +84,23 @@ pub(crate) fn kill_all() {
     let own = getpid();
     let mut killed = HashSet::new();
     for _ in 0..KILL_PASSES {
-        let children = if has_children_files(own) {
-            children_of(own)
-        } else {
-            parent_table().into_iter().filter(|(_, parent)| *parent == own).map(|(pid, _)| pid).collect()
-        };
+        let children = if has_children_files(own) { children_of(own) } else { children_in_table(own) };
         let new: Vec<Pid> = children.into_iter().filter(|child| killed.insert(*child)).collect();
         if new.is_empty() {
             return;
         }
         signal_groups(&new, Signal::KILL);
     }
+}
+
+/// The children of this process. Complete in a process with many threads too, whose `children` files miss some while
+/// others are reaped.
+pub(crate) fn children() -> Vec<Pid> {
+    if fs::metadata("/proc/self").is_ok() { children_in_table(getpid()) } else { own_children() }
+}
+
+fn children_in_table(parent: Pid) -> Vec<Pid> {
+    parent_table().into_iter().filter(|(_, of)| *of == parent).map(|(pid, _)| pid).collect()
 }
 
 fn has_children_files(pid: Pid) -> bool {
@@ -116,8 +123,9 @@ fn parent_table() -> Vec<(Pid, Pid)> {
         .flatten()
         .filter_map(|entry| {
             let pid = parse_pid(entry.file_name().to_str()?)?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            Some((pid, parent_in_stat(&stat)?))
+            // Not as text: a process may have any bytes in its name.
+            let stat = fs::read(entry.path().join("stat")).ok()?;
+            Some((pid, parent_in_stat(&String::from_utf8_lossy(&stat))?))
         })
         .collect()
 }

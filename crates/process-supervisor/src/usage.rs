@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
+use rustix::process::Pid;
+
 /// The largest process table that is read, as a number of processes.
 const MAX_PROCESSES: usize = 16_384;
 
@@ -23,6 +25,15 @@ impl SupervisorId {
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, start_ticks: Stat::read(pid)?.start_ticks })
+    }
+
+    /// False also for one that has ended and was not waited for.
+    pub(crate) fn is_running(self) -> bool {
+        Stat::read(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.has_ended)
+    }
+
+    pub(crate) fn process(self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.pid).ok()?)
     }
 
     /// The processor time of all ended processes that this supervisor started. Once the tree has ended, that
@@ -98,6 +109,11 @@ impl ProcessTable {
     }
 }
 
+/// True for a process that has not ended.
+pub(crate) fn is_running(pid: u32) -> bool {
+    Stat::read(pid).is_some_and(|stat| !stat.has_ended)
+}
+
 fn time(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
@@ -105,6 +121,8 @@ fn time(ticks: u64) -> Duration {
 /// The needed fields of `/proc/<pid>/stat`. The field numbers are those of proc_pid_stat(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
+    /// True for a process that has ended and was not waited for.
+    has_ended: bool,
     parent: u32,
     own_ticks: u64,
     /// The time of children that have ended and were waited for, including their own children.
@@ -131,10 +149,12 @@ impl Stat {
             next = number + 1;
             Some(found)
         };
+        let has_ended = matches!(field(3)?, "Z" | "X");
         let parent = field(4)?.parse().ok()?;
         let mut number = |index: usize| field(index)?.parse::<u64>().ok();
         let (user, system, ended_user, ended_system) = (number(14)?, number(15)?, number(16)?, number(17)?);
         Some(Self {
+            has_ended,
             parent,
             own_ticks: user + system,
             ended_ticks: ended_user + ended_system,
@@ -149,13 +169,27 @@ mod tests {
     use super::*;
 
     fn stat(parent: u32, ticks: u64, pages: u64) -> Stat {
-        Stat { parent, own_ticks: ticks, ended_ticks: 1, start_ticks: 7, resident_pages: pages }
+        Stat {
+            has_ended: false,
+            parent,
+            own_ticks: ticks,
+            ended_ticks: 1,
+            start_ticks: 7,
+            resident_pages: pages,
+        }
     }
 
     #[test]
     fn the_fields_are_found_after_every_process_name() {
         let line = b"9 (a) b \xff) S 4 2 3 4 5 6 7 8 9 10 40 2 5 1 15 16 9 18 500 8192 3 21";
-        let expected = Stat { parent: 4, own_ticks: 42, ended_ticks: 6, start_ticks: 500, resident_pages: 3 };
+        let expected = Stat {
+            has_ended: false,
+            parent: 4,
+            own_ticks: 42,
+            ended_ticks: 6,
+            start_ticks: 500,
+            resident_pages: 3,
+        };
         assert_eq!(Stat::parse(line), Some(expected));
         assert_eq!(Stat::parse(b"9 (a) S 4"), None);
     }

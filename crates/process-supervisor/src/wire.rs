@@ -110,8 +110,8 @@ pub(crate) enum Report {
     Exited(Exit),
     /// The whole tree has ended.
     Gone,
-    /// This many processes could not be killed.
-    Stuck(usize),
+    /// The kill command was carried out once; processes may be left.
+    Killing,
 }
 
 impl Report {
@@ -123,7 +123,7 @@ impl Report {
             Self::Exited(Exit::Signal(number)) => format!("signal {number}\n"),
             Self::Exited(Exit::Unknown) => "unknown \n".to_owned(),
             Self::Gone => "gone \n".to_owned(),
-            Self::Stuck(count) => format!("stuck {count}\n"),
+            Self::Killing => "killing \n".to_owned(),
         }
     }
 
@@ -136,7 +136,7 @@ impl Report {
             "signal" => Self::Exited(Exit::Signal(rest.parse().ok()?)),
             "unknown" => Self::Exited(Exit::Unknown),
             "gone" => Self::Gone,
-            "stuck" => Self::Stuck(rest.parse().ok()?),
+            "killing" => Self::Killing,
             _ => return None,
         })
     }
@@ -168,7 +168,7 @@ mod tests {
             Report::Exited(Exit::Signal(9)),
             Report::Exited(Exit::Unknown),
             Report::Gone,
-            Report::Stuck(2),
+            Report::Killing,
         ] {
             assert_eq!(Report::parse(&report.to_line()), Some(report));
         }

@@ -30,6 +30,11 @@ impl Process {
         stat(self.pid).is_some_and(|stat| stat.started == self.started && stat.state == 'Z')
     }
 
+    /// True if the process is stopped by a signal.
+    pub fn is_stopped(self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.started == self.started && stat.state == 'T')
+    }
+
     /// True if the process is running.
     pub fn is_alive(self) -> bool {
         !self.is_gone() && !self.is_zombie()

@@ -12,8 +12,9 @@ const LIFETIME_SECONDS: u32 = 300;
 
 /// Starts a process that leaves this one's session, environment and parent. Returns its id.
 ///
-/// `deaf` makes the daemon ignore SIGTERM; `keepsStdout` makes it keep the agent's standard output open; with
-/// `alone`, it uses no other program, for a file system that has none.
+/// `deaf` makes the daemon ignore SIGTERM; `stops` makes it stop the process with that id again and again;
+/// `keepsStdout` makes it keep the agent's standard output open; with `alone`, it uses no other program, for a
+/// file system that has none.
 pub(crate) fn daemon(params: &Value) -> u32 {
     if flag(params, "alone") {
         return lone_daemon();
@@ -22,8 +23,12 @@ pub(crate) fn daemon(params: &Value) -> u32 {
     if flag(params, "deaf") {
         script.push_str("trap '' TERM; ");
     }
+    let stays = match params["stops"].as_u64() {
+        Some(pid) => format!("while kill -s STOP {pid}; do :; done 2>/dev/null"),
+        None => format!("exec sleep {LIFETIME_SECONDS} 2>/dev/null"),
+    };
     // The daemon reports its id on standard error, which is read here, and then closes it.
-    script.push_str(&format!("echo $$ >&2; exec sleep {LIFETIME_SECONDS} 2>/dev/null"));
+    script.push_str(&format!("echo $$ >&2; {stays}"));
     let stdout = if flag(params, "keepsStdout") { Stdio::inherit() } else { Stdio::null() };
     let mut child = Command::new("setsid")
         .args(["--fork", "env", "-i", "sh", "-c", &script])

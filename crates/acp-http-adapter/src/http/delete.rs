@@ -10,12 +10,14 @@ use super::PathId;
 use crate::door::DoorState;
 use crate::problem::to_problem;
 
-problems!(pub(crate) DeleteProblems: InvalidServerId, Internal, Unavailable);
+problems!(pub(crate) DeleteProblems: InvalidServerId, StillRunning, Internal, Unavailable);
 
 /// Closes an instance
 ///
 /// Closes the agent's standard input, then ends its whole process tree. Answers when the tree has ended, or at once
-/// with 204 if there is no such instance. Pending requests fail with 502 `instance_closed`.
+/// with 204 if there is no such instance. Pending requests fail with 502 `instance_closed`. If processes survive SIGKILL
+/// (another user's, or stuck in the kernel), the answer is 504 `still_running` a second after both grace periods, and the
+/// instance stays `closing` until they end.
 #[utoipa::path(
     delete,
     path = "/v1/acp/{server_id}",

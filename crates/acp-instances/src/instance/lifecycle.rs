@@ -1,7 +1,7 @@
 //! The task that owns an agent's process: it starts the process, waits for it to end, and ends it on request.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use process_supervisor::{Control, Events, Exit, Launched, TreeEvent};
 use tokio::task::JoinHandle;
@@ -15,6 +15,9 @@ use crate::launcher::Prepared;
 
 /// The time between SIGTERM and SIGKILL for processes that an agent left behind.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
+
+/// How long killing a process tree may take, beyond the graces.
+const KILL_MARGIN: Duration = Duration::from_secs(1);
 
 /// Why an instance is being closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +35,10 @@ pub(crate) fn start(instance: &Arc<Instance>) {
 
 async fn run(instance: Arc<Instance>) {
     // An earlier process under this id may not have ended completely yet.
-    instance.wait_finished().await;
+    if let Err(still_running) = instance.wait_until_finished().await {
+        let detail = format!("{still_running}; end them, or use another server id");
+        return instance.fail_start(StartFailure::new(StartStep::SpawnFailed, detail));
+    }
     let Prepared { spec, lease } = match instance.shared.launcher.prepare(&instance.agent).await {
         Ok(prepared) => prepared,
         Err(failure) => return instance.fail_start(failure),
@@ -61,13 +67,13 @@ async fn run(instance: Arc<Instance>) {
 
 /// Runs a process until its whole tree has ended. Returns the processor time of the tree, if known.
 async fn live(instance: &Arc<Instance>, launched: Launched) -> Option<Duration> {
-    let Launched { pid, stdin, stdout, stderr, supervisor: _, control, mut events } = launched;
+    let Launched { pid, stdin, stdout, stderr, supervisor, control, mut events } = launched;
+    instance.lock().supervisor = supervisor;
     // Set the status before reading any output: no answer may come from an agent whose status is still
     // `starting`.
     if !instance.started(pid) {
         // The instance was closed while the process was launched. No client knows of this process.
-        control.kill();
-        wait_until_gone(&mut events, instance).await;
+        kill(&control, &mut events).await;
         return events.cpu();
     }
     let finish = CancellationToken::new();
@@ -79,6 +85,8 @@ async fn live(instance: &Arc<Instance>, launched: Launched) -> Option<Duration> 
 
     let mut outputs = [reader, errors];
     let ending = wait_for_end(instance, &mut events, &mut outputs[0]).await;
+    // A DELETE must be able to answer a second after this.
+    let kill_at = Instant::now() + instance.shared.limits.graces();
     let (cause, after) = match ending {
         Ending::Exited(exit) => (ExitCause::Exited(exit), AfterExit::StayListed),
         Ending::OutputClosed => {
@@ -100,10 +108,11 @@ async fn live(instance: &Arc<Instance>, launched: Launched) -> Option<Duration> 
         // Settle waiting callers before ending the processes that the agent left behind.
         AfterExit::StayListed => {
             instance.end(cause, &tail, after);
-            end_leftovers(&control, &mut events, instance).await;
+            end_leftovers(&control, &mut events, LEFTOVER_GRACE).await;
         }
         AfterExit::Leave => {
-            end_leftovers(&control, &mut events, instance).await;
+            let left = kill_at.saturating_duration_since(Instant::now());
+            end_leftovers(&control, &mut events, LEFTOVER_GRACE.min(left)).await;
             instance.end(cause, &tail, after);
         }
     }
@@ -133,7 +142,7 @@ async fn wait_for_end(instance: &Instance, events: &mut Events, reader: &mut Joi
 fn ended(event: TreeEvent) -> Ending {
     Ending::Exited(match event {
         TreeEvent::Exited(exit) => exit,
-        TreeEvent::Gone { .. } => Exit::Unknown,
+        TreeEvent::Gone => Exit::Unknown,
     })
 }
 
@@ -146,14 +155,13 @@ async fn end_process(instance: &Instance, control: &Control, events: &mut Events
     if let Ok(event) = tokio::time::timeout(instance.shared.limits.terminate_grace, events.next()).await {
         return exit_of(event);
     }
-    control.kill();
-    exit_of(events.next().await)
+    exit_of(events.next_after_kill(control).await)
 }
 
 fn exit_of(event: TreeEvent) -> Exit {
     match event {
         TreeEvent::Exited(exit) => exit,
-        TreeEvent::Gone { .. } => Exit::Unknown,
+        TreeEvent::Gone => Exit::Unknown,
     }
 }
 
@@ -170,28 +178,16 @@ async fn drain(outputs: &mut [JoinHandle<()>; 2], patience: Duration) {
 }
 
 /// Ends the processes that the agent left behind.
-async fn end_leftovers(control: &Control, events: &mut Events, instance: &Instance) {
+async fn end_leftovers(control: &Control, events: &mut Events, grace: Duration) {
     control.terminate();
-    if let Ok(event) = tokio::time::timeout(LEFTOVER_GRACE, events.next()).await {
-        return log_survivors(event, instance);
-    }
-    control.kill();
-    wait_until_gone(events, instance).await;
-}
-
-async fn wait_until_gone(events: &mut Events, instance: &Instance) {
-    loop {
-        let event = events.next().await;
-        if let TreeEvent::Gone { .. } = event {
-            return log_survivors(event, instance);
-        }
+    if tokio::time::timeout(grace, events.next()).await.is_err() {
+        kill(control, events).await;
     }
 }
 
-fn log_survivors(event: TreeEvent, instance: &Instance) {
-    if let TreeEvent::Gone { survivors: 1.. } = event {
-        tracing::error!(server_id = %instance.id, ?event, "processes of the agent could not be ended");
-    }
+/// Kills the whole tree, and waits until it is gone.
+async fn kill(control: &Control, events: &mut Events) {
+    while events.next_after_kill(control).await != TreeEvent::Gone {}
 }
 
 impl Instance {
@@ -247,11 +243,38 @@ impl Instance {
         self.announce();
     }
 
+    /// Waits until the whole process tree is gone, but no longer than that takes if every process can be killed.
+    ///
+    /// # Errors
+    /// [`Error::StillRunning`] with the processes that have survived.
+    pub(crate) async fn wait_until_finished(&self) -> Result<(), Error> {
+        let patience = self.shared.limits.graces() + KILL_MARGIN;
+        if tokio::time::timeout(patience, self.wait_finished()).await.is_ok() {
+            return Ok(());
+        }
+        let supervisor = self.lock().supervisor;
+        let remaining = tokio::task::spawn_blocking(move || process_supervisor::remaining(supervisor));
+        let pids = remaining.await.unwrap_or_default();
+        // It may have ended while its processes were looked for.
+        if *self.finished.borrow() { Ok(()) } else { Err(Error::StillRunning { pids }) }
+    }
+
+    /// Fails the requests that wait for an agent whose processes do not end. The `exit` event follows when they do.
+    pub(crate) fn fail_waiting(&self) {
+        let settlements = self.lock().fail_all(&Error::InstanceClosed);
+        settlements.deliver();
+        self.announce();
+    }
+
     /// Closes the instance and waits until its whole process tree is gone.
     pub(crate) async fn close(self: &Arc<Self>, reason: CloseReason) {
         self.begin_close(reason);
         self.room.close();
         self.wait_finished().await;
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.close.is_cancelled()
     }
 
     pub(crate) fn begin_close(&self, reason: CloseReason) {

@@ -156,6 +156,8 @@ impl Instance {
             Phase::Starting => (InstanceStatus::Starting, None),
             Phase::Running => (InstanceStatus::Running, None),
             Phase::Closing => (InstanceStatus::Closing, None),
+            // The instance was closed, but processes that its agent left behind still run.
+            Phase::Gone(_) if !*self.finished.borrow() => (InstanceStatus::Closing, None),
             Phase::Exited(ended) | Phase::Gone(ended) => (InstanceStatus::Exited, Some(ended.record.clone())),
         };
         let (first, next) = (state.output.first_sequence(), state.output.next_sequence());

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use event_log::{Batch, Log, MemoryAccount, Reservation, Run};
+use process_supervisor::SupervisorId;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::agent_requests::{AgentRequests, ResponseMatch};
@@ -136,6 +137,8 @@ pub(crate) enum AfterExit {
 pub(crate) struct State {
     pub(crate) phase: Phase,
     pub(crate) pid: Option<u32>,
+    /// The supervisor of the newest process.
+    pub(crate) supervisor: Option<SupervisorId>,
     /// The log of what the agent sends and of what is reported about the agent.
     pub(crate) output: Log,
     /// The log of what clients send. It is separate, so that large prompts do not evict the agent's messages.
@@ -173,6 +176,7 @@ impl State {
         Self {
             phase: Phase::Starting,
             pid: None,
+            supervisor: None,
             output,
             input,
             client_requests: ClientRequests::default(),
@@ -520,8 +524,9 @@ impl State {
         let sequence = self.note(EventKind::Exit, record.to_json(), now_ms());
         let ended = Ended { record, sequence };
         self.phase = match after {
-            AfterExit::StayListed => Phase::Exited(ended),
-            AfterExit::Leave => Phase::Gone(ended),
+            // A DELETE is in progress: the agent must not be started again.
+            AfterExit::StayListed if !matches!(self.phase, Phase::Closing) => Phase::Exited(ended),
+            AfterExit::StayListed | AfterExit::Leave => Phase::Gone(ended),
         };
         settlements
     }

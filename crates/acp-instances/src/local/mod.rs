@@ -23,7 +23,7 @@ use self::subscribe_all::AllSubscription;
 use self::watch::ChangeWatch;
 use crate::cursor::JournalCursor;
 use crate::error::Error;
-use crate::instance::{Admission, CloseReason, Incoming, Instance};
+use crate::instance::{Admission, Incoming, Instance};
 use crate::instances::{CreateSpec, Instances, Shutdown, Watch};
 use crate::launcher::{BoxFuture, Launcher};
 use crate::limits::Limits;
@@ -162,10 +162,15 @@ impl Instances for LocalInstances {
 
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         let Some(instance) = self.0.find(server_id) else { return ready(Ok(())) };
-        let registry = Arc::clone(&self.0);
-        // A separate task, which runs to its end whether or not the caller waits.
-        let closing = tokio::spawn(async move { registry.close(&instance, CloseReason::Requested).await });
-        Box::pin(async { closing.await.map_err(|_| Error::internal("closing the instance went wrong")) })
+        self.0.begin_close(&instance);
+        Box::pin(async move {
+            if let Err(error) = instance.wait_until_finished().await {
+                instance.fail_waiting();
+                return Err(error);
+            }
+            self.0.remove(&instance);
+            Ok(())
+        })
     }
 
     fn shutdown(&self, how: Shutdown) -> BoxFuture<'_, Result<(), Error>> {

@@ -174,7 +174,9 @@ export interface paths {
         /**
          * Closes an instance
          * @description Closes the agent's standard input, then ends its whole process tree. Answers when the tree has ended, or at once
-         *     with 204 if there is no such instance. Pending requests fail with 502 `instance_closed`.
+         *     with 204 if there is no such instance. Pending requests fail with 502 `instance_closed`. If processes survive SIGKILL
+         *     (another user's, or stuck in the kernel), the answer is 504 `still_running` a second after both grace periods, and the
+         *     instance stays `closing` until they end.
          */
         readonly delete: operations["closeInstance"];
         readonly options?: never;
@@ -1263,7 +1265,7 @@ export interface components {
              * @description The error code. Match on this.
              * @enum {string}
              */
-            readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:unavailable" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
+            readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:unavailable" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:still_running" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
         };
         /** @description Text that can be passed to a program. */
         readonly ProgramText: string;
@@ -2022,6 +2024,20 @@ export interface components {
                 };
             };
         };
+        /** @description `still_running`: Processes of a closed instance survive SIGKILL; `pids` lists them. The instance stays `closing` until they end. */
+        readonly StillRunning: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {integer} */
+                    readonly status: 504;
+                    /** @enum {string} */
+                    readonly type: "urn:sandbox-agent:error:still_running";
+                };
+            };
+        };
         /**
          * @description `too_many_pending`: Too many requests to this instance are waiting for an answer.
          *
@@ -2629,6 +2645,7 @@ export interface operations {
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["StillRunning"];
         };
     };
     readonly listAgents: {
