@@ -89,7 +89,7 @@ test("a choice in a longer form is a row of buttons, and one with many options i
   await browser.until(idle);
 });
 
-test("Alt+A shows hidden requests and goes to the first answer", async () => {
+test("Alt+A shows hidden requests and moves the focus to the first answer control", async () => {
   await ask("_sandboxagent/session/request_question", { prompt: "Your name?", options: [] });
   await browser.click("Hide");
   await browser.until("!document.querySelector('.agent-request')");

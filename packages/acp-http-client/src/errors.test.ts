@@ -31,7 +31,7 @@ describe("an HTTP error", () => {
 });
 
 describe("the error behind a rejection", () => {
-  test("is the error itself, or in the data of a request's error", () => {
+  test("is the rejection's reason itself, or the data of that reason", () => {
     const error = new AcpHttpError(502, undefined);
     expect(transportErrorOf(error)).toBe(error);
     expect(transportErrorOf(Object.assign(new Error("x"), { data: error }))).toBe(error);

@@ -40,7 +40,7 @@ async function staysQuiet(url: string): Promise<boolean> {
 }
 
 describe("when the agent exits", () => {
-  test("during a turn, the prompt fails with how it exited, and the connection ends once", async () => {
+  test("during a turn, the prompt fails with the agent's exit code, and the connection ends once", async () => {
     const url = endpoint(proxy.url);
     const acp = connect(url);
     const sessionId = await openSession(acp);
@@ -56,7 +56,7 @@ describe("when the agent exits", () => {
     expect(await staysQuiet(url)).toBe(true);
   });
 
-  test("and the connection is cut at the same time, the client finds out with one reconnect", async () => {
+  test("and the connection is cut at the same time, the client learns of the exit after one reconnect", async () => {
     proxy.plan = ({ method }) => (method === "GET" ? { cutAtEnd: true } : {});
     const url = endpoint(proxy.url);
     const acp = connect(url, { retry: { minMs: 5 } });
@@ -67,7 +67,7 @@ describe("when the agent exits", () => {
     expect(await staysQuiet(url)).toBe(true);
   });
 
-  test("a new connection restarts it under the same id and receives nothing of the previous process", async () => {
+  test("a new connection restarts the agent under the same id and receives nothing of the previous process", async () => {
     const url = endpoint(server.url);
     const first = connect(url);
     await failure(prompt(first, await openSession(first), "crash 3"));
@@ -151,14 +151,14 @@ describe("when the server exits", () => {
   });
 });
 
-describe("an agent that does not start", () => {
-  test("fails the first request with the reason", async () => {
+describe("the first request", () => {
+  test("fails with the reason if the agent does not start", async () => {
     const acp = connect(endpoint(server.url, "broken"));
     expect(await failure(openSession(acp))).toMatchObject({ status: 502, code: "spawn_failed" });
     await acp.close();
   });
 
-  test("because it is unknown fails the first request, and the connection stays usable", async () => {
+  test("fails if the agent is unknown, and the connection stays usable", async () => {
     const url = endpoint(proxy.url, "no-such-agent");
     const acp = connect(url);
     expect(await failure(openSession(acp))).toMatchObject({ status: 400, code: "unknown_agent" });
@@ -170,7 +170,7 @@ describe("an agent that does not start", () => {
     await acp.detach();
   });
 
-  test("because none is named is a typed error", async () => {
+  test("fails with a typed error if no agent is named", async () => {
     const acp = connect(endpoint(server.url).replace(/\?.*/, ""));
     expect(await failure(openSession(acp))).toMatchObject({ status: 400, code: "agent_required" });
     await acp.detach();

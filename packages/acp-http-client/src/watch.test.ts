@@ -56,7 +56,7 @@ describe("watching one instance", () => {
     await acp.close();
   });
 
-  test("as a journal yields both directions in one order, with times, over any number of cuts", async () => {
+  test("yields both directions in one order, with times, over any number of cuts, if the journal is watched", async () => {
     const url = endpoint(server.url);
     const acp = connect(url);
     const sessionId = await openSession(acp);

@@ -17,8 +17,8 @@ async function instances(server: TestServer): Promise<unknown[]> {
   return servers;
 }
 
-describe("a prompt that failed because", () => {
-  it("the agent crashed can be followed by resumeSession()", async () => {
+describe("after a prompt has failed", () => {
+  it("because the agent crashed, resumeSession() works", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     for (let round = 0; round < 5; round += 1) {
@@ -31,7 +31,7 @@ describe("a prompt that failed because", () => {
     }
   });
 
-  it("the agent crashed can be followed by connect()", async () => {
+  it("because the agent crashed, connect() works", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp" });
     await expect(client.prompt(id, "crash")).rejects.toBeInstanceOf(AgentExitedError);
@@ -39,7 +39,7 @@ describe("a prompt that failed because", () => {
     expect((await client.newSession({ directory: "/tmp" })).agent).toBe("mock");
   });
 
-  it("the server was restarted can be followed by resumeSession()", async () => {
+  it("because the server was restarted, resumeSession() works", async () => {
     const server = await startTestServer();
     const client = testClient(server, { retry: quick });
     const { id } = await client.newSession({ directory: "/tmp" });

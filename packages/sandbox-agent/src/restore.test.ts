@@ -11,7 +11,7 @@ import { startTestServer, testClient } from "./testing/server.ts";
 const quick = { minMs: 10, maxMs: 100, giveUpMs: 20_000 };
 
 describe("an agent that crashes", () => {
-  it("fails the turn with how it exited, and later calls the same way, until disconnect()", async () => {
+  it("fails the turn and, until disconnect(), all later calls with the agent's exit code", async () => {
     const server = await startTestServer();
     const client = testClient(server);
     const { id } = await client.newSession({ directory: "/tmp" });
@@ -30,7 +30,7 @@ describe("an agent that crashes", () => {
     expect(await (await fetch(`${server.baseUrl}/v1/acp`, { headers })).json()).toEqual({ servers: [] });
   });
 
-  it("is restarted by resumeSession, which sends it the newest turns if it no longer has them", async () => {
+  it("is restarted by resumeSession(), which sends the newest turns to the agent if the agent no longer has them", async () => {
     const client = testClient(await startTestServer());
     const { id } = await client.newSession({ directory: "/tmp", sessionId: "mine" });
     await client.prompt(id, "echo the secret word is xyzzy");
@@ -49,7 +49,7 @@ describe("an agent that crashes", () => {
   });
 });
 
-describe("a session that the agent has stored", () => {
+describe("a session whose agent has crashed", () => {
   /** A session with one turn, whose agent has crashed. */
   async function interrupted(without: string) {
     const env = { MOCK_AGENT_STATE: "state.json", MOCK_AGENT_WITHOUT: without };
@@ -71,10 +71,15 @@ describe("a session that the agent has stored", () => {
   }
 
   it.each([
-    ["by session/resume if the agent supports both", "", "resumed", ["session/resume"]],
-    ["by session/resume if it supports nothing else", "load", "resumed", ["session/resume"]],
-    ["by session/load if it supports nothing else", "resume", "loaded", ["session/load"]],
-    ["by a replay if it supports neither", "load,resume", "replayed", ["session/new", "session/set_config_option"]],
+    ["by session/resume if the agent supports it and session/load", "", "resumed", ["session/resume"]],
+    ["by session/resume if the agent supports only that", "load", "resumed", ["session/resume"]],
+    ["by session/load if the agent supports only that", "resume", "loaded", ["session/load"]],
+    [
+      "by a replay if the agent supports neither",
+      "load,resume",
+      "replayed",
+      ["session/new", "session/set_config_option"],
+    ],
   ])("is restored %s", async (_, without, openedBy, expected) => {
     const { client, id, methods, before } = await interrupted(without);
     const session = await client.resumeSession(id);
@@ -97,7 +102,7 @@ describe("a session that the agent has stored", () => {
     expect(await client.resumeSession(id)).toMatchObject({ openedBy: "attached" });
   });
 
-  it("that the agent has lost is restored by a replay, whatever it supports", async () => {
+  it("is restored by a replay if the agent has lost the session, whatever the agent supports", async () => {
     const { client, id, server, methods } = await interrupted("");
     rmSync(join(server.folder, "state.json"));
     expect(await client.resumeSession(id)).toMatchObject({ openedBy: "replayed" });

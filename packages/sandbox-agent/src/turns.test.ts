@@ -33,7 +33,7 @@ describe("a turn", () => {
     expect([...seen]).toEqual([one.id]);
   });
 
-  it("that the agent refuses yields its end, and then the loop throws the error of the awaited value", async () => {
+  it("that the agent refuses yields its last event, and then the loop throws the error with which the turn rejects", async () => {
     const client = testClient(await startTestServer());
     const session = await client.newSession({ directory: "/tmp" });
     const received: SandboxEvent[] = [];

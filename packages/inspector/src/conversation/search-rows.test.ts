@@ -56,7 +56,7 @@ test("an empty text is not found, and neither is one that no row contains", () =
   expect(findRows(rows, "nowhere")).toEqual([]);
 });
 
-test("after the last found row comes the first, and the other way round", () => {
+test("the first found row follows the last one, and going backwards the last one follows the first", () => {
   expect(stepTo([2, 5, 9], undefined, "next")).toBe(2);
   expect(stepTo([2, 5, 9], undefined, "previous")).toBe(9);
   expect(stepTo([2, 5, 9], 5, "next")).toBe(9);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { contentOf, separatorOf } from "./content.ts";
 
-test("text is recognised whatever its name, and its byte order mark is preserved", async () => {
+test("a text file is recognised whatever its name, and its byte order mark is preserved", async () => {
   const content = await contentOf("/a/Makefile", new Blob(["\uFEFFall: täst\r\n"]));
   expect(content).toMatchObject({ kind: "text", text: "\uFEFFall: täst\r\n" });
 });

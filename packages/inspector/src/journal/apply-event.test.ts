@@ -84,7 +84,7 @@ test("an instance that took over the id while the page was not connected is a ne
   expect(instances.get("a")).toMatchObject({ count: 0, state: { status: "starting" } });
 });
 
-test("a kept instance has its conversations when it is started again", () => {
+test("a kept instance still has its conversations after it is started again", () => {
   const { instances, apply } = setUp();
   apply(...running(), watchedEvent("closed", { serverId: "a" }));
   const watched = instances.get("a");

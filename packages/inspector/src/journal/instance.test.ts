@@ -86,7 +86,7 @@ test("a cancelled turn and a failed prompt add a notice", () => {
   expect(shown(prompt("1", "a"), ["failed", { id: "1", problem }]).at(-1)).toContain("the agent is gone");
 });
 
-test("a user message that repeats the prompt is not shown again, others are", () => {
+test("a user message that repeats the prompt is not shown, other user messages are", () => {
   const echo = (text: string) => update("user_message_chunk", { content: { type: "text", text } });
   expect(shown(prompt("1", "hello"), echo("hello"), chunk("x"))).toEqual(["user hello", "agent x"]);
   expect(shown(echo("from before"), chunk("x"))).toEqual(["user from before", "agent x"]);
@@ -238,7 +238,7 @@ test("a reported cost is rounded, and stays when an update has none", () => {
   expect(sessionIn(replay(costly, update("usage_update", { used: 2, size: 10 }))).usage?.cost).toBe("0.0024 USD");
 });
 
-test("a turn has its beginning and its end", () => {
+test("a turn has the times of its beginning and its end", () => {
   // One millisecond passes between two events.
   const [running] = sessionIn(replay(prompt("1", "a"), chunk("b"))).items;
   expect(running).toMatchObject({ type: "user", atMs: 0 });

@@ -22,7 +22,7 @@ test("limits have names and units", () => {
   ]);
 });
 
-test("a server without limits has none", () => {
+test("nothing is listed for a server that reports no limits", () => {
   expect(limitTexts({ status: "ok" })).toEqual([]);
   expect(limitTexts(undefined)).toEqual([]);
 });

@@ -34,7 +34,7 @@ it("a stream that is left early, or never read, is unsubscribed", async () => {
   expect(await unseen.next()).toEqual({ done: true, value: undefined });
 });
 
-it("streams end with the client, after the events before", async () => {
+it("a stream ends when the client is disposed of, after the stream has yielded all earlier events", async () => {
   const recorder = createRecorder(memoryStore(), () => {});
   const stream = recorder.stream();
   recorder.notify(event("1"));
@@ -44,7 +44,7 @@ it("streams end with the client, after the events before", async () => {
   expect(seen).toEqual(["1"]);
 });
 
-it("batches events that arrive during a write, in order, after their session", async () => {
+it("events that arrive during a write are written together, in order, after their session", async () => {
   const store = memoryStore();
   const batches: number[] = [];
   const slow = {

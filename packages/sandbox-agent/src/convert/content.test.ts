@@ -75,7 +75,7 @@ describe("attachments with data", () => {
     expect(both).toEqual({ type: "resource", resource: { uri: "file:///a", text: "t" } });
   });
 
-  it("with a relative path start at the root by default", () => {
+  it("resolve a relative path against the root by default", () => {
     expect(contentBlocksOf("", [{ path: "a" }])[0]).toMatchObject({ uri: "file:///a" });
   });
 });

@@ -21,7 +21,7 @@ it.each<[string, string, unknown, string]>([
   ["a text, and an empty message", "", "no key", "no key"],
   ["an object without a text, and an empty message", "", { status: 500 }, '{"status":500}'],
   ["an object without a text", "Internal error", { status: 500 }, 'Internal error: {"status":500}'],
-])("the message is made of an error whose data is %s", (_, message, data, expected) => {
+])("the message is made from an error whose data is %s", (_, message, data, expected) => {
   expect(agentErrorMessage(message, data)).toBe(expected);
 });
 

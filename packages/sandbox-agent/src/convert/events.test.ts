@@ -201,7 +201,7 @@ describe("items", () => {
     ]);
   });
 
-  it("is a pure function", () => {
+  it("depend on nothing but the updates", () => {
     const updates = [chunk("agent_message_chunk", "a"), { sessionUpdate: "tool_call", toolCallId: "t", title: "x" }];
     expect(run(updates)).toEqual(run(updates));
   });
@@ -311,7 +311,7 @@ describe("the envelope of events from older versions", () => {
   it.each([
     ["beside the update", { update: { sessionUpdate: "plan" }, _meta }],
     ["in the update", { update: { sessionUpdate: "plan", _meta } }],
-  ])("takes precedence, %s", (_, message) => {
+  ])("takes precedence over the common fields if it is %s", (_, message) => {
     expect(eventOf(body, base, { message })).toEqual({ ...expected, agentSessionId: "thread" });
   });
 

@@ -111,7 +111,7 @@ it("leaves out what is not text, and needs a command that is not empty", () => {
   }
 });
 
-it("goes by the type, if there is one", () => {
+it("uses the type, if there is one", () => {
   const both = { command: "run", url: "https://example.test" };
   const convert = (config: object) => mcpServersOf({ x: config as McpServerConfig }).servers[0];
   expect(convert({ ...both, type: "local" })).toMatchObject({ command: "run" });

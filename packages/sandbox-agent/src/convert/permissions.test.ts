@@ -128,14 +128,17 @@ describe("replies to permission requests", () => {
   it.each([
     ["kind", option("lasting", "allow_always")],
     ["id", option("allow-always")],
-  ])("never turns `once` into a permanent permission, recognised by %s, and records that", (_, lasting) => {
-    const choice = choosePermission([lasting, option("no", "reject_once")], "once");
-    expect(choice).toEqual({ isFallback: true });
-    expect(permissionAnswer(choice, "once")).toEqual({
-      outcome: { outcome: "cancelled" },
-      _meta: { "sandboxagent.dev": { permission: { reply: "once", fallback: "cancelled" } } },
-    });
-  });
+  ])(
+    "never grants a permanent permission (recognised by its %s) for `once`, and records the fallback",
+    (_, lasting) => {
+      const choice = choosePermission([lasting, option("no", "reject_once")], "once");
+      expect(choice).toEqual({ isFallback: true });
+      expect(permissionAnswer(choice, "once")).toEqual({
+        outcome: { outcome: "cancelled" },
+        _meta: { "sandboxagent.dev": { permission: { reply: "once", fallback: "cancelled" } } },
+      });
+    },
+  );
 
   it.each([
     ["allow_once", "once"],
@@ -207,7 +210,7 @@ describe("a permission request", () => {
     expect(readPermission(undefined, ids)).toEqual({ ...ids, title: "", diffs: [], options: [] });
   });
 
-  it("has the changes to files that it is about", () => {
+  it("has the file changes for which permission is requested", () => {
     const content = [
       { type: "diff", path: "/a", oldText: "x", newText: "y" },
       { type: "content", content: { type: "text", text: "not a change" } },
@@ -219,7 +222,7 @@ describe("a permission request", () => {
     ]);
   });
 
-  it("takes what it does not repeat from the tool call that the agent has sent before", () => {
+  it("takes the details that it lacks from the tool call that the agent has sent before", () => {
     const tool = { title: "Edit", kind: "edit", input: { path: "/a" }, diffs: [{ path: "/a", newText: "y" }] };
     const expected = { title: "Edit", toolKind: "edit", input: { path: "/a" }, diffs: tool.diffs };
     expect(readPermission({ toolCall: { toolCallId: "t" } }, ids, tool)).toMatchObject(expected);
