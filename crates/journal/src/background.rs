@@ -107,11 +107,13 @@ impl Shared {
         self.retain(now_ms());
         let started_at_ms = now_ms();
         let mut work: Vec<_> = self.all().into_iter().filter_map(Work::of).collect();
-        let files: usize = work.iter().map(|work| work.files.len()).sum();
+        let files: usize =
+            work.iter().map(|work| work.files.len() + usize::from(work.closed.is_some())).sum();
         let mut result = Ok(());
         if files > MANY_FILES && self.sync_file_system() {
             for work in &mut work {
                 work.files.clear();
+                work.closed = None;
                 work.is_directory_dirty = false;
             }
         } else if work.iter().any(|work| work.is_directory_dirty) {
@@ -148,11 +150,16 @@ impl Shared {
 
     fn sync_stream(&self, work: &Work) -> io::Result<()> {
         work.files.iter().try_for_each(|file| file.sync_data())?;
-        if !work.is_directory_dirty {
-            return Ok(());
+        let closed = work.closed.map(|number| self.segment_path(&work.stream.id, number));
+        let directory = work.is_directory_dirty.then(|| self.directory_of(&work.stream.id));
+        for path in closed.into_iter().chain(directory) {
+            match File::open(path).and_then(|file| file.sync_all()) {
+                // Retention or the owner of the stream has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                result => result?,
+            }
         }
-        let result = sync_directory(&self.directory_of(&work.stream.id));
-        if work.stream.lock().is_removed { Ok(()) } else { result }
+        Ok(())
     }
 
     fn write_catalogue(
@@ -183,6 +190,8 @@ impl Shared {
 struct Work {
     stream: Arc<Stream>,
     files: Vec<Arc<File>>,
+    /// The number of a segment that was closed before it was synced.
+    closed: Option<u64>,
     is_directory_dirty: bool,
     row: Option<StreamRow>,
 }
@@ -192,8 +201,12 @@ impl Work {
     fn of(stream: Arc<Stream>) -> Option<Self> {
         let mut state = stream.lock();
         let mut files = std::mem::take(&mut state.unsynced);
+        let mut closed = None;
         if std::mem::take(&mut state.is_dirty) {
-            files.extend(state.file.clone());
+            match &state.file {
+                Some(file) => files.push(Arc::clone(file)),
+                None => closed = state.segments.last().map(|segment| segment.number),
+            }
         }
         state.idle_rounds = state.idle_rounds.saturating_add(1);
         if state.idle_rounds > IDLE_ROUNDS {
@@ -202,8 +215,8 @@ impl Work {
         let is_directory_dirty = std::mem::take(&mut state.is_directory_dirty);
         let row = state.take_row(&stream.id);
         drop(state);
-        let is_any = !files.is_empty() || is_directory_dirty || row.is_some();
-        is_any.then_some(Self { stream, files, is_directory_dirty, row })
+        let is_any = !files.is_empty() || closed.is_some() || is_directory_dirty || row.is_some();
+        is_any.then_some(Self { stream, files, closed, is_directory_dirty, row })
     }
 
     /// Puts the work back after a failure, so that the next round tries it again.
@@ -216,6 +229,7 @@ impl Work {
                 state.unsynced.push(file);
             }
         }
+        state.is_dirty |= self.closed.is_some();
         state.is_directory_dirty |= self.is_directory_dirty;
         state.forget_catalogued();
     }

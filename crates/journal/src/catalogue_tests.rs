@@ -83,6 +83,24 @@ fn when_the_newest_segment_is_unusable_the_one_before_is_read() {
 }
 
 #[test]
+fn removed_segments_leave_the_catalogue() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = open(directory.path()).journal;
+    let mut writer = journal.create(&id("a"), b"").unwrap();
+    writer.append(&[records(0, 1, 100, &["a"])]).unwrap();
+    writer.start_segment(b"").unwrap();
+    journal.sync_and_retain();
+    let numbers = || {
+        let known = Catalogue::open(&catalogue(directory.path())).unwrap().find(&id("a"));
+        known.segments.iter().map(|segment| segment.number).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(), [1, 2]);
+    journal.shared().retain_within(&Options { max_bytes: 0, ..Options::new("") }, usize::MAX, 0);
+    journal.sync_and_retain();
+    assert_eq!(numbers(), [2]);
+}
+
+#[test]
 fn an_outdated_catalogue_is_updated() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

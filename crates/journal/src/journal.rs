@@ -176,6 +176,12 @@ impl Journal {
         all
     }
 
+    /// One stream. `None` if there is no such stream.
+    #[must_use]
+    pub fn info(&self, id: &StreamId) -> Option<StreamInfo> {
+        self.get(id).ok().map(|stream| stream.info())
+    }
+
     /// The newest stream with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<StreamInfo> {
@@ -237,7 +243,9 @@ impl Journal {
         &self.shared().options
     }
 
-    pub(crate) fn sync_mode(&self) -> SyncMode {
+    /// What an append survives.
+    #[must_use]
+    pub fn sync_mode(&self) -> SyncMode {
         self.shared().options.sync
     }
 

@@ -189,39 +189,57 @@ impl StreamReader {
 
     /// Reads the next entries: about `max_bytes` of them, but at least one; none at the end of the stream. Their memory
     /// is charged to `account` until they are dropped.
+    /// A gap is returned together with the entry after it, unless there is none yet.
     ///
     /// # Errors
     /// System errors. The reader has not moved. Damaged entries are not errors: they are returned as a gap.
     pub fn read(&mut self, max_bytes: usize, account: &Arc<MemoryAccount>) -> io::Result<Vec<Found>> {
+        let mut found = Vec::new();
         loop {
-            let (segment, offset, next) = match self.locate() {
-                Located::At(segment, offset, next) => (segment, offset, next),
-                Located::Gap(gap) => return Ok(vec![gap]),
-                Located::End => return Ok(Vec::new()),
-            };
-            let entries = match self.open(&segment)? {
-                Some(file) => read_entries(&file, offset, segment.length, max_bytes, account)?,
-                None if self.is_known(&segment) => Read::Damaged,
-                None => continue,
-            };
-            let entries = match entries {
-                Read::Entries(entries, end) => {
-                    self.offset = Some(end);
-                    entries
+            match self.locate() {
+                Located::At(segment, offset, next) => {
+                    let entries = match self.read_segment(&segment, offset, max_bytes, account) {
+                        Ok(entries) => entries,
+                        // The error comes again, and what was found before it is not lost.
+                        Err(_) if !found.is_empty() => return Ok(found),
+                        Err(error) => return Err(error),
+                    };
+                    match entries {
+                        Some(Read::Entries(entries, end)) => {
+                            self.offset = Some(end);
+                            entries.into_iter().for_each(|entry| self.add(entry, &mut found));
+                        }
+                        Some(Read::Damaged) => {
+                            let (stream, segment_number) = (&self.stream.id.name, segment.number);
+                            tracing::warn!(%stream, segment_number, "a segment of the journal is damaged");
+                            found.push(self.gap(next.map_or(0, |next| next.first_order), segment.last));
+                            (self.offset, self.seen) = (Some(segment.length), segment.last);
+                        }
+                        None => {}
+                    }
                 }
-                Read::Damaged => {
-                    let (stream, segment_number) = (&self.stream.id.name, segment.number);
-                    tracing::warn!(%stream, segment_number, "a segment of the journal is damaged");
-                    let gap = self.gap(next.map_or(0, |next| next.first_order), segment.last);
-                    (self.offset, self.seen) = (Some(segment.length), segment.last);
-                    return Ok(vec![gap]);
-                }
-            };
-            let found: Vec<_> = entries.into_iter().filter_map(|entry| self.found(entry)).collect();
-            if !found.is_empty() {
+                Located::Gap(gap) => found.push(gap),
+                Located::End => return Ok(found),
+            }
+            if matches!(found.last(), Some(Found::Records { .. } | Found::Note { .. })) {
                 return Ok(found);
             }
         }
+    }
+
+    /// Reads from a segment. `None` if it was removed meanwhile.
+    fn read_segment(
+        &self,
+        segment: &Segment,
+        offset: u64,
+        max_bytes: usize,
+        account: &Arc<MemoryAccount>,
+    ) -> io::Result<Option<Read>> {
+        Ok(match self.open(segment)? {
+            Some(file) => Some(read_entries(&file, offset, segment.length, max_bytes, account)?),
+            None if self.is_known(segment) => Some(Read::Damaged),
+            None => None,
+        })
     }
 
     /// Finds the next entry, or the gap before it.
@@ -260,22 +278,34 @@ impl StreamReader {
         }
     }
 
-    /// The part of an entry that the reader does not skip. Moves the reader past the entry.
-    fn found(&mut self, entry: Entry) -> Option<Found> {
-        let (first, behind) = (entry.head().first_order(), entry.head().advance(self.seen));
-        if self.skip > 0 && behind.order <= self.skip {
-            return None;
+    /// Adds the part of an entry that the reader does not skip, and moves the reader past the entry. If numbered records
+    /// are missing before it, then a gap comes first.
+    fn add(&mut self, entry: Entry, found: &mut Vec<Found>) {
+        let (head, before) = (entry.head(), self.seen);
+        self.seen = head.advance(before);
+        if self.skip > 0 && self.seen.order <= self.skip {
+            self.seen.order = self.skip.max(before.order);
+            return;
         }
-        self.seen = behind;
-        Some(match entry {
-            Entry::Note { tag, order, bytes } => Found::Note { tag, order, bytes },
+        match entry {
+            Entry::Note { tag, order, bytes } => found.push(Found::Note { tag, order, bytes }),
             Entry::Records { log, run, .. } => {
-                let skipped = self.skip.saturating_add(1).saturating_sub(first.unwrap_or(0));
+                let first = run.first();
+                let missing_up_to = first.sequence - u64::from(first.is_numbered);
+                if log == OUTPUT_LOG && missing_up_to > before.sequence {
+                    found.push(Found::Gap {
+                        after_order: before.order,
+                        after_sequence: before.sequence,
+                        next_order: first.order,
+                        next_sequence: missing_up_to.saturating_add(1),
+                    });
+                }
+                let skipped = self.skip.saturating_add(1).saturating_sub(first.order);
                 let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
                 let run = if skipped == 0 { run } else { run.part(skipped..run.len()) };
-                Found::Records { log, run }
+                found.push(Found::Records { log, run });
             }
-        })
+        }
     }
 
     /// Opens a segment; `None` if there is no such file.

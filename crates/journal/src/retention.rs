@@ -19,7 +19,7 @@ impl Shared {
         self.retain_within(&self.options, MAX_PAST_STREAMS, now_ms);
     }
 
-    fn retain_within(&self, limits: &Options, max_past: usize, now_ms: u64) {
+    pub(crate) fn retain_within(&self, limits: &Options, max_past: usize, now_ms: u64) {
         let streams = self.all();
         let max_age_ms = u64::try_from(limits.max_age.as_millis()).unwrap_or(u64::MAX);
         let oldest_ms = now_ms.saturating_sub(max_age_ms);

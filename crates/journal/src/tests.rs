@@ -179,3 +179,17 @@ fn a_newer_format_is_refused_and_nothing_is_changed() {
     assert!(matches!(error, OpenError::NewerFormat { found: 2, supported: 1, ref path } if *path == segment));
     assert_eq!(std::fs::read(&segment).unwrap(), bytes);
 }
+
+#[test]
+fn a_reader_receives_a_gap_where_sequence_numbers_are_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = open(directory.path()).journal;
+    let mut writer = journal.create(&id("a"), b"").unwrap();
+    writer.append(&[records(0, 1, 100, &["a"]), records(0, 5, 104, &["b"])]).unwrap();
+    let mut reader = journal.reader(writer.id()).unwrap();
+    let expected = ["gap 1 100 5 104", "5 104 b"];
+    assert_eq!(all(&mut reader)[1..], expected);
+    reader.seek_after_order(1).unwrap();
+    // The gap comes with what follows it.
+    assert_eq!(reader.read(1, &account()).unwrap().len(), 2);
+}

@@ -159,6 +159,8 @@ impl StreamWriter {
         }
         state.is_closed = true;
         state.note_write(self.journal.sync_mode());
+        // Many streams may be closed at once. The background thread opens the file again to sync it.
+        state.file = None;
         drop(state);
         self.journal.grow(grown);
         Ok(())
@@ -270,7 +272,9 @@ impl StreamWriter {
 
 impl Drop for StreamWriter {
     fn drop(&mut self) {
-        self.stream.lock().has_writer = false;
+        let mut state = self.stream.lock();
+        state.has_writer = false;
+        state.file = None;
     }
 }
 

@@ -35,7 +35,7 @@ fn bytes_of_a_failed_append_are_truncated() {
     let journal = open(directory.path()).journal;
     let mut writer = journal.create(&id("a"), b"").unwrap();
     writer.append(&[records(0, 1, 100, &["a"])]).unwrap();
-    // A file that cannot grow beyond two pages: the first is written, then the next write fails.
+    // A file that cannot grow: a part is written, then the next write fails.
     let flags = rustix::fs::MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(rustix::fs::memfd_create("segment", flags).unwrap());
     let page = rustix::param::page_size() as u64;
@@ -57,6 +57,39 @@ fn bytes_of_a_failed_append_are_truncated() {
     writer.stream.lock().file = None;
     writer.append(&[records(0, 2, 101, &["b"])]).unwrap();
     assert_eq!(all(&mut journal.reader(writer.id()).unwrap()), ["1 100 a", "2 101 b"]);
+}
+
+#[test]
+fn with_full_sync_a_segment_is_over_after_a_failed_write_even_if_it_can_be_truncated() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options { sync: SyncMode::Full, max_age: Duration::MAX, ..Options::new(directory.path()) };
+    let journal = Journal::open(options).unwrap().journal;
+    let mut writer = journal.create(&id("a"), b"").unwrap();
+    let flags = rustix::fs::MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(rustix::fs::memfd_create("segment", flags).unwrap());
+    file.set_len(writer.length).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    rustix::fs::fcntl_add_seals(&file, rustix::fs::SealFlags::GROW).unwrap();
+    writer.stream.lock().file = Some(Arc::new(file));
+    assert!(writer.append(&[records(0, 1, 100, &["lost"])]).is_err());
+    assert!(writer.wants_segment());
+}
+
+#[test]
+fn files_of_closed_and_of_dropped_streams_are_closed_and_synced() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = open(directory.path()).journal;
+    let mut closed = journal.create(&id("closed"), b"").unwrap();
+    closed.close().unwrap();
+    let mut dropped = journal.create(&id("dropped"), b"").unwrap();
+    dropped.append(&[records(0, 1, 100, &["a"])]).unwrap();
+    drop(dropped);
+    assert_eq!(journal.stats().open_files, 0);
+    let closed_at_ms = now_ms();
+    journal.sync_and_retain();
+    let stats = journal.stats();
+    assert!(stats.last_sync_at_ms >= closed_at_ms && stats.write_errors == 0, "{stats:?}");
+    assert!(journal.info(&id("closed")).unwrap().is_closed);
 }
 
 #[test]
