@@ -19,7 +19,7 @@ export interface Report {
   readonly tookMs: number;
 }
 
-/** Called after each step. */
+/** A function that is called after each step. */
 export type OnStep = (agent: Agent, step: Step, outcome: Outcome, tookMs: number) => void;
 
 /** How to run an agent. */

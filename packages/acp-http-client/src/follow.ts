@@ -16,7 +16,7 @@ const GOOD_CONNECTION_MS = 5_000;
 /** Which stream to follow, and how. */
 export interface FollowOptions {
   readonly http: Http;
-  /** Called for every connection. */
+  /** Returns the URL of the next connection. */
   url(): string;
   /** Start after this event. */
   readonly lastEventId: string | undefined;

@@ -1,4 +1,4 @@
-/** HTTP requests with the caller's token, headers and `fetch`. The only response that it acts on is a 401. */
+/** HTTP requests with the caller's token, headers and `fetch`. A 401 makes them ask for a new token; all other responses are returned to the caller. */
 
 import { AcpHttpError } from "./errors.ts";
 import { parseObject } from "./json.ts";
@@ -8,18 +8,18 @@ export type TokenSource = string | ((refused: string | undefined) => string | Pr
 
 /** Settings that apply to every request. */
 export interface HttpOptions {
-  /** Sent as `Authorization: Bearer`. */
+  /** The token that is sent as `Authorization: Bearer`. */
   readonly token?: TokenSource | undefined;
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Used instead of the global `fetch`. */
+  /** The function that is used instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
 /** The body of a request. Not the DOM library's `BodyInit`, which Node.js projects do not have. */
 export type HttpBody = NonNullable<RequestInit["body"]>;
 
-/** One request. */
+/** An HTTP request. */
 export interface HttpRequest {
   /** The request method. */
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";

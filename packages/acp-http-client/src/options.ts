@@ -37,7 +37,7 @@ export interface AcpHttpOptions extends HttpOptions {
    * Resume after this event: the `lastEventId` of an earlier connection. Unanswered agent requests are delivered again.
    */
   readonly lastEventId?: string | undefined;
-  /** Called for everything that happens, other than messages. */
+  /** A function that is called for everything that happens, other than messages. */
   readonly onEvent?: ((event: AcpStreamEvent) => void) | undefined;
   /** When to retry. */
   readonly retry?: RetryOptions | undefined;

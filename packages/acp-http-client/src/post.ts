@@ -15,7 +15,7 @@ const PARALLEL_RESPONSES = 16;
 /** How to post a message. */
 export interface PostOptions {
   readonly http: Http;
-  /** Called for every attempt: the URL changes once the server has accepted the first message. */
+  /** Returns the URL of the next attempt: it changes once the server has accepted the first message. */
   url(): string;
   /** The `Prefer` header. Default: `respond-async`. */
   readonly prefer?: string | undefined;

@@ -3,7 +3,7 @@
  * dropped.
  */
 
-/** One event. */
+/** A server-sent event. */
 export interface SseEvent {
   /** The `event:` field; `message` if there is none. */
   readonly type: string;

@@ -68,7 +68,7 @@ export interface WatchedPayloads {
   closed: { readonly serverId: string; readonly agent: string };
 }
 
-/** One watched event. */
+/** An event of a watched instance. */
 export type WatchedEvent = {
   [Type in keyof WatchedPayloads]: WatchedBase & { readonly type: Type; readonly data: WatchedPayloads[Type] };
 }[keyof WatchedPayloads];

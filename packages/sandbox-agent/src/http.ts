@@ -16,13 +16,13 @@ export interface ServerOptions {
   readonly baseUrl: string;
   /** The server's token, or a function that returns it. The function is called again after a 401. */
   readonly token?: TokenSource;
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Used instead of the global `fetch`. */
+  /** The function that is used instead of the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
-/** One call. */
+/** What a call sends, besides its path. */
 export interface HttpCall {
   /** The method. Default: `GET`. */
   readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";

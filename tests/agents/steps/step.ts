@@ -25,7 +25,7 @@ export const STEP_NAMES = [
 /** The name of a step. */
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** One thing to test with an agent. */
+/** A test that is run with every agent. */
 export interface Step {
   readonly name: StepName;
   /** What the step shows. Part of the page. */

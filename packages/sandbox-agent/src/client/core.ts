@@ -64,9 +64,9 @@ type State =
 interface Attempt {
   readonly kind: "connecting";
   readonly promise: Promise<Link>;
-  /** Aborted when the caller disconnects. */
+  /** Aborts the attempt when the caller disconnects. */
   readonly abort: AbortController;
-  /** Set as soon as there is a connection to close. */
+  /** The connection, from the moment at which there is one to close. */
   connection?: Connection;
 }
 

@@ -10,9 +10,9 @@ import type { Link } from "./link.ts";
 
 /** Which part of a session's history to read. */
 export interface HistoryRange {
-  /** Only events after this sequence number. */
+  /** The sequence number after which to start. */
   readonly after?: number;
-  /** At most this many events. Default: 1,000. */
+  /** How many events to read at most. Default: 1,000. */
   readonly limit?: number;
 }
 

@@ -42,7 +42,7 @@ export interface OpenSession {
   isReplaying: boolean;
   /** True once the caller has detached; events are still stored. */
   isDetached: boolean;
-  /** Called when the caller detaches. */
+  /** Functions that are called when the caller detaches. */
   readonly onDetach: Set<() => void>;
 }
 

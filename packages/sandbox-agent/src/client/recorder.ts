@@ -5,7 +5,7 @@ import type { SessionStore, StoredSession } from "../store/types.ts";
 
 /** Which events to receive. */
 export interface EventFilter {
-  /** Only events of this session. */
+  /** The session whose events to receive. Default: all sessions. */
   readonly sessionId?: string;
   /** Ends the stream. */
   readonly signal?: AbortSignal;

@@ -30,7 +30,7 @@ export interface RemoteMcpServer {
   readonly url: string;
   /** The transport. Default: `http`. */
   readonly transport?: "http" | "sse";
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The environment variable that holds the bearer token. */
   readonly bearerTokenEnvVar?: string;

@@ -65,7 +65,7 @@ export interface LegacyEvent {
   readonly sequence?: number;
   /** The source of the event. */
   readonly source?: "agent" | "daemon" | "client";
-  /** True if no message says what the event reports. */
+  /** True if the event was not made from a message. */
   readonly synthetic?: boolean;
   /** The agent's session id. */
   readonly nativeSessionId?: string;

@@ -9,7 +9,7 @@ import type { IndexedSession, SessionStore } from "./types.ts";
 export interface IndexedDbStoreOptions {
   /** The database's name. Default: `sandbox-agent`. */
   readonly name?: string;
-  /** Used instead of the global `indexedDB`. */
+  /** The IndexedDB that is used instead of the global `indexedDB`. */
   readonly factory?: IndexedDb;
 }
 

@@ -63,13 +63,13 @@ export interface Page<T> {
 
 /** Which events to read. */
 export interface EventRange {
-  /** Only events after this sequence number. */
+  /** The sequence number after which to start. */
   readonly after?: number;
-  /** Only events before this sequence number. */
+  /** The sequence number before which to stop. */
   readonly before?: number;
-  /** At most this many events. Default: all. */
+  /** How many events to read at most. Default: all. */
   readonly limit?: number;
-  /** Newest events first. */
+  /** True to read the newest events first. */
   readonly newestFirst?: boolean;
 }
 

@@ -5,7 +5,7 @@
 
 import { createInterface } from "node:readline";
 
-/** One thing to do in a turn. */
+/** What the agent does next in a turn. */
 export type Step =
   /** Sends `session/update`, with `meta` beside the update. */
   | { readonly update: object; readonly meta?: object }
