@@ -18,7 +18,7 @@ export interface FollowOptions {
   readonly http: Http;
   /** Returns the URL of the next connection. */
   url(): string;
-  /** Start after this event. */
+  /** The id of the event after which to start. */
   readonly lastEventId: string | undefined;
   readonly retry: RetryOptions;
   readonly silenceMs: number | undefined;

@@ -41,7 +41,7 @@ export interface AcpHttpOptions extends HttpOptions {
   readonly onEvent?: ((event: AcpStreamEvent) => void) | undefined;
   /** When to retry. */
   readonly retry?: RetryOptions | undefined;
-  /** The event stream counts as cut when it delivers no byte for this long. Default: 45 s. */
+  /** How long the event stream may deliver no byte before it counts as cut. Default: 45 s. */
   readonly silenceMs?: number | undefined;
   /** When this signal is aborted, the client detaches immediately. */
   readonly signal?: AbortSignal | undefined;

@@ -9,15 +9,15 @@ import { NEVER, type RetryOptions } from "./retry.ts";
 
 /** Options for {@link watchAcp}. */
 export interface WatchOptions extends HttpOptions {
-  /** `messages`: what the agent sends. `journal`: both directions in one order. Default: `messages`. */
+  /** What to watch: what the agent sends (`messages`, the default), or both directions in one order (`journal`). */
   readonly view?: "messages" | "journal" | undefined;
-  /** Start with everything that the server still holds (`all`), or with what is new (`none`). Default: `all`. */
+  /** Where to start: with everything that the server still holds (`all`, the default), or with what is new (`none`). */
   readonly replay?: "all" | "none" | undefined;
-  /** Resume after this event: the `id` of an event received earlier in the same view. */
+  /** The `id` of the event after which to resume. It was received earlier in the same view. */
   readonly lastEventId?: string | undefined;
   /** When to retry. */
   readonly retry?: RetryOptions | undefined;
-  /** The event stream counts as cut when it delivers no byte for this long. Default: 45 s. */
+  /** How long the event stream may deliver no byte before it counts as cut. Default: 45 s. */
   readonly silenceMs?: number | undefined;
   /** When this signal is aborted, the watch ends. */
   readonly signal?: AbortSignal | undefined;
@@ -25,7 +25,7 @@ export interface WatchOptions extends HttpOptions {
 
 /** Options for {@link watchAcpServers}. */
 export interface WatchServersOptions extends WatchOptions {
-  /** Watch only instances with these ids, even if they are created later. Default: all. */
+  /** The ids of the instances to watch, which may be created later. Default: all instances. */
   readonly servers?: readonly string[] | undefined;
 }
 

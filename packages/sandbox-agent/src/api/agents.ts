@@ -17,7 +17,7 @@ export interface AgentInfo extends Omit<Schema<"AgentInfo">, "models" | "modes" 
 
 /** Options for an install. */
 export interface InstallOptions {
-  /** Install again even if the agent is installed already. */
+  /** True to install the agent even if it is installed already. */
   readonly reinstall?: boolean;
   /** The version of the agent itself. */
   readonly agentVersion?: string;

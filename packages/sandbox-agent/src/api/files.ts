@@ -14,7 +14,7 @@ export type FileEntry = Schema<"FileEntry">;
 
 /** Options for listing a directory. */
 export interface ListOptions {
-  /** List all descendants. */
+  /** True to list all descendants. */
   readonly recursive?: boolean;
   /** How many entries to request at a time. Default: all at once. */
   readonly pageSize?: number;
@@ -25,9 +25,9 @@ export type FileStat = Schema<"FileStat">;
 
 /** Options for writing a file. */
 export interface WriteOptions {
-  /** Write only if the file still has this `etag`, which an earlier read returned. */
+  /** The `etag` that the file must still have; an earlier read returned it. */
   readonly ifMatch?: string;
-  /** Write only if the file does not exist. */
+  /** True to write only if the file does not exist. */
   readonly ifAbsent?: boolean;
   /** Aborts the upload; the existing file is kept. */
   readonly signal?: AbortSignal;

@@ -47,7 +47,7 @@ export type Report = (sessionId: string, body: EventBody, params?: unknown) => v
 export interface RequestContext {
   /** The request's id on this connection. */
   readonly id: unknown;
-  /** Aborted when the agent withdraws the request or another client answers it. */
+  /** A signal that is aborted when the agent withdraws the request or another client answers it. */
   readonly signal: AbortSignal;
 }
 

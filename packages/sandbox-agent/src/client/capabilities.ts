@@ -5,25 +5,25 @@ import { compact, listOf, objectOf, textOf } from "../json.ts";
 
 /** The capabilities of an agent. */
 export interface Abilities {
-  /** Load a stored session and replay its history. */
+  /** True if the agent can load a stored session and replay its history. */
   readonly load: boolean;
-  /** Resume a stored session without replaying its history. */
+  /** True if the agent can resume a stored session without replaying its history. */
   readonly resume: boolean;
-  /** List the agent's sessions. */
+  /** True if the agent can list its sessions. */
   readonly list: boolean;
-  /** Fork a session. */
+  /** True if the agent can fork a session. */
   readonly fork: boolean;
-  /** Close a session. */
+  /** True if the agent can close a session. */
   readonly close: boolean;
-  /** Accept images. */
+  /** True if the agent accepts images. */
   readonly image: boolean;
-  /** Accept audio. */
+  /** True if the agent accepts audio. */
   readonly audio: boolean;
-  /** Accept embedded files. */
+  /** True if the agent accepts embedded files. */
   readonly embedded: boolean;
-  /** Use MCP servers over HTTP. */
+  /** True if the agent can use MCP servers over HTTP. */
   readonly mcpHttp: boolean;
-  /** Use MCP servers over server-sent events. */
+  /** True if the agent can use MCP servers over server-sent events. */
   readonly mcpSse: boolean;
 }
 

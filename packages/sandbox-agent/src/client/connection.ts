@@ -33,7 +33,7 @@ import { compact } from "../json.ts";
 export interface ConnectionOptions extends ServerOptions {
   readonly serverId: string;
   readonly agent: string;
-  /** Resume after this event of an earlier connection. */
+  /** The event of an earlier connection after which to resume. */
   readonly cursor?: string | undefined;
   readonly retry?: RetryOptions | undefined;
   /** Handles an agent request. Resolves with the response. */

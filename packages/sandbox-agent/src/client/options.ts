@@ -33,9 +33,9 @@ export interface SandboxAgentClientOptions extends ServerOptions {
 
 /** How much of a stored conversation is sent to an agent that no longer has it. */
 export interface ReplayOptions {
-  /** At most this many of the newest turns. Default: 20. */
+  /** How many of the newest turns to send at most. Default: 20. */
   readonly maxTurns?: number;
-  /** At most this many characters. Default: 12,000. */
+  /** How many characters to send at most. Default: 12,000. */
   readonly maxCharacters?: number;
 }
 

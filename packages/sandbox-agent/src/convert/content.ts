@@ -38,11 +38,11 @@ export type Content =
 
 /** What the agent accepts in a prompt, other than text and links. */
 export interface PromptAbilities {
-  /** Images. */
+  /** True if the agent accepts images. */
   readonly image?: boolean;
-  /** Audio. */
+  /** True if the agent accepts audio. */
   readonly audio?: boolean;
-  /** Embedded files. */
+  /** True if the agent accepts embedded files. */
   readonly embedded?: boolean;
 }
 
