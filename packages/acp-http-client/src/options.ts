@@ -34,7 +34,8 @@ export interface AcpHttpOptions extends HttpOptions {
    */
   readonly replay?: Replay | undefined;
   /**
-   * Resume after this event: the `lastEventId` of an earlier connection. Unanswered agent requests are delivered again.
+   * The event after which to resume: the `lastEventId` of an earlier connection. Unanswered agent requests are delivered
+   * again.
    */
   readonly lastEventId?: string | undefined;
   /** A function that is called for everything that happens, other than messages. */
@@ -43,7 +44,7 @@ export interface AcpHttpOptions extends HttpOptions {
   readonly retry?: RetryOptions | undefined;
   /** How long the event stream may deliver no byte before it counts as cut. Default: 45 s. */
   readonly silenceMs?: number | undefined;
-  /** When this signal is aborted, the client detaches immediately. */
+  /** A signal whose abort detaches the client immediately. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface RetryOptions {
   readonly minMs?: number;
   /** The longest delay. Default: 10 s. */
   readonly maxMs?: number;
-  /** How long the server may be unreachable before the client gives up. Default: 60 s. `Infinity`: it never gives up. */
+  /** How long the server may be unreachable before the client gives up. Default: 60 s. `Infinity`: for ever. */
   readonly giveUpMs?: number;
 }
 

@@ -19,7 +19,7 @@ export interface WatchOptions extends HttpOptions {
   readonly retry?: RetryOptions | undefined;
   /** How long the event stream may deliver no byte before it counts as cut. Default: 45 s. */
   readonly silenceMs?: number | undefined;
-  /** When this signal is aborted, the watch ends. */
+  /** A signal whose abort ends the watch. */
   readonly signal?: AbortSignal | undefined;
 }
 
