@@ -1,6 +1,7 @@
 /**
  * Runs both packages in any runtime: against a given server, over connections that are cut, and with a server that the
- * SDK starts. Plain JavaScript. Of all that a browser lacks it uses only `process`, which Node.js, Deno and Bun have.
+ * SDK starts. This is plain JavaScript that runs in Node.js, Deno and Bun. It uses the APIs that browsers have, too, and
+ * `process`, which only these three runtimes have.
  *
  *   RUNTIME smoke.mjs BASE_URL TOKEN BINARY
  */

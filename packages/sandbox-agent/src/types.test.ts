@@ -58,7 +58,7 @@ it.each([
   ["in a browser, without Node.js", "nodenext", ["es2022", "dom", "esnext.disposable"], []],
   ["for a bundler, without the DOM library", "bundler", ["es2022", "esnext.disposable"], ["node"]],
   ["for a bundler and a browser", "bundler", ["es2022", "dom", "esnext.disposable"], []],
-] as const)("compile %s", async (_, moduleResolution, lib, types) => {
+] as const)("the packages' declarations compile %s", async (_, moduleResolution, lib, types) => {
   const folder = await project(types);
   const compilerOptions = {
     noEmit: true,

@@ -116,7 +116,7 @@ function choices(list: unknown, key: string): Choice[] {
   });
 }
 
-/** Finds the option of a category. Agents that do not send categories usually use their names as option ids. */
+/** Finds the option of a category. Agents that send no categories usually use the category's name as the option's id. */
 function byCategory(options: readonly ConfigOption[], category: string): ConfigOption | undefined {
   const isNamed = (option: ConfigOption): boolean => option.category === undefined && option.id === category;
   return options.find((option) => option.category === category) ?? options.find(isNamed);
