@@ -2,6 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use crate::testing::*;
 use crate::*;
 
@@ -192,4 +195,58 @@ fn a_reader_receives_a_gap_where_sequence_numbers_are_missing() {
     reader.seek_after_order(1).unwrap();
     // The gap comes with what follows it.
     assert_eq!(reader.read(1, &account()).unwrap().len(), 2);
+}
+
+#[test]
+fn readers_receive_every_record_once_or_a_gap_while_segments_are_written_and_removed() {
+    const LAST: u64 = 4000;
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options {
+        segment_bytes: 4096,
+        max_bytes_per_stream: 32 << 10,
+        max_age: Duration::MAX,
+        ..Options::new(directory.path())
+    };
+    let journal = Journal::open(options).unwrap().journal;
+    let mut writer = journal.create(&id("a"), b"").unwrap();
+    let readers: Vec<_> = (0..2).map(|_| journal.reader(writer.id()).unwrap()).collect();
+    let is_over = AtomicBool::new(false);
+    let deadline = Instant::now() + Duration::from_secs(120);
+    std::thread::scope(|scope| {
+        for mut reader in readers {
+            scope.spawn(move || {
+                let mut seen = 0;
+                while seen < LAST {
+                    assert!(Instant::now() < deadline, "{seen}");
+                    for found in reader.read(1 << 10, &account()).unwrap() {
+                        match found {
+                            Found::Records { run, .. } => {
+                                assert_eq!(run.first().order, seen + 1);
+                                seen = run.last().order;
+                            }
+                            Found::Gap { after_order, next_sequence, .. } => {
+                                assert_eq!(after_order, seen);
+                                // In this stream the sequence numbers are 99 more than the order numbers.
+                                seen = next_sequence - 100;
+                            }
+                            Found::Note { .. } => panic!("there are no notes"),
+                        }
+                    }
+                }
+            });
+        }
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                journal.sync_and_retain();
+            }
+        });
+        for order in 1..=LAST {
+            if writer.wants_segment() {
+                writer.start_segment(b"checkpoint").unwrap();
+            }
+            writer.append(&[records(0, order, 99 + order, &["some text"])]).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(journal.stats().segments > 1);
 }
