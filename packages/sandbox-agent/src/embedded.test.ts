@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../testing/until.ts";
@@ -20,10 +20,12 @@ async function startOptions() {
   return { agent: "mock", binary: BINARY, workspace, args: ["--data-dir", `${workspace}/.data`] };
 }
 
-/** The child process whose working directory is this folder. */
-function childIn(folder: string): number {
+/** The server with this workspace. Searches its arguments: only root can read the working directory of a server. */
+function serverIn(workspace: string): number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ");
-  return Number(children.find((pid) => readlinkSync(`/proc/${pid}/cwd`) === folder));
+  const server = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(workspace));
+  if (!server) throw new Error(`no child has ${workspace} in its arguments`);
+  return Number(server);
 }
 
 /** Runs a program in its own process group. It starts a server, prints its URL, and continues with the given code. */
@@ -134,7 +136,7 @@ describe("embedded mode", () => {
     await using client = await SandboxAgentClient.start(options);
     const session = await client.newSession();
     const turn = client.prompt(session.id, "forever").catch((error: unknown) => error);
-    process.kill(childIn(options.workspace), "SIGKILL");
+    process.kill(serverIn(options.workspace), "SIGKILL");
     expect(await turn).toMatchObject({ code: "connection_lost", message: /own server exited \(SIGKILL\)/ });
     expect(client.status).toBe("disconnected");
     await expect(client.prompt(session.id, "hello")).rejects.toBeInstanceOf(ConnectionLostError);
