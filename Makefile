@@ -6,7 +6,7 @@ NPM = npm --prefix packages
 BUILD = cargo build --workspace --all-targets
 
 .PHONY: run build ui packages test test-tools test-rust test-api test-ts rust-suites api-suite ts-suites test-builds \
-	builds-tools test-agents test-dist lint clippy deny fmt doc rustdoc fuzz mutants screenshots bench dist clean
+	builds-tools test-agents test-dist lint clippy deny fmt doc rustdoc fuzz soak mutants screenshots bench dist clean
 
 STATIC = target/$(shell sh scripts/musl.sh target)/dist
 
@@ -129,6 +129,12 @@ rustdoc:
 FUZZ_SECONDS = 60
 fuzz:
 	FUZZ_SECONDS=$(FUZZ_SECONDS) sh scripts/fuzz.sh $(ARGS)
+
+# The random operations of `make test`, for SOAK_MINUTES. CHAOS_SEED repeats the choices of a run.
+SOAK_MINUTES = 60
+soak: test-tools ui
+	$(BUILD)
+	SOAK_MINUTES=$(SOAK_MINUTES) sh scripts/nextest.sh run --workspace --profile soak --no-capture
 
 # Changes the SDK's conversions in small ways and checks that a test fails for each change. Takes minutes, so it is not part
 # of `make test`.

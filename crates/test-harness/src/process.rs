@@ -16,7 +16,8 @@ impl Process {
         Self::find(pid).unwrap_or_else(|| panic!("there is no process {pid}"))
     }
 
-    fn find(pid: u32) -> Option<Self> {
+    /// The process that has this number now, if there is one.
+    pub fn find(pid: u32) -> Option<Self> {
         Some(Self { pid, started: stat(pid)?.started })
     }
 
@@ -63,6 +64,12 @@ impl Process {
         Self::of(stat(self.pid).expect("the process is there").parent)
     }
 
+    /// The parent, unless either of them has ended.
+    pub fn parent_if_there(self) -> Option<Self> {
+        let parent = Self::find(stat(self.pid)?.parent)?;
+        parent.is_parent_of(self).then_some(parent)
+    }
+
     /// True if the process is the parent of a process that still exists.
     pub fn is_parent_of(self, child: Self) -> bool {
         !child.is_gone() && stat(child.pid).is_some_and(|stat| stat.parent == self.pid)
@@ -88,8 +95,17 @@ impl Process {
 
     /// The largest resident size of the process so far, in bytes.
     pub fn peak_memory(self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    /// The resident size without the pages that are read from files, such as its program, in bytes.
+    pub fn own_memory(self) -> u64 {
+        self.memory("RssAnon:")
+    }
+
+    fn memory(self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).expect("the process is there");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a size is listed");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a size is listed");
         let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a size is a number");
         kibibytes * 1024
     }

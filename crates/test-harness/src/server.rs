@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -32,7 +33,7 @@ fn built(name: &str) -> PathBuf {
 /// Configures a server.
 pub struct ServerBuilder {
     command: Command,
-    scratch: TempDir,
+    scratch: Arc<TempDir>,
     registry: String,
     has_unread_log: bool,
 }
@@ -50,7 +51,7 @@ impl ServerBuilder {
         command.arg("server");
         Self {
             command,
-            scratch,
+            scratch: Arc::new(scratch),
             registry: r#"{"version":"1","agents":[]}"#.to_owned(),
             has_unread_log: false,
         }
@@ -90,6 +91,12 @@ impl ServerBuilder {
     /// Sets the document that the server reads as ACP registry (default: empty).
     pub fn registry(mut self, document: &str) -> Self {
         self.registry = document.to_owned();
+        self
+    }
+
+    /// Starts in the folder of a server that has ended, with what it has left there.
+    pub fn after(mut self, server: &Server) -> Self {
+        self.scratch = Arc::clone(&server.scratch);
         self
     }
 
@@ -205,7 +212,7 @@ pub struct Server {
     child: Child,
     /// Kept open, so that the server can always write to its standard output.
     _output: BufReader<std::process::ChildStdout>,
-    scratch: TempDir,
+    scratch: Arc<TempDir>,
 }
 
 impl Server {

@@ -6,7 +6,9 @@
 //! | `received` | any | answers with the received line, as a string; for a notification, it sends a notification |
 //! | `raw` | `text` or `hex`, `answer` | writes these bytes to standard output, then answers unless `answer` is false |
 //! | `emit` | `count`, `bytes`, `method` | sends that many notifications, each with `index` and that many bytes of filler, then answers |
+//! | `unfinished` | `bytes` | writes the beginning of a line and no line feed |
 //! | `ask` | `id`, `method`, `params` | sends its own request, then answers; reports each response it receives with the notification `asked` |
+//! | `ask_many` | `prefix`, `count`, `bytes` | sends that many requests of its own, with the ids `PREFIX-0`, `PREFIX-1` and so on, then answers |
 //! | `never` | | does not answer |
 //! | `slow` | `ms` | answers later, and continues to read in the meantime |
 //! | `stall` | `ms` | reads nothing for that time, then answers |
@@ -80,9 +82,19 @@ fn run(method: &str, id: Option<&str>, params: &Value, line: &str) {
             }
             output::answer(id, &nothing);
         }
+        "unfinished" => output::bytes(&vec![b'u'; length(number("bytes"))]),
         "ask" => {
             let asked = json!({"jsonrpc": "2.0", "id": params["id"], "method": params["method"], "params": params["params"]});
             output::message(&asked);
+            output::answer(id, &nothing);
+        }
+        "ask_many" => {
+            let prefix = params["prefix"].as_str().unwrap_or("many");
+            let filler = "q".repeat(length(number("bytes")));
+            for index in 0..number("count") {
+                let id = format!("{prefix}-{index}");
+                output::message(&json!({"jsonrpc": "2.0", "id": id, "method": "question", "params": filler}));
+            }
             output::answer(id, &nothing);
         }
         "never" => {}
