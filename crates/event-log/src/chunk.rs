@@ -250,6 +250,12 @@ impl Run {
         self.range.clone().map(|index| self.chunk.record(index))
     }
 
+    /// One of the records. `index` counts within the run.
+    #[must_use]
+    pub fn record(&self, index: usize) -> Record<'_> {
+        self.chunk.record(self.range.start + index)
+    }
+
     /// The number of records, at least one.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -47,7 +47,7 @@ mod ring;
 pub use account::{MemoryAccount, Reservation};
 pub use batch::{Batch, RecordInfo};
 pub use chunk::{Chunk, ChunkNumbers, Form, Record, Run, Tag};
-pub use log::{Log, Retention};
+pub use log::{Log, Past, Retention};
 pub use order::OrderCounter;
 pub use reader::{Gap, Read, Reader};
 

@@ -25,6 +25,19 @@ pub struct Retention {
     pub max_records: usize,
 }
 
+/// The newest record of a log whose records are all elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Past {
+    /// The sequence number of the first numbered record that there ever was.
+    pub first_sequence: u64,
+    /// The order number of the newest record; 0 when there is none.
+    pub last_order: u64,
+    /// The newest sequence number.
+    pub last_sequence: u64,
+    /// True when that number was the newest record's own.
+    pub is_numbered: bool,
+}
+
 /// The newest records of one source. The newest record is always held, whatever its size.
 #[derive(Debug)]
 pub struct Log {
@@ -49,6 +62,21 @@ impl Log {
     ) -> Self {
         let (ring, page) = (Ring::default(), BytesMut::new());
         Self { ring, first_sequence, next_sequence: first_sequence, order, account, retention, page }
+    }
+
+    /// A log whose records so far were all evicted, as one that a journal on disk goes on from.
+    #[must_use]
+    pub fn continuing(
+        past: Past,
+        order: Arc<OrderCounter>,
+        account: Arc<MemoryAccount>,
+        retention: Retention,
+    ) -> Self {
+        let Past { first_sequence, last_order, last_sequence, is_numbered } = past;
+        let mut log = Self::new(first_sequence, order, account, retention);
+        log.next_sequence = last_sequence + 1;
+        log.ring = Ring::continuing(Evicted { order: last_order, sequence: last_sequence, is_numbered });
+        log
     }
 
     /// A batch for the next append, in the memory of an evicted chunk if that fits.
@@ -124,6 +152,22 @@ impl Log {
         }
         self.ring.compact(&self.account);
         evicted
+    }
+
+    /// The bytes of the record with a sequence number of its own, to be held beyond the log's lock. `None` when it is
+    /// not held.
+    #[must_use]
+    pub fn find(&self, sequence: u64) -> Option<Bytes> {
+        let mut order = self.ring.order_of_sequence(sequence.checked_sub(1)?);
+        loop {
+            let run = self.ring.run_after(order)?;
+            for (index, record) in run.records().enumerate() {
+                if record.is_numbered {
+                    return (record.sequence == sequence).then(|| run.share(index));
+                }
+            }
+            order = run.last().order;
+        }
     }
 
     /// The order number of the oldest record that could be evicted.

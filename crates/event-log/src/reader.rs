@@ -64,7 +64,13 @@ impl Reader {
     /// Starts after an order number. Records evicted after that number are reported as lost.
     #[must_use]
     pub const fn owed_from(order: u64) -> Self {
-        Self { seen: order, seen_sequence: 0, reported: [0; MAX_LOGS] }
+        Self::behind(order, 0)
+    }
+
+    /// Starts behind an order number and a sequence number. Records evicted behind that place are reported as lost.
+    #[must_use]
+    pub const fn behind(order: u64, sequence: u64) -> Self {
+        Self { seen: order, seen_sequence: sequence, reported: [0; MAX_LOGS] }
     }
 
     /// Starts after the record of one log that has this sequence number. Returns `Err` with a gap if records
@@ -134,6 +140,22 @@ impl Reader {
     #[must_use]
     pub const fn seen(&self) -> u64 {
         self.seen
+    }
+
+    /// Goes on behind records that the reader received from elsewhere.
+    pub fn pass(&mut self, run: &Run) {
+        let last = run.last();
+        self.seen = self.seen.max(last.order);
+        self.seen_sequence = self.seen_sequence.max(last.sequence);
+    }
+
+    /// The gap between what the reader has and a record further on. The reader goes on right before that record.
+    pub fn gap_until(&mut self, next_order: u64, next_sequence: u64) -> Gap {
+        let gap =
+            Gap { after_sequence: self.seen_sequence, next_sequence, after_order: self.seen, next_order };
+        self.seen = self.seen.max(next_order.saturating_sub(1));
+        self.seen_sequence = self.seen_sequence.max(next_sequence.saturating_sub(1));
+        gap
     }
 
     /// Moves the reader to an order number: forwards to skip records, or backwards to receive some again.

@@ -44,6 +44,11 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
+    /// An empty ring that everything up to a record was evicted from.
+    pub(crate) fn continuing(evicted: Evicted) -> Self {
+        Self { evicted, ..Self::default() }
+    }
+
     pub(crate) fn push(&mut self, chunk: Arc<Chunk>) {
         self.len += chunk.slots().len();
         self.cost += chunk.slots().iter().map(|slot| slot.cost()).sum::<usize>();
