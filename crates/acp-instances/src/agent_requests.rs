@@ -123,10 +123,10 @@ impl AgentRequests {
         Some(freed)
     }
 
-    /// The retained requests after a sequence number, each with its own sequence number.
-    pub(crate) fn retained_after(&self, sequence: u64) -> impl Iterator<Item = (u64, &Bytes)> {
+    /// The retained requests between two sequence numbers, each with its own sequence number.
+    pub(crate) fn retained_between(&self, after: u64, before: u64) -> impl Iterator<Item = (u64, &Bytes)> {
         self.open
-            .range(sequence.saturating_add(1)..)
+            .range(after.saturating_add(1)..before.max(after.saturating_add(1)))
             .filter_map(|(event, open)| open.retained.as_ref().map(|request| (*event, request)))
     }
 
@@ -137,6 +137,16 @@ impl AgentRequests {
             .take(LISTED)
             .map(|(event, open)| AgentRequest { id: open.id.clone(), sequence: *event })
             .collect()
+    }
+
+    /// Every open request's id and event, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&RequestId, u64)> {
+        self.open.iter().map(|(event, open)| (&open.id, *event))
+    }
+
+    /// True when the request that this event carried is open.
+    pub(crate) fn has(&self, event: u64) -> bool {
+        self.open.contains_key(&event)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -276,9 +286,9 @@ mod tests {
         requests.retain(5, b"five");
         requests.retain(99, b"not a request");
         assert_eq!(requests.retained_bytes(), 4);
-        assert_eq!(requests.retained_after(4).map(|(event, _)| event).collect::<Vec<_>>(), [5]);
-        assert_eq!(requests.retained_after(5).count(), 0);
+        assert_eq!(requests.retained_between(4, u64::MAX).map(|(event, _)| event).collect::<Vec<_>>(), [5]);
+        assert_eq!(requests.retained_between(5, u64::MAX).count(), 0);
         requests.answer(5);
-        assert_eq!((requests.retained_after(0).count(), requests.retained_bytes()), (0, 0));
+        assert_eq!((requests.retained_between(0, u64::MAX).count(), requests.retained_bytes()), (0, 0));
     }
 }

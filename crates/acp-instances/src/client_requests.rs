@@ -119,6 +119,10 @@ impl ClientRequests {
         self.open.get_mut(id)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&RequestId, &ClientRequest)> {
+        self.open.iter()
+    }
+
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut ClientRequest> {
         self.open.values_mut()
     }

@@ -91,6 +91,9 @@ pub enum Error {
         /// The end of what it wrote to its standard error.
         stderr_tail: String,
     },
+    /// The server died, and the agent's process ended with it.
+    #[error("the server died, and the agent ended with it")]
+    ServerDied,
     /// The agent never started.
     #[error("{}", .0.detail)]
     NotStarted(StartFailure),

@@ -28,6 +28,10 @@ pub enum EventKind {
     Failed,
     /// The agent's process ended: see [`Event::exit`].
     Exit,
+    /// The journal cannot be written: JSON with the `reason`. Events from here on are lost if the server dies.
+    JournalSuspended,
+    /// The journal is written again.
+    JournalResumed,
 }
 
 impl EventKind {
@@ -39,6 +43,8 @@ impl EventKind {
             Self::Answered => 9,
             Self::Failed => 10,
             Self::Exit => 11,
+            Self::JournalSuspended => 12,
+            Self::JournalResumed => 13,
         })
     }
 
@@ -49,6 +55,8 @@ impl EventKind {
             8 => Self::Unparsed,
             9 => Self::Answered,
             10 => Self::Failed,
+            12 => Self::JournalSuspended,
+            13 => Self::JournalResumed,
             _ => Self::Exit,
         }
     }

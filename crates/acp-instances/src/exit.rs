@@ -15,6 +15,8 @@ pub enum ExitCause {
     Closed,
     /// The server shut down.
     ShutDown,
+    /// The server died, and the process ended with it. A later server found that in the journal.
+    ServerDied,
     /// The process never started.
     NotStarted(StartFailure),
 }
@@ -40,6 +42,7 @@ impl ExitRecord {
             }
             ExitCause::Closed => Error::InstanceClosed,
             ExitCause::ShutDown => Error::ShuttingDown,
+            ExitCause::ServerDied => Error::ServerDied,
             ExitCause::NotStarted(failure) => Error::NotStarted(failure.clone()),
         }
     }
@@ -62,6 +65,7 @@ mod tests {
             ExitCause::Exited(Exit::Code(3)),
             ExitCause::Exited(Exit::Unknown),
             ExitCause::Closed,
+            ExitCause::ServerDied,
             ExitCause::NotStarted(failure),
         ] {
             let record = ExitRecord { cause, stderr_tail: "last words".into() };

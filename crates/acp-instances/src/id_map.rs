@@ -75,6 +75,10 @@ impl<V> IdMap<V> {
         self.entries.get_mut(id)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&RequestId, &V)> {
+        self.entries.iter()
+    }
+
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.values()
     }

@@ -2,10 +2,11 @@
 //! it lost.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, LazyLock};
+use std::hash::Hasher;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use siphasher::sip::SipHasher13;
 
 use crate::error::Error;
 use crate::message::{Answer, Settled};
@@ -25,10 +26,23 @@ impl IdempotencyKey {
     /// A key for a message. `None` if the text is empty or longer than [`Self::MAX_LENGTH`].
     #[must_use]
     pub fn new(text: &str, message: &[u8]) -> Option<Self> {
-        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        // Not keyed at random: a later server must find the same fingerprint for the same message.
+        let mut hasher = SipHasher13::new();
+        hasher.write(message);
         (1..=Self::MAX_LENGTH)
             .contains(&text.len())
-            .then(|| Self { text: text.into(), fingerprint: HASHER.hash_one(message) })
+            .then(|| Self { text: text.into(), fingerprint: hasher.finish() })
+    }
+
+    /// The key as the journal has it.
+    pub(crate) fn to_bytes(&self) -> Bytes {
+        [&self.fingerprint.to_le_bytes(), self.text.as_bytes()].concat().into()
+    }
+
+    /// Reads what [`Self::to_bytes`] wrote.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (fingerprint, text) = bytes.split_first_chunk()?;
+        Some(Self { text: str::from_utf8(text).ok()?.into(), fingerprint: u64::from_le_bytes(*fingerprint) })
     }
 }
 
@@ -43,6 +57,8 @@ pub(crate) enum Remembered {
     Enqueueing,
     /// The final outcome of the message is known.
     Settled(Settled),
+    /// The agent answered with the event of this sequence number, which is in the journal.
+    Stored(u64),
     /// The agent answered, but the answer is no longer held.
     Gone,
 }
@@ -114,6 +130,14 @@ impl RememberedKeys {
             self.key_bytes -= KEY_OVERHEAD + key.text.len();
             self.order.retain(|other| *other != key.text);
         }
+    }
+
+    /// Every key with what is known of it, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (IdempotencyKey, &Remembered)> {
+        self.order.iter().filter_map(|text| {
+            let Record { fingerprint, remembered } = self.records.get(text)?;
+            Some((IdempotencyKey { text: Arc::clone(text), fingerprint: *fingerprint }, remembered))
+        })
     }
 
     /// The memory that answers, keys and entries take.
@@ -203,6 +227,15 @@ mod tests {
         keys.forget(&key("b", b""));
         keys.forget(&key("c", b""));
         assert_eq!(keys.held_bytes(), 0);
+    }
+
+    #[test]
+    fn a_key_reads_back_from_the_journal_and_means_the_same_message_to_every_server() {
+        let written = key("a key", b"one");
+        assert_eq!(written.fingerprint, 0x80bf7733f1207381);
+        let read = IdempotencyKey::from_bytes(&written.to_bytes()).unwrap();
+        assert_eq!((&*read.text, read.fingerprint), ("a key", written.fingerprint));
+        assert!(IdempotencyKey::from_bytes(b"short").is_none());
     }
 
     #[test]

@@ -71,6 +71,9 @@ pub trait Instances: fmt::Debug + Send + Sync + 'static {
     /// [`Error::StillRunning`] if processes cannot be ended: then the instance stays until they have ended.
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
 
+    /// Deletes the history of closed instances of this name. Does nothing if there is none.
+    fn forget<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
+
     /// Accepts no further messages, and ends every instance or leaves it to another server.
     fn shutdown(&self, how: Shutdown) -> BoxFuture<'_, Result<(), Error>>;
 }

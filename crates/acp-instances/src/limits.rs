@@ -11,6 +11,9 @@ pub struct Limits {
     pub stdin_queue_bytes: usize,
     /// How many bytes of past events one instance keeps.
     pub replay_bytes: usize,
+    /// The maximum number of bytes of the agent's unanswered requests that an instance retains after its log evicted
+    /// them.
+    pub retained_bytes: usize,
     /// How many past events one instance keeps.
     pub replay_events: usize,
     /// How much memory request bodies, queues and past events of all instances may take together.
@@ -50,6 +53,7 @@ impl Default for Limits {
             max_message_bytes: 32 << 20,
             stdin_queue_bytes: 64 << 20,
             replay_bytes: 64 << 20,
+            retained_bytes: 64 << 20,
             replay_events: 65_536,
             memory_budget: 1 << 30,
             request_timeout: Some(Duration::from_secs(3600)),

@@ -16,6 +16,8 @@ pub enum InstanceStatus {
     Closing,
     /// The agent has ended; its log can still be read.
     Exited,
+    /// The instance was closed; the journal still has its history.
+    Closed,
 }
 
 /// One instance in a list.
@@ -63,6 +65,8 @@ pub struct Page {
     pub only: Option<Vec<ServerId>>,
     /// Start after this id.
     pub after: Option<ServerId>,
+    /// Also list closed instances whose history the journal has.
+    pub with_past: bool,
     /// The most instances to return; 0 means the maximum of the implementation.
     pub limit: usize,
 }

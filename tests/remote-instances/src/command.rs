@@ -26,6 +26,7 @@ pub(crate) enum Command {
     AgentRequests(ServerId, Reply<Vec<AgentRequest>>),
     FirstExchange(ServerId, Reply<FirstExchange>),
     Close(ServerId, Reply<()>),
+    Forget(ServerId, Reply<()>),
     Shutdown(Shutdown, Reply<()>),
 }
 

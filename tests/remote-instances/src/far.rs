@@ -72,6 +72,7 @@ async fn execute(engine: Arc<dyn Instances>, command: Command) {
             answer(reply, async { engine.first_exchange(&id).await.map(copy_exchange) }).await;
         }
         Command::Close(id, reply) => answer(reply, engine.close(&id)).await,
+        Command::Forget(id, reply) => answer(reply, engine.forget(&id)).await,
         Command::Shutdown(how, reply) => answer(reply, engine.shutdown(how)).await,
     }
 }

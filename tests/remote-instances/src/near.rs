@@ -118,6 +118,10 @@ impl Instances for RemoteInstances {
         Box::pin(self.call(|reply| Command::FirstExchange(server_id.clone(), reply)))
     }
 
+    fn forget<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.call(|reply| Command::Forget(server_id.clone(), reply)))
+    }
+
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(self.call(|reply| Command::Close(server_id.clone(), reply)))
     }

@@ -18,6 +18,30 @@ impl Instance {
         }
     }
 
+    /// True when a caller may not yet learn of an admission: see [`Self::acknowledge`].
+    pub(crate) fn must_wait(&self, admission: &Admission) -> bool {
+        match admission {
+            Admission::Stored(_) => true,
+            // Its answer comes later than the journal has the request.
+            Admission::Admitted { awaits_answer: true, .. } => false,
+            _ => self.journal.is_some() && !self.lock().unwritten.is_clean(),
+        }
+    }
+
+    /// Waits until a caller may learn of an admission: once the journal has it, and what it repeats is read.
+    pub(crate) async fn acknowledge(self: &Arc<Self>, admission: Admission) -> Admission {
+        let written = self.lock().unwritten.acknowledgement();
+        if let Some(written) = written
+            && self.must_wait(&admission)
+        {
+            let _ = written.await;
+        }
+        match admission {
+            Admission::Stored(sequence) => Admission::Settled(self.stored_answer(sequence).await),
+            admission => admission,
+        }
+    }
+
     /// Enqueues a repeated message whose original still waits for room.
     async fn enqueue_after_the_original(self: &Arc<Self>, repeat: Incoming) -> Result<Admission, Error> {
         let mut repeat = repeat;
@@ -120,17 +144,26 @@ impl Instance {
             Admission::Admitted { awaits_answer, .. } => (true, *awaits_answer),
             // The timer that was started for the original may have ended by now.
             Admission::Repeated(waiter) => (false, waiter.is_some()),
-            Admission::Settled(_) | Admission::Enqueueing(_) | Admission::NoRoom(_) => return,
+            Admission::Settled(_)
+            | Admission::Stored(_)
+            | Admission::Enqueueing(_)
+            | Admission::NoRoom(_) => return,
         };
         let needs_timer = has_waiter && !state.has_timer;
         state.has_timer |= needs_timer;
         let has_output = state.output.newest_order() > newest;
+        // The task that writes to the agent writes to the journal first, for all that have sent until then.
+        let is_left_to_writer = has_waiter && state.is_writer_idle;
         drop(state);
         if is_queued {
             self.queued.notify_one();
-            // A client's message is an event only in the journal. Wake the readers of the output only if it
-            // has a new event too.
-            if has_output {
+            if self.journal.is_some() {
+                if !is_left_to_writer {
+                    self.commit();
+                }
+            } else if has_output {
+                // A client's message is an event only in the journal view. Wake the readers of the output only if it
+                // has a new event too.
                 self.announce();
             } else {
                 self.announce_sent();

@@ -202,7 +202,7 @@ impl Instance {
     }
 
     /// Called when the process runs. Returns false if the instance was closed in the meantime.
-    fn started(&self, pid: u32) -> bool {
+    fn started(self: &Arc<Self>, pid: u32) -> bool {
         let settlements = {
             let mut state = self.lock();
             if !matches!(state.phase, Phase::Starting) {
@@ -211,36 +211,34 @@ impl Instance {
             state.started(pid)
         };
         self.shared.metrics.agents.starts.increment();
-        settlements.deliver();
-        self.announce();
+        self.publish(settlements);
         true
     }
 
     /// Called when the agent could not be started. Changes the state in a single step under the lock, so that an
     /// instance that is closed at the same time is ended only once.
-    fn fail_start(&self, failure: StartFailure) {
+    fn fail_start(self: &Arc<Self>, failure: StartFailure) {
         let detail = failure.detail.clone();
         let cause = ExitCause::NotStarted(failure.clone());
         let Some((settlements, after)) = self.lock().fail_start(failure) else { return };
         tracing::warn!(server_id = %self.id, agent = %self.agent, reason = detail, "agent did not start");
         self.shared.metrics.agents.ended(&cause);
-        settlements.deliver();
-        self.announce();
+        self.publish(settlements);
         if after == AfterExit::Leave
             && let Some(registry) = self.shared.registry()
         {
             registry.remove(self);
+            self.close_journal();
         }
     }
 
     /// Called when the process has ended.
-    fn end(&self, cause: ExitCause, tail: &stderr::Tail, after: AfterExit) {
+    fn end(self: &Arc<Self>, cause: ExitCause, tail: &stderr::Tail, after: AfterExit) {
         tracing::info!(server_id = %self.id, agent = %self.agent, ?cause, "agent ended");
         self.shared.metrics.agents.ended(&cause);
         let record = ExitRecord { cause, stderr_tail: tail.text() };
         let settlements = self.lock().end(record, after);
-        settlements.deliver();
-        self.announce();
+        self.publish(settlements);
     }
 
     /// Waits until the whole process tree is gone, but no longer than that takes if every process can be killed.
@@ -260,10 +258,9 @@ impl Instance {
     }
 
     /// Fails the requests that wait for an agent whose processes do not end. The `exit` event follows when they do.
-    pub(crate) fn fail_waiting(&self) {
+    pub(crate) fn fail_waiting(self: &Arc<Self>) {
         let settlements = self.lock().fail_all(&Error::InstanceClosed);
-        settlements.deliver();
-        self.announce();
+        self.publish(settlements);
     }
 
     /// Closes the instance and waits until its whole process tree is gone.
@@ -277,7 +274,7 @@ impl Instance {
         self.close.is_cancelled()
     }
 
-    pub(crate) fn begin_close(&self, reason: CloseReason) {
+    pub(crate) fn begin_close(self: &Arc<Self>, reason: CloseReason) {
         let mut state = self.lock();
         let settlements = match &state.phase {
             Phase::Starting => {
@@ -299,10 +296,7 @@ impl Instance {
         };
         drop(state);
         self.close.cancel();
-        if let Some(settlements) = settlements {
-            settlements.deliver();
-        }
-        self.announce();
+        self.publish(settlements.unwrap_or_default());
     }
 }
 

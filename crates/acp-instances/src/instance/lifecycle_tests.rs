@@ -5,6 +5,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use super::*;
 use crate::caller::Caller;
 use crate::event::{Event, EventKind};
+use crate::instance::Identity;
 use crate::launcher::{BoxFuture, Launcher};
 use crate::limits::Limits;
 use crate::local::Shared;
@@ -50,9 +51,12 @@ fn exits(instance: &Instance) -> usize {
 /// the instance listed.
 #[test]
 fn a_close_in_the_middle_of_a_failed_start_ends_the_instance_once() {
-    let shared = Shared::new(Limits::default(), Arc::new(NoAgents));
+    let shared = Shared::new(Limits::default(), Arc::new(NoAgents), None);
     let id = ServerId::parse("x").unwrap();
-    let instance = Instance::new(id, "agent".into(), None, 100, shared);
+    let instance = Instance::new(
+        Identity { id, agent: "agent".into(), created_by: None, first_sequence: 100, created_at_ms: 0 },
+        shared,
+    );
     let past = ExitRecord { cause: ExitCause::Exited(Exit::Code(0)), stderr_tail: String::new() };
     instance.lock().end(past, AfterExit::StayListed).deliver();
     instance.lock().restart();

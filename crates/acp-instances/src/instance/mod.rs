@@ -4,6 +4,8 @@
 //! task in [`lifecycle`], and each of the three pipes belongs to a task of its own. Nothing else touches a
 //! process.
 
+mod checkpoint;
+mod commit;
 mod enqueue;
 mod lifecycle;
 mod state;
@@ -11,19 +13,25 @@ mod stderr;
 mod stdin;
 mod stdout;
 mod timeouts;
+mod unwritten;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use event_log::{Log, Retention};
+use bytes::Bytes;
+use event_log::{Log, Past, Retention};
+use journal::StreamId;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::checkpoint::Replay;
+pub(crate) use self::commit::InstanceJournal;
 pub(crate) use self::lifecycle::{CloseReason, start};
 pub(crate) use self::state::{Admission, Incoming, Phase, State};
+pub(crate) use self::unwritten::INPUT;
 use crate::caller::Subject;
 use crate::clock::now_ms;
-use crate::local::{AgentSeries, Shared};
+use crate::local::{AgentSeries, Label, Shared};
 use crate::server_id::ServerId;
 use crate::summary::{InstanceStatus, Summary};
 
@@ -44,6 +52,8 @@ pub(crate) struct Instance {
     pub(crate) created_at_ms: u64,
     pub(crate) created_by: Option<Subject>,
     pub(crate) shared: Arc<Shared>,
+    /// Where its log is kept, where there is a journal.
+    pub(crate) journal: Option<InstanceJournal>,
     state: Mutex<State>,
     /// Wakes readers when the output log or the phase has changed.
     changed: watch::Sender<()>,
@@ -64,30 +74,73 @@ pub(crate) struct Instance {
     readers: AtomicUsize,
 }
 
+/// What an instance is made of that does not change.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    pub(crate) id: ServerId,
+    pub(crate) agent: Arc<str>,
+    pub(crate) created_by: Option<Subject>,
+    pub(crate) first_sequence: u64,
+    pub(crate) created_at_ms: u64,
+}
+
+impl Identity {
+    fn stream_id(&self) -> StreamId {
+        StreamId { name: self.id.as_str().into(), first_sequence: self.first_sequence }
+    }
+
+    fn label(&self) -> Bytes {
+        Label { agent: self.agent.to_string(), created_at_ms: self.created_at_ms }.to_bytes()
+    }
+}
+
 impl Instance {
-    pub(crate) fn new(
-        id: ServerId,
-        agent: Arc<str>,
-        created_by: Option<Subject>,
-        first_sequence: u64,
-        shared: Arc<Shared>,
-    ) -> Arc<Self> {
+    /// A new instance, whose process is about to start.
+    pub(crate) fn new(identity: Identity, shared: Arc<Shared>) -> Arc<Self> {
+        let past = Past {
+            first_sequence: identity.first_sequence,
+            last_order: 0,
+            last_sequence: identity.first_sequence - 1,
+            is_numbered: false,
+        };
+        let mut state = Self::state(&identity, past, &shared);
+        let journal = shared.journal.clone().map(|journal| {
+            state.unwritten.resume(shared.order.newest());
+            InstanceJournal::new(journal, identity.stream_id(), identity.label(), None)
+        });
+        Self::with_state(identity, state, journal, shared)
+    }
+
+    /// The state of an instance whose events so far are elsewhere.
+    pub(crate) fn state(identity: &Identity, past: Past, shared: &Shared) -> State {
         let limits = &shared.limits;
         let log = |max_bytes| {
             let retention = Retention { max_bytes, max_records: limits.replay_events };
-            Log::new(first_sequence, Arc::clone(&shared.order), Arc::clone(&shared.account), retention)
+            Log::continuing(past, Arc::clone(&shared.order), Arc::clone(&shared.account), retention)
         };
         let (output, input) = (log(limits.replay_bytes), log(limits.replay_bytes / INPUT_SHARE));
+        let series = shared.metrics.by_agent.series(&identity.agent);
+        State::new(output, input, Arc::clone(&shared.account), series, limits)
+    }
+
+    /// An instance with a state that is known.
+    pub(crate) fn with_state(
+        identity: Identity,
+        state: State,
+        journal: Option<InstanceJournal>,
+        shared: Arc<Shared>,
+    ) -> Arc<Self> {
+        let Identity { id, agent, created_by, first_sequence, created_at_ms } = identity;
         let series = shared.metrics.by_agent.series(&agent);
-        let state = State::new(output, input, Arc::clone(&shared.account), Arc::clone(&series), limits);
-        let room = limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
+        let room = shared.limits.stdin_queue_bytes.clamp(1, u32::MAX as usize);
         Arc::new(Self {
             id,
             agent,
             series,
             first_sequence,
-            created_at_ms: now_ms(),
+            created_at_ms,
             created_by,
+            journal,
             state: Mutex::new(state),
             changed: watch::Sender::new(()),
             journal_changed: watch::Sender::new(()),

@@ -12,6 +12,8 @@ use event_log::{Batch, Log, MemoryAccount, Reservation, Run};
 use process_supervisor::SupervisorId;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::checkpoint::Note;
+use super::unwritten::{INPUT, OUTPUT, Unwritten};
 use crate::agent_requests::{AgentRequests, ResponseMatch};
 use crate::caller::Asker;
 use crate::client_requests::{ClientRequest, ClientRequests};
@@ -59,6 +61,8 @@ pub(crate) struct QueuedLine {
     pub(crate) bytes: Bytes,
     /// The id of the request in this line, if any. The request fails if the line cannot be written.
     pub(crate) request: Option<RequestId>,
+    /// How many entries of the journal come before it: see [`Unwritten::has_written`].
+    pub(crate) after: u64,
     /// The line's share of the bounded queue, and its memory. Both are released when the line is written.
     pub(crate) _room: OwnedSemaphorePermit,
     pub(crate) _memory: Reservation,
@@ -90,6 +94,8 @@ pub(crate) enum Admission {
     Repeated(Option<oneshot::Receiver<Settled>>),
     /// A repeat of a message whose outcome is known.
     Settled(Settled),
+    /// A repeat of a message that the agent answered with this event.
+    Stored(u64),
     /// A repeat of a message that still waits for room in the queue.
     Enqueueing(Box<Incoming>),
     /// The queue is full.
@@ -114,6 +120,10 @@ pub(crate) struct Settlements {
 }
 
 impl Settlements {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.starts.is_empty()
+    }
+
     pub(crate) fn deliver(self) {
         for (request, settled) in self.requests {
             request.settle(settled);
@@ -148,6 +158,10 @@ pub(crate) struct State {
     pub(crate) keys: RememberedKeys,
     pub(crate) first_exchange: FirstExchangeState,
     pub(crate) queue: VecDeque<QueuedLine>,
+    /// True while the task that writes to the agent waits for lines.
+    pub(crate) is_writer_idle: bool,
+    /// What has happened and is not in the journal yet.
+    pub(crate) unwritten: Unwritten,
     pub(crate) last_activity_ms: u64,
     /// True while the timer for waiting callers runs.
     pub(crate) has_timer: bool,
@@ -184,6 +198,8 @@ impl State {
             keys: RememberedKeys::new(limits.idempotency_keys, limits.replay_bytes / 4),
             first_exchange: FirstExchangeState::default(),
             queue: VecDeque::new(),
+            is_writer_idle: false,
+            unwritten: Unwritten::default(),
             last_activity_ms: now_ms(),
             has_timer: false,
             start_waiters: Vec::new(),
@@ -193,7 +209,7 @@ impl State {
             charged: 0,
             kept_lines: 0,
             max_client_requests: limits.max_pending,
-            max_retained_bytes: limits.replay_bytes,
+            max_retained_bytes: limits.retained_bytes,
         }
     }
 
@@ -253,7 +269,12 @@ impl State {
         self.last_activity_ms = now;
         let mut info = EventKind::Sent(envelope.kind()).info();
         info.mark = asker.map_or(0, Asker::mark);
-        let position = self.input.append_one(info, &line, line.len() - 1, now, |_| {}).first().order;
+        let run = self.input.append_one(info, &line, line.len() - 1, now, |_| {});
+        let position = run.first().order;
+        self.unwritten.push(INPUT, &run);
+        if let Some(key) = &key {
+            self.unwritten.push_note(Note::Key.tag(), || key.to_bytes());
+        }
         let (mut request, mut waiter, mut awaits_answer) = (None, None, false);
         match envelope {
             // Agents answer unreadable messages with a null id, so an answer to this request could not be
@@ -280,7 +301,13 @@ impl State {
                 waiter = self.wait_for_start(delivery);
             }
         }
-        self.queue.push_back(QueuedLine { bytes: line, request, _room: room, _memory: memory });
+        self.queue.push_back(QueuedLine {
+            bytes: line,
+            request,
+            after: self.unwritten.pushed(),
+            _room: room,
+            _memory: memory,
+        });
         self.settle_account();
         Admission::Admitted { position, assigned_id, waiter, awaits_answer }
     }
@@ -311,6 +338,7 @@ impl State {
             Remembered::Enqueueing => Admission::Enqueueing(Box::new(incoming)),
             Remembered::Accepted => Admission::Repeated(self.wait_for_start(incoming.delivery)),
             Remembered::Settled(settled) => Admission::Settled(settled),
+            Remembered::Stored(sequence) => Admission::Stored(sequence),
             Remembered::Open(id) => Admission::Repeated(match self.client_requests.get_mut(&id) {
                 Some(_) if incoming.delivery == Delivery::Log => {
                     self.client_requests.deliver_to_log(&id);
@@ -365,6 +393,9 @@ impl State {
         }
         let agent_requests = &mut self.agent_requests;
         let run = self.output.append(records, now, |record| agent_requests.on_evict(record));
+        if let Some(run) = &run {
+            self.unwritten.push(OUTPUT, run);
+        }
         let settlements = run.map(|run| self.settle_answered(&run, answered)).unwrap_or_default();
         self.bound_retained();
         settlements
@@ -383,7 +414,14 @@ impl State {
                 }
             }
             let settled = Ok(Answer::Response(response));
-            self.remember(request.key.as_ref(), || Remembered::Settled(settled.clone()));
+            let is_stored = self.unwritten.is_journalled();
+            self.remember(request.key.as_ref(), || {
+                if is_stored {
+                    Remembered::Stored(run.record(index).sequence)
+                } else {
+                    Remembered::Settled(settled.clone())
+                }
+            });
             settlements.requests.push((request, settled));
         }
         settlements
@@ -398,12 +436,13 @@ impl State {
 
     /// Appends an event that the server itself reports. Returns its sequence number, or that of the last
     /// numbered event before it.
-    fn note(&mut self, kind: EventKind, data: String, now: u64) -> u64 {
+    pub(crate) fn note(&mut self, kind: EventKind, data: String, now: u64) -> u64 {
         let (agent_requests, data) = (&mut self.agent_requests, Bytes::from(data));
         let run = self
             .output
             .append_one(kind.info(), &data, data.len(), now, |record| agent_requests.on_evict(record));
         let sequence = run.first().sequence;
+        self.unwritten.push(OUTPUT, &run);
         self.bound_retained();
         sequence
     }
@@ -447,7 +486,7 @@ impl State {
         self.settle_account();
     }
 
-    fn settle_account(&mut self) {
+    pub(crate) fn settle_account(&mut self) {
         let held = self.agent_requests.held_bytes()
             + self.client_requests.held_bytes()
             + self.keys.held_bytes()
@@ -509,6 +548,9 @@ impl State {
             let failed = FailedRequest { id: id.clone(), error: error.clone() };
             self.note(EventKind::Failed, failed.to_json(), now_ms());
         }
+        self.unwritten.push_note(Note::Failed.tag(), || {
+            FailedRequest { id: id.clone(), error: error.clone() }.to_json().into()
+        });
         let settled = Err(error.clone());
         self.remember(request.key.as_ref(), || Remembered::Settled(settled.clone()));
         into.requests.push((request, settled));

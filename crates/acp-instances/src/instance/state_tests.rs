@@ -169,11 +169,12 @@ fn an_unanswered_request_outlives_the_log_within_the_account() {
     for number in 0..5 {
         fixture.receive(&[&response(number)]);
     }
-    let retained: Vec<u64> = fixture.state.agent_requests.retained_after(0).map(|(event, _)| event).collect();
+    let retained: Vec<u64> =
+        fixture.state.agent_requests.retained_between(0, u64::MAX).map(|(event, _)| event).collect();
     assert_eq!(retained, [100]);
     let used = fixture.account.used();
     fixture.send(&response(7)).unwrap();
-    assert_eq!(fixture.state.agent_requests.retained_after(0).count(), 0);
+    assert_eq!(fixture.state.agent_requests.retained_between(0, u64::MAX).count(), 0);
     drop(fixture.state);
     assert!(used > 0);
     assert_eq!(fixture.account.used(), 0);

@@ -22,19 +22,18 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
     let mut batch = VecDeque::new();
     let mut pipe_size = PipeSize::default();
     loop {
-        {
-            let mut state = instance.lock();
-            std::mem::swap(&mut batch, &mut state.queue);
-        }
+        // The journal has a message before the agent has it.
+        instance.commit();
+        let is_queue_empty = take_written(&instance, &mut batch);
         if batch.is_empty() {
-            if finish.is_cancelled() {
+            if finish.is_cancelled() && is_queue_empty {
                 return;
             }
             // Free the buffer, so that an idle instance holds no memory for it.
             batch = VecDeque::new();
             tokio::select! {
                 () = instance.queued.notified() => {}
-                () = finish.cancelled() => {}
+                () = finish.cancelled(), if is_queue_empty => {}
             }
             // If several clients are sending, let their tasks enqueue first: otherwise each message would be
             // written, and wake the agent, on its own. With a single client there is nothing to wait for.
@@ -51,6 +50,19 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
             return;
         }
     }
+}
+
+/// Takes the lines that the journal has. Returns true when no others wait.
+fn take_written(instance: &Instance, batch: &mut VecDeque<QueuedLine>) -> bool {
+    let mut state = instance.lock();
+    if state.unwritten.is_clean() {
+        std::mem::swap(batch, &mut state.queue);
+    } else {
+        let ready = state.queue.iter().take_while(|line| state.unwritten.has_written(line.after)).count();
+        batch.extend(state.queue.drain(..ready));
+    }
+    state.is_writer_idle = batch.is_empty();
+    state.queue.is_empty()
 }
 
 async fn write_all(
@@ -100,6 +112,5 @@ async fn input_failed(instance: &Arc<Instance>, unwritten: VecDeque<QueuedLine>,
         }
         state.input_failed(unwritten.into(), &error.to_string())
     };
-    settlements.deliver();
-    instance.announce();
+    instance.publish(settlements);
 }

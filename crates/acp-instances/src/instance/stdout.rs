@@ -57,6 +57,7 @@ pub(super) async fn read(instance: Arc<Instance>, pipe: pipe::Receiver) {
                 pipe_size.fit(&pipe, lines.partial.len());
                 instance.shared.make_room(0);
                 charge(&mut memory, &mut lines, &instance).await;
+                instance.wait_for_journal().await;
                 // Let the readers of the stream run before the next read. This does not wait for any reader:
                 // one whose connection is full has nothing to do and takes no time.
                 tokio::task::yield_now().await;
@@ -89,7 +90,7 @@ async fn charge(memory: &mut Reservation, lines: &mut Lines, instance: &Instance
     }
 }
 
-fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Instance) -> io::Result<usize> {
+fn read_once(pipe: &pipe::Receiver, lines: &mut Lines, instance: &Arc<Instance>) -> io::Result<usize> {
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.resize(READ_BYTES, 0);
         let count = pipe.try_read(scratch)?;
@@ -167,7 +168,7 @@ impl Output {
         self.unparsed += 1;
     }
 
-    fn append_to(self, instance: &Instance) {
+    fn append_to(self, instance: &Arc<Instance>) {
         let Self { records, calls, unparsed } = self;
         let pipes = &instance.shared.metrics.pipes;
         pipes.messages_read.add(records.len() as u64 - unparsed);
@@ -175,8 +176,7 @@ impl Output {
             pipes.lines_unparsed.add(unparsed);
         }
         let settlements = instance.lock().append_output(OutputBatch { records, calls });
-        settlements.deliver();
-        instance.announce();
+        instance.publish(settlements);
     }
 }
 

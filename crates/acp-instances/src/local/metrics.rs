@@ -3,6 +3,7 @@
 //! Messages are counted per batch (one read or one write). Only requests are counted one by one; see
 //! [`super::by_agent`]. No label comes from a message.
 
+use journal::JournalStats;
 use metrics::{Counter, Exposition};
 use process_supervisor::Exit;
 
@@ -53,7 +54,7 @@ impl AgentMetrics {
             ExitCause::Exited(Exit::Code(_)) => &self.failed,
             ExitCause::Exited(Exit::Signal(_)) => &self.killed,
             ExitCause::Exited(Exit::Unknown) => &self.unknown,
-            ExitCause::Closed | ExitCause::ShutDown => &self.closed,
+            ExitCause::Closed | ExitCause::ShutDown | ExitCause::ServerDied => &self.closed,
             ExitCause::NotStarted(failure) => self.not_started(failure),
         }
         .increment();
@@ -112,6 +113,18 @@ pub(super) fn expose(registry: &Registry, text: &mut Exposition) {
         .value(&[], account.used() as u64);
     text.gauge("sandbox_agent_memory_limit_bytes", "Bytes of --memory-budget.")
         .value(&[], account.limit() as u64);
+    if let Some(journal) = &registry.shared.journal {
+        expose_journal(&journal.stats(), registry.shared.suspended_journals(), text);
+    }
+}
+
+fn expose_journal(stats: &JournalStats, suspended: u64, text: &mut Exposition) {
+    text.gauge("sandbox_agent_journal_bytes", "Bytes of the journal on disk.").value(&[], stats.bytes);
+    text.gauge("sandbox_agent_journal_segments", "Segment files of the journal.").value(&[], stats.segments);
+    text.gauge("sandbox_agent_journal_suspended", "Instances whose journal cannot be written at the moment.")
+        .value(&[], suspended);
+    text.counter("sandbox_agent_journal_write_errors_total", "Writes and syncs of the journal that failed.")
+        .value(&[], stats.write_errors);
 }
 
 fn expose_instances(census: &Census, text: &mut Exposition) {

@@ -2,7 +2,10 @@
 
 mod by_agent;
 mod changes;
+mod history;
 mod metrics;
+mod past;
+mod recover;
 mod registry;
 mod shared;
 mod subscribe;
@@ -13,9 +16,12 @@ use std::sync::Arc;
 
 use ::metrics::Exposition;
 use event_log::{MemoryAccount, Reservation};
+use journal::{JournalStats, Opened};
 
 pub(crate) use self::by_agent::AgentSeries;
 pub(crate) use self::metrics::PipeMetrics;
+use self::past::PastSubscription;
+pub(crate) use self::recover::Label;
 use self::registry::{Registry, Target};
 pub(crate) use self::shared::Shared;
 use self::subscribe::InstanceSubscription;
@@ -29,7 +35,7 @@ use crate::launcher::{BoxFuture, Launcher};
 use crate::limits::Limits;
 use crate::message::{Answer, Outcome, Receipt, SendRequest, Sending};
 use crate::server_id::ServerId;
-use crate::subscription::{Subscribe, SubscribeAll, Subscription};
+use crate::subscription::{From, Subscribe, SubscribeAll, Subscription};
 use crate::summary::{AgentRequest, FirstExchange, Listing, Page, Summary};
 
 /// The maximum number of instances in one page of a list.
@@ -43,7 +49,18 @@ impl LocalInstances {
     /// Creates an engine without instances. Must be called inside a tokio runtime.
     #[must_use]
     pub fn new(limits: Limits, launcher: Arc<dyn Launcher>) -> Self {
-        let registry = Registry::new(&Shared::new(limits, launcher));
+        let registry = Registry::new(&Shared::new(limits, launcher, None));
+        registry.close_idle_ones();
+        Self(registry)
+    }
+
+    /// An engine that keeps everything in a journal, and goes on with the instances of the server that wrote it before.
+    /// Must be created inside a tokio runtime. Blocks while it reads.
+    #[must_use]
+    pub fn with_journal(limits: Limits, launcher: Arc<dyn Launcher>, opened: Opened) -> Self {
+        let Opened { journal, streams, .. } = opened;
+        let registry = Registry::new(&Shared::new(limits, launcher, Some((journal, &streams))));
+        registry.recover(streams);
         registry.close_idle_ones();
         Self(registry)
     }
@@ -52,6 +69,14 @@ impl LocalInstances {
     /// so call it on a thread that may block.
     pub fn expose(&self, text: &mut Exposition) {
         metrics::expose(&self.0, text);
+    }
+
+    /// The figures of the journal, and how many instances go on without it because it cannot be written. `None` without
+    /// a journal. Blocks for a moment.
+    #[must_use]
+    pub fn journal(&self) -> Option<(JournalStats, u64)> {
+        let shared = &self.0.shared;
+        shared.journal.as_ref().map(|journal| (journal.stats(), shared.suspended_journals()))
     }
 
     /// The limits of this engine.
@@ -64,11 +89,22 @@ impl LocalInstances {
         self.0.find(server_id).ok_or_else(|| Error::UnknownInstance { server_id: server_id.clone() })
     }
 
+    /// The history of an instance that is gone. Only the view of both directions has it: for all others the instance is
+    /// gone.
+    fn subscribe_to_past(&self, server_id: &ServerId, subscribe: Subscribe) -> Option<PastSubscription> {
+        let From::Journal(from) = subscribe.from else { return None };
+        let journal = self.0.shared.journal.as_ref()?;
+        let stream = past::find(journal, server_id)?;
+        let account = Arc::clone(&self.0.shared.account);
+        Some(PastSubscription::open(journal.clone(), stream, server_id.clone(), from, account))
+    }
+
     /// Sends a message that has to wait: for its agent to start, or for room in the queue.
     async fn send_slowly(&self, request: SendRequest) -> Result<Receipt, Error> {
         let instance = self.0.target(&target(&request)).await?;
         let admission = instance.try_enqueue(incoming(request))?;
-        Ok(receipt(instance.settle(admission).await?))
+        let admission = instance.settle(admission).await?;
+        Ok(receipt(instance.acknowledge(admission).await))
     }
 }
 
@@ -99,14 +135,26 @@ impl Instances for LocalInstances {
     }
 
     fn list(&self, page: Page) -> BoxFuture<'_, Result<Listing, Error>> {
-        let Page { only, after, limit } = page;
+        let Page { only, after, limit, with_past } = page;
         let limit = if limit == 0 { PAGE } else { limit.min(PAGE) };
-        let mut wanted = self.0.all().into_iter().filter(|instance| {
-            only.as_ref().is_none_or(|only| only.contains(&instance.id))
-                && after.as_ref().is_none_or(|after| instance.id > *after)
-        });
-        let instances: Vec<_> = wanted.by_ref().take(limit).map(|instance| instance.summary()).collect();
-        let next = wanted.next().and_then(|_| instances.last()).map(|last| last.server_id.clone());
+        let is_wanted = |id: &ServerId| {
+            only.as_ref().is_none_or(|only| only.contains(id))
+                && after.as_ref().is_none_or(|after| id > after)
+        };
+        let mut present = self.0.all();
+        present.retain(|instance| is_wanted(&instance.id));
+        let mut past = match &self.0.shared.journal {
+            Some(journal) if with_past => past::list(journal),
+            _ => Vec::new(),
+        };
+        let is_present = |id: &ServerId| present.binary_search_by(|instance| instance.id.cmp(id)).is_ok();
+        past.retain(|summary| is_wanted(&summary.server_id) && !is_present(&summary.server_id));
+        let count = present.len() + past.len();
+        let mut instances: Vec<_> =
+            present.iter().take(limit).map(|instance| instance.summary()).chain(past).collect();
+        instances.sort_by(|one, other| one.server_id.cmp(&other.server_id));
+        instances.truncate(limit);
+        let next = instances.last().filter(|_| count > limit).map(|last| last.server_id.clone());
         ready(Ok(Listing { instances, next }))
     }
 
@@ -119,10 +167,17 @@ impl Instances for LocalInstances {
         match instance.try_enqueue(incoming(request)) {
             Ok(Admission::NoRoom(waiting)) => {
                 let enqueueing = instance.enqueue_when_there_is_room(*waiting);
-                Sending::Waiting(Box::pin(async move { Ok(receipt(enqueueing.await?)) }))
+                Sending::Waiting(Box::pin(async move {
+                    let admission = enqueueing.await?;
+                    Ok(receipt(instance.acknowledge(admission).await))
+                }))
             }
-            Ok(admission @ Admission::Enqueueing(_)) => {
-                Sending::Waiting(Box::pin(async move { Ok(receipt(instance.settle(admission).await?)) }))
+            Ok(admission @ Admission::Enqueueing(_)) => Sending::Waiting(Box::pin(async move {
+                let admission = instance.settle(admission).await?;
+                Ok(receipt(instance.acknowledge(admission).await))
+            })),
+            Ok(admission) if instance.must_wait(&admission) => {
+                Sending::Waiting(Box::pin(async move { Ok(receipt(instance.acknowledge(admission).await)) }))
             }
             admission => Sending::Done(Some(admission.map(receipt))),
         }
@@ -133,6 +188,11 @@ impl Instances for LocalInstances {
         server_id: &'a ServerId,
         subscribe: Subscribe,
     ) -> BoxFuture<'a, Result<Option<Box<dyn Subscription>>, Error>> {
+        if self.0.find(server_id).is_none()
+            && let Some(past) = self.subscribe_to_past(server_id, subscribe)
+        {
+            return ready(Ok(Some(Box::new(past))));
+        }
         let opened =
             self.find(server_id).and_then(|instance| InstanceSubscription::open(instance, subscribe));
         ready(opened.map(|opened| opened.map(|opened| Box::new(opened) as Box<dyn Subscription>)))
@@ -169,7 +229,17 @@ impl Instances for LocalInstances {
                 return Err(error);
             }
             self.0.remove(&instance);
+            instance.close_journal();
             Ok(())
+        })
+    }
+
+    fn forget<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        let Some(journal) = self.0.shared.journal.clone() else { return ready(Ok(())) };
+        let server_id = server_id.clone();
+        let forgetting = tokio::task::spawn_blocking(move || past::forget(&journal, &server_id));
+        Box::pin(async {
+            forgetting.await.unwrap_or_else(|_| Err(Error::internal("deleting the history went wrong")))
         })
     }
 
@@ -220,7 +290,7 @@ fn receipt(admission: Admission) -> Receipt {
         Admission::Settled(settled) => {
             Receipt { position: None, assigned_id: None, outcome: Outcome::settled(settled) }
         }
-        Admission::NoRoom(_) | Admission::Enqueueing(_) => {
+        Admission::NoRoom(_) | Admission::Enqueueing(_) | Admission::Stored(_) => {
             let error = Error::internal("the message was neither accepted nor refused");
             Receipt { position: None, assigned_id: None, outcome: Outcome::settled(Err(error)) }
         }

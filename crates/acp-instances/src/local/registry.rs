@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use journal::StreamInfo;
+
 use super::changes::Changes;
+use super::recover::recover;
 use super::shared::Shared;
 use crate::caller::Caller;
 use crate::clock::{now_ms, now_us};
 use crate::error::Error;
 use crate::idempotency::IdempotencyKey;
-use crate::instance::{self, CloseReason, Instance, Phase};
+use crate::instance::{self, CloseReason, Identity, Instance, Phase};
 use crate::server_id::ServerId;
 use crate::subscription::ChangeKind;
 
@@ -48,6 +51,21 @@ impl Registry {
         });
         shared.set_registry(&registry);
         registry
+    }
+
+    /// Lists the instances of an earlier server.
+    pub(crate) fn recover(&self, streams: Vec<StreamInfo>) {
+        let Some(journal) = &self.shared.journal else { return };
+        let newest = streams.iter().map(|stream| stream.last_sequence + 1).max().unwrap_or(0);
+        self.sequence_floor.fetch_max(newest, Ordering::Relaxed);
+        // The other half is for new ones.
+        let limit = self.shared.limits.max_instances / 2;
+        let recovered = recover(journal, streams, &self.shared, limit);
+        let mut instances = self.instances.write().unwrap_or_else(PoisonError::into_inner);
+        for instance in recovered {
+            instance.commit();
+            instances.insert(instance.id.clone(), instance);
+        }
     }
 
     pub(crate) fn find(&self, id: &ServerId) -> Option<Arc<Instance>> {
@@ -98,8 +116,14 @@ impl Registry {
             return Err(Error::TooManyInstances { existing: instances.len() });
         }
         let first_sequence = now_us().max(self.sequence_floor.load(Ordering::Relaxed));
-        let (shared, created_by) = (Arc::clone(&self.shared), caller.subject.clone());
-        let instance = Instance::new(id.clone(), agent.into(), created_by, first_sequence, shared);
+        let identity = Identity {
+            id: id.clone(),
+            agent: agent.into(),
+            created_by: caller.subject.clone(),
+            first_sequence,
+            created_at_ms: now_ms(),
+        };
+        let instance = Instance::new(identity, Arc::clone(&self.shared));
         instances.insert(id.clone(), Arc::clone(&instance));
         self.changes.note(&instance, ChangeKind::Opened, 0, &self.shared.order);
         drop(instances);
@@ -123,6 +147,10 @@ impl Registry {
     pub(crate) async fn close(&self, instance: &Arc<Instance>, reason: CloseReason) {
         instance.close(reason).await;
         self.remove(instance);
+        // After a shutdown, the next server lists the instance again.
+        if reason == CloseReason::Requested {
+            instance.close_journal();
+        }
     }
 
     /// Removes an instance from the registry, unless another instance has taken its id.

@@ -1,9 +1,10 @@
 //! The data that all instances of one engine share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use event_log::{MemoryAccount, OrderCounter};
+use journal::{Journal, StreamInfo, SyncMode};
 use tokio::sync::watch;
 
 use super::metrics::EngineMetrics;
@@ -19,6 +20,12 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) launcher: Arc<dyn Launcher>,
     pub(crate) account: Arc<MemoryAccount>,
+    /// Where events are kept beyond this process.
+    pub(crate) journal: Option<Journal>,
+    /// True when a write to the journal is on the disk before it takes effect.
+    pub(crate) syncs_every_write: bool,
+    /// How many instances go on without their journal.
+    suspended: AtomicI64,
     pub(crate) metrics: EngineMetrics,
     /// Numbers every event of every instance. It starts at the current time, so that numbers grow across
     /// restarts.
@@ -33,19 +40,41 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(limits: Limits, launcher: Arc<dyn Launcher>) -> Arc<Self> {
+    pub(crate) fn new(
+        limits: Limits,
+        launcher: Arc<dyn Launcher>,
+        backing: Option<(Journal, &[StreamInfo])>,
+    ) -> Arc<Self> {
         let account = MemoryAccount::new(limits.memory_budget);
-        let order = Arc::new(OrderCounter::starting_at(now_us()));
+        // Clocks go back now and then; numbers never do.
+        let streams = backing.as_ref().map_or(&[][..], |(_, streams)| streams);
+        let first_order = streams.iter().map(|stream| stream.last_order + 1).max().unwrap_or(0).max(now_us());
+        let order = Arc::new(OrderCounter::starting_at(first_order));
         Arc::new(Self {
             limits,
             launcher,
             account,
+            syncs_every_write: backing
+                .as_ref()
+                .is_some_and(|(journal, _)| journal.sync_mode() == SyncMode::Full),
+            journal: backing.map(|(journal, _)| journal),
+            suspended: AtomicI64::new(0),
             metrics: EngineMetrics::default(),
             order,
             gave_up_at_ms: AtomicU64::new(0),
             changed: watch::Sender::new(()),
             registry: OnceLock::new(),
         })
+    }
+
+    /// Counts the instances that go on without their journal.
+    pub(crate) fn journal_suspended(&self, change: i64) {
+        self.suspended.fetch_add(change, Ordering::Relaxed);
+    }
+
+    /// How many instances go on without their journal.
+    pub(crate) fn suspended_journals(&self) -> u64 {
+        self.suspended.load(Ordering::Relaxed).try_into().unwrap_or(0)
     }
 
     pub(super) fn set_registry(&self, registry: &Arc<Registry>) {

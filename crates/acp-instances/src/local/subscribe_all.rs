@@ -4,17 +4,20 @@
 //! into each instance. It finds every event up to the loaded number, because numbers are drawn under the same
 //! lock that guards the log. The events of a run have consecutive numbers, so sorting runs sorts events.
 
+use std::io;
 use std::sync::Arc;
 
 use event_log::{Gap, Log, Read, Reader, Run};
+use journal::Found;
 use tokio::sync::watch;
 
 use super::changes::Change;
+use super::history::{Batch, History};
 use super::registry::Registry;
 use super::subscribe::push_retained;
 use crate::cursor::JournalCursor;
 use crate::error::Error;
-use crate::instance::{Instance, Phase, State};
+use crate::instance::{INPUT, Instance, InstanceJournal, Phase, State};
 use crate::launcher::BoxFuture;
 use crate::subscription::{ChangeKind, Selection, SubscribeAll, Subscription, Update};
 
@@ -22,6 +25,11 @@ use crate::subscription::{ChangeKind, Selection, SubscribeAll, Subscription, Upd
 const EVENTS_PER_INSTANCE: usize = 256;
 /// The most bytes of one instance that one pull takes, except for a single longer run.
 const BYTES_PER_INSTANCE: usize = 256 << 10;
+
+/// How many bytes one pull reads from the journals of all instances together, unless there are very many.
+const HISTORY_BYTES: usize = 4 << 20;
+/// How many bytes it reads from each at least.
+const HISTORY_SHARE: usize = 16 << 10;
 
 /// A subscription to many instances.
 pub(super) struct AllSubscription {
@@ -46,6 +54,121 @@ pub(super) struct AllSubscription {
 struct Followed {
     instance: Arc<Instance>,
     reader: Reader,
+    /// Reads what the logs in memory no longer hold.
+    history: History,
+    /// What it read last, until that is delivered. Kept here, so that a pull that is dropped loses nothing.
+    fetched: Option<Fetched>,
+}
+
+/// A part of the journal.
+struct Fetched {
+    /// The order number behind which it starts.
+    after: u64,
+    /// The part; `None` if the journal ended there.
+    batch: Option<Batch>,
+}
+
+/// What one pull takes of one instance.
+#[derive(Default)]
+struct Collected {
+    runs: Vec<Run>,
+    gaps: Vec<Gap>,
+    /// The order number up to which nothing is missing.
+    complete: u64,
+}
+
+impl Followed {
+    /// True when the next events are not in memory, and have not been fetched from the journal.
+    fn must_fetch(&self, with_sent: bool) -> bool {
+        let state = self.instance.lock();
+        let mut reader = self.reader;
+        self.instance.journal.is_some()
+            && self.fetched.as_ref().is_none_or(|fetched| fetched.after != reader.seen())
+            && matches!(
+                read_logs(&state, with_sent, |logs| reader.read(logs, state.unwritten.visible_up_to())),
+                Read::Gap(_)
+            )
+    }
+
+    /// Reads about so many bytes from the journal.
+    async fn fetch(&mut self, max_bytes: usize) {
+        // Before the journal is read: what is not written now may be neither there nor in memory.
+        let is_clean = self.instance.lock().unwritten.is_clean();
+        let instance = Arc::clone(&self.instance);
+        let open = move || match &instance.journal {
+            Some(journal) => journal.reader(),
+            None => Err(io::ErrorKind::NotFound.into()),
+        };
+        let (after, account) = (self.reader.seen(), &self.instance.shared.account);
+        match self.history.read_after(after, max_bytes, account, open).await {
+            Ok(None) if !is_clean => {}
+            Ok(batch) => self.fetched = Some(Fetched { after, batch }),
+            Err(error) => {
+                tracing::warn!(server_id = %self.instance.id, %error, "cannot read the journal");
+                self.fetched = Some(Fetched { after, batch: None });
+            }
+        }
+    }
+
+    /// Takes what is in memory or was fetched, up to `newest`.
+    fn collect(&mut self, with_sent: bool, newest: u64) -> Collected {
+        let state = self.instance.lock();
+        let newest = newest.min(state.unwritten.visible_up_to());
+        let mut collected = Collected { complete: newest, ..Collected::default() };
+        let (mut count, mut bytes) = (0, 0);
+        loop {
+            let before = self.reader;
+            match read_logs(&state, with_sent, |logs| self.reader.read(logs, newest)) {
+                Read::Nothing => return collected,
+                Read::Gap(gap) => {
+                    let is_here = |fetched: &mut Fetched| fetched.after == before.seen();
+                    match self.fetched.take_if(is_here) {
+                        // Neither here nor there: lost.
+                        Some(Fetched { batch: None, .. }) => collected.gaps.push(gap),
+                        None if self.instance.journal.is_none() => collected.gaps.push(gap),
+                        Some(Fetched { batch: Some(batch), .. }) => {
+                            self.reader = before;
+                            collected.complete = batch.last_order;
+                            take_batch(&mut self.reader, batch, with_sent, &mut collected);
+                            return collected;
+                        }
+                        None => {
+                            self.reader = before;
+                            collected.complete = before.seen();
+                            return collected;
+                        }
+                    }
+                }
+                Read::Run(run) => {
+                    (count, bytes) = (count + run.len(), bytes + run.bytes());
+                    let last = run.last().order;
+                    collected.runs.push(run);
+                    if count >= EVENTS_PER_INSTANCE || bytes >= BYTES_PER_INSTANCE {
+                        collected.complete = last;
+                        return collected;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes what a subscription wants of a part of the journal.
+fn take_batch(reader: &mut Reader, batch: Batch, with_sent: bool, collected: &mut Collected) {
+    for found in batch.found {
+        match found {
+            Found::Records { log, run } => {
+                reader.pass(&run);
+                if with_sent || log != INPUT {
+                    collected.runs.push(run);
+                }
+            }
+            Found::Gap { next_order, next_sequence, .. } => {
+                collected.gaps.push(reader.gap_until(next_order, next_sequence));
+            }
+            Found::Note { .. } => {}
+        }
+    }
 }
 
 /// An update with its place in the order. A gap comes before an event at the same position.
@@ -111,10 +234,11 @@ impl AllSubscription {
                 let mut reader = Reader::at_oldest(logs);
                 reader.move_to(self.seen);
                 // A subscription that gave no cursor has lost nothing by earlier evictions.
-                if self.is_owed { Reader::owed_from(self.seen) } else { reader }
+                let is_kept = instance.journal.is_some();
+                if self.is_owed || is_kept { Reader::owed_from(self.seen) } else { reader }
             });
             drop(state);
-            self.followed.push(Followed { instance, reader });
+            self.followed.push(Followed { instance, reader, history: History::default(), fetched: None });
         }
     }
 
@@ -133,15 +257,25 @@ impl AllSubscription {
             let mut placed = Vec::new();
             // If an instance has more events than one pull takes, this pull ends before the first event left over.
             let mut limit = newest;
-            for Followed { instance, reader } in &mut self.followed {
-                let state = instance.lock();
-                if !self.is_owed && self.seen == 0 {
-                    push_retained(&mut updates, instance, &state, 0);
+            let is_first = !self.is_owed && self.seen == 0;
+            let with_sent = self.with_sent;
+            let mut collected = Vec::new();
+            for (index, followed) in self.followed.iter_mut().enumerate() {
+                if is_first {
+                    let held_from =
+                        followed.instance.journal.as_ref().and_then(InstanceJournal::oldest_sequence);
+                    let state = followed.instance.lock();
+                    let before = held_from.unwrap_or(u64::MAX);
+                    push_retained(&mut updates, &followed.instance, &state, 0, before);
                 }
-                let (runs, complete) = collect(reader, &state, self.with_sent, newest, |gap| {
+                collected.push((index, followed.collect(with_sent, newest)));
+            }
+            for (index, Collected { runs, gaps, complete }) in collected {
+                let instance = &self.followed[index].instance;
+                for gap in gaps {
                     updates.push(Update::Gap { server_id: Some(instance.id.clone()), gap });
-                    push_retained(&mut updates, instance, &state, 0);
-                });
+                    push_retained(&mut updates, instance, &instance.lock(), 0, u64::MAX);
+                }
                 limit = limit.min(complete);
                 placed.extend(runs.into_iter().map(|run| Placed::events(instance, run)));
             }
@@ -149,14 +283,26 @@ impl AllSubscription {
             placed.retain(|one| one.position <= limit);
             placed.sort_by_key(|one| one.position);
             updates.extend(placed.into_iter().map(|one| one.update));
+            let seen_before = self.seen;
             self.seen = self.seen.max(limit);
             self.is_owed = true;
             self.settle(limit);
             // If there are no updates before the limit, this view filters out all of those events: continue
             // at once.
-            if !updates.is_empty() || limit == newest {
+            if !updates.is_empty() || limit == newest || limit <= seen_before {
                 return (!updates.is_empty()).then_some(updates);
             }
+        }
+    }
+
+    /// Fetches events from the journals of those instances whose logs in memory no longer hold them.
+    async fn fetch(&mut self) {
+        let with_sent = self.with_sent;
+        let mut behind: Vec<_> =
+            self.followed.iter_mut().filter(|followed| followed.must_fetch(with_sent)).collect();
+        let share = (HISTORY_BYTES / behind.len().max(1)).clamp(HISTORY_SHARE, BYTES_PER_INSTANCE);
+        for followed in &mut behind {
+            followed.fetch(share).await;
         }
     }
 
@@ -205,8 +351,15 @@ impl Subscription for AllSubscription {
             loop {
                 // Before reading the logs, so that a change during the reading ends the wait below.
                 self.changed.mark_unchanged();
+                self.follow_new_instances();
+                self.fetch().await;
+                let seen = self.seen;
                 if let Some(updates) = self.pull() {
                     return Some(Ok(updates));
+                }
+                if self.seen > seen {
+                    // Only what this view leaves out: there may be more to fetch.
+                    continue;
                 }
                 if self.is_over() || self.changed.changed().await.is_err() {
                     return None;
@@ -223,32 +376,6 @@ impl Subscription for AllSubscription {
 /// Calls `read` with those logs of an instance that a subscription follows.
 fn read_logs<T>(state: &State, with_sent: bool, read: impl FnOnce(&[&Log]) -> T) -> T {
     if with_sent { read(&[&state.output, &state.input]) } else { read(&[&state.output]) }
-}
-
-/// Collects the runs of an instance up to `newest`, as many as one pull takes. Also returns the order number up
-/// to which they are complete.
-fn collect(
-    reader: &mut Reader,
-    state: &State,
-    with_sent: bool,
-    newest: u64,
-    mut on_gap: impl FnMut(Gap),
-) -> (Vec<Run>, u64) {
-    let (mut runs, mut count, mut bytes) = (Vec::new(), 0, 0);
-    loop {
-        match read_logs(state, with_sent, |logs| reader.read(logs, newest)) {
-            Read::Nothing => return (runs, newest),
-            Read::Gap(gap) => on_gap(gap),
-            Read::Run(run) => {
-                (count, bytes) = (count + run.len(), bytes + run.bytes());
-                let complete = run.last().order;
-                runs.push(run);
-                if count >= EVENTS_PER_INSTANCE || bytes >= BYTES_PER_INSTANCE {
-                    return (runs, complete);
-                }
-            }
-        }
-    }
 }
 
 /// A gap that belongs to no instance.

@@ -77,6 +77,10 @@ impl Instances for Observed {
         self.0.first_exchange(server_id)
     }
 
+    fn forget<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        self.0.forget(server_id)
+    }
+
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         self.0.close(server_id)
     }

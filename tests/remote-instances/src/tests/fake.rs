@@ -140,6 +140,10 @@ impl Instances for Fake {
         refuse()
     }
 
+    fn forget<'a>(&'a self, _: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        refuse()
+    }
+
     fn close<'a>(&'a self, _: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         refuse()
     }

@@ -1,0 +1,292 @@
+//! How what happens to an instance gets into its journal.
+//!
+//! Whoever finds the writer idle writes for all that wait, outside of the instance's lock. One write takes what has
+//! gathered since the last one, so a flood costs by the write and not by the message.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use event_log::MemoryAccount;
+use journal::{Entry, Found, Journal, StreamId, StreamReader, StreamWriter};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::Instance;
+use super::state::Settlements;
+use crate::clock::now_ms;
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::message::{Answer, Settled};
+
+/// How long writes may fail before the instance goes on without its journal.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often a failed write is tried again until then.
+const RETRY: Duration = Duration::from_millis(100);
+/// How often a suspended journal is tried again.
+const RESUME: Duration = Duration::from_secs(1);
+/// Output is read no further while so much of it waits to be written.
+const MAX_UNWRITTEN: usize = 8 << 20;
+/// How much one read of the journal brings at most, but for an event that is longer.
+const READ_BYTES: usize = 256 << 10;
+
+/// An instance's part of the journal.
+#[derive(Debug)]
+pub(crate) struct InstanceJournal {
+    journal: Journal,
+    id: StreamId,
+    label: Bytes,
+    writer: Mutex<Writer>,
+}
+
+/// Locked by the one who writes; see [`super::unwritten::Unwritten::begin`].
+#[derive(Debug, Default)]
+struct Writer {
+    /// Made with the first entry, since an instance that never had one leaves nothing behind.
+    stream: Option<StreamWriter>,
+    failing_since: Option<Instant>,
+}
+
+impl InstanceJournal {
+    pub(crate) fn new(journal: Journal, id: StreamId, label: Bytes, stream: Option<StreamWriter>) -> Self {
+        Self { journal, id, label, writer: Mutex::new(Writer { stream, failing_since: None }) }
+    }
+
+    /// Reads what is behind an order number. Blocks.
+    pub(crate) fn reader(&self) -> io::Result<StreamReader> {
+        self.journal.reader(&self.id)
+    }
+
+    /// The sequence number of the oldest event that the journal holds.
+    pub(crate) fn oldest_sequence(&self) -> Option<u64> {
+        self.journal.info(&self.id).map(|info| info.oldest_sequence)
+    }
+
+    fn write(&self, entries: &[Entry], checkpoint: impl FnOnce() -> Vec<u8>) -> io::Result<()> {
+        let mut writer = self.writer();
+        let written = self.append(&mut writer, entries, checkpoint);
+        match &written {
+            Ok(()) => writer.failing_since = None,
+            Err(_) => _ = writer.failing_since.get_or_insert_with(Instant::now),
+        }
+        written
+    }
+
+    fn append(
+        &self,
+        writer: &mut Writer,
+        entries: &[Entry],
+        checkpoint: impl FnOnce() -> Vec<u8>,
+    ) -> io::Result<()> {
+        let stream = match &mut writer.stream {
+            Some(stream) => stream,
+            None => writer.stream.insert(self.journal.create(&self.id, &self.label)?),
+        };
+        if stream.wants_segment() {
+            stream.start_segment(&checkpoint())?;
+        }
+        stream.append(entries)
+    }
+
+    fn has_failed_for(&self, patience: Duration) -> bool {
+        self.writer().failing_since.is_some_and(|since| since.elapsed() >= patience)
+    }
+
+    /// Begins a new segment behind what was not written.
+    fn resume(&self, checkpoint: &[u8]) -> io::Result<()> {
+        let mut writer = self.writer();
+        match &mut writer.stream {
+            Some(stream) => stream.start_segment(checkpoint)?,
+            None => writer.stream = Some(self.journal.create(&self.id, &self.label)?),
+        }
+        writer.failing_since = None;
+        Ok(())
+    }
+
+    /// The instance is gone: its journal becomes history.
+    fn close(&self) {
+        if let Some(mut stream) = self.writer().stream.take()
+            && let Err(error) = stream.close()
+        {
+            tracing::warn!(%error, "cannot note in the journal that an instance was closed");
+        }
+    }
+
+    fn writer(&self) -> std::sync::MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Instance {
+    /// Delivers settlements and wakes readers, once everything that has happened is in the journal.
+    pub(crate) fn publish(self: &Arc<Self>, settlements: Settlements) {
+        let settlements = self.lock().unwritten.hold(settlements);
+        if let Some(settlements) = settlements {
+            settlements.deliver();
+            self.announce();
+        }
+        self.commit();
+    }
+
+    /// Writes what has happened to the journal, unless someone is about to.
+    pub(crate) fn commit(self: &Arc<Self>) {
+        if self.journal.is_none() {
+            return;
+        }
+        if self.shared.syncs_every_write {
+            // Waiting for a disk must not hold up the messages of others.
+            if self.lock().unwritten.has_work() {
+                let instance = Arc::clone(self);
+                tokio::task::spawn_blocking(move || instance.write_unwritten());
+            }
+        } else {
+            self.write_unwritten();
+        }
+    }
+
+    fn write_unwritten(self: &Arc<Self>) {
+        let Some(journal) = &self.journal else { return };
+        let begun = self.lock().unwritten.begin();
+        let Some(mut entries) = begun else { return };
+        loop {
+            if let Err(error) = journal.write(&entries, || self.lock().checkpoint()) {
+                self.lock().unwritten.put_back(entries);
+                return self.on_write_error(journal, &error);
+            }
+            let (effects, next) = {
+                let mut state = self.lock();
+                let effects = state.unwritten.on_written(&entries);
+                if !state.queue.is_empty() {
+                    self.queued.notify_one();
+                }
+                (effects, state.unwritten.next(entries))
+            };
+            effects.deliver();
+            self.announce();
+            match next {
+                Some(next) => entries = next,
+                None => return,
+            }
+        }
+    }
+
+    fn on_write_error(self: &Arc<Self>, journal: &InstanceJournal, error: &io::Error) {
+        if journal.has_failed_for(PATIENCE) {
+            self.suspend_journal(error);
+            return;
+        }
+        tracing::debug!(server_id = %self.id, %error, "cannot write to the journal; trying again");
+        let instance = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(RETRY).await;
+            instance.commit();
+        });
+    }
+
+    /// Goes on in memory alone, and says so.
+    fn suspend_journal(self: &Arc<Self>, error: &io::Error) {
+        tracing::error!(
+            server_id = %self.id, %error,
+            "the journal cannot be written: the instance goes on in memory; events from here on are lost if the server dies"
+        );
+        self.shared.journal_suspended(1);
+        let effects = {
+            let mut state = self.lock();
+            let effects = state.unwritten.suspend();
+            state.note(
+                EventKind::JournalSuspended,
+                json!({"reason": error.to_string()}).to_string(),
+                now_ms(),
+            );
+            effects
+        };
+        effects.deliver();
+        self.announce();
+        self.queued.notify_one();
+        let weak = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(RESUME).await;
+                let Some(instance) = weak.upgrade() else { return };
+                let resumed = tokio::task::spawn_blocking(move || instance.resume_journal()).await;
+                if !matches!(resumed, Ok(false)) {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Returns true when the journal is written again, or never will be.
+    fn resume_journal(self: &Arc<Self>) -> bool {
+        let Some(journal) = &self.journal else { return true };
+        let checkpoint = self.lock().checkpoint();
+        if let Err(error) = journal.resume(&checkpoint) {
+            tracing::debug!(server_id = %self.id, %error, "the journal still cannot be written");
+            return false;
+        }
+        tracing::info!(server_id = %self.id, "the journal is written again");
+        self.shared.journal_suspended(-1);
+        {
+            let mut state = self.lock();
+            state.unwritten.resume(self.shared.order.newest());
+            state.note(EventKind::JournalResumed, "{}".to_owned(), now_ms());
+        }
+        self.announce();
+        self.commit();
+        true
+    }
+
+    /// Marks the instance's history as complete, once everything is written.
+    pub(crate) fn close_journal(self: &Arc<Self>) {
+        self.commit();
+        if let Some(journal) = &self.journal {
+            journal.close();
+        }
+    }
+
+    /// Waits while too much waits to be written.
+    pub(crate) async fn wait_for_journal(&self) {
+        let acknowledgement: Option<oneshot::Receiver<()>> = {
+            let mut state = self.lock();
+            let is_behind = state.unwritten.bytes() > MAX_UNWRITTEN;
+            if is_behind { state.unwritten.acknowledgement() } else { None }
+        };
+        if let Some(acknowledgement) = acknowledgement {
+            let _ = acknowledgement.await;
+        }
+    }
+
+    /// The agent's answer that was this event, from memory or from the journal.
+    pub(crate) async fn stored_answer(self: &Arc<Self>, sequence: u64) -> Settled {
+        if let Some(answer) = self.lock().output.find(sequence) {
+            return Ok(Answer::Response(answer));
+        }
+        let instance = Arc::clone(self);
+        let found = tokio::task::spawn_blocking(move || {
+            let journal = instance.journal.as_ref()?;
+            find(&mut journal.reader().ok()?, sequence, &instance.shared.account)
+        });
+        found.await.ok().flatten().map(Answer::Response).ok_or(Error::OutcomeGone)
+    }
+}
+
+/// The event with a sequence number.
+fn find(reader: &mut StreamReader, sequence: u64, account: &Arc<MemoryAccount>) -> Option<Bytes> {
+    let before = reader.order_of_sequence(sequence.checked_sub(1)?).ok()??;
+    reader.seek_after_order(before).ok()?;
+    loop {
+        let batch = reader.read(READ_BYTES, account).ok().filter(|batch| !batch.is_empty())?;
+        for found in batch {
+            let Found::Records { run, .. } = found else { continue };
+            for (index, record) in run.records().enumerate() {
+                if record.is_numbered && record.sequence == sequence {
+                    return Some(run.share(index));
+                }
+                if record.sequence > sequence {
+                    return None;
+                }
+            }
+        }
+    }
+}

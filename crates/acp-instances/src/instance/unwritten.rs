@@ -1,0 +1,299 @@
+//! What has happened to an instance and is not in the journal yet.
+//!
+//! Nothing has an effect outside the server before it is written: readers do not see it, the agent does not receive it,
+//! and no client is told that it was accepted. So a server that dies has promised nothing that the journal lacks.
+//! Without a journal, everything counts as written at once.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use event_log::Run;
+use journal::Entry;
+use tokio::sync::oneshot;
+
+use super::state::Settlements;
+
+/// The log of what the agent says, in an instance's journal.
+pub(crate) const OUTPUT: u8 = 0;
+/// The log of what clients send.
+pub(crate) const INPUT: u8 = 1;
+
+/// Something that waits until all entries before it are written.
+#[derive(Debug)]
+enum Effect {
+    Settle(Settlements),
+    Acknowledge(oneshot::Sender<()>),
+}
+
+/// Effects whose time has come. Deliver them once the lock is released.
+#[must_use]
+#[derive(Debug, Default)]
+pub(crate) struct Effects(Vec<Effect>);
+
+impl Effects {
+    pub(crate) fn deliver(self) {
+        for effect in self.0 {
+            match effect {
+                Effect::Settle(settlements) => settlements.deliver(),
+                // A sender that has left does not need to know.
+                Effect::Acknowledge(sender) => drop(sender.send(())),
+            }
+        }
+    }
+}
+
+/// The entries that wait for the journal, and what waits for them.
+#[derive(Debug, Default)]
+pub(crate) struct Unwritten {
+    /// False without a journal, and while the journal is suspended.
+    is_journalled: bool,
+    entries: Vec<Entry>,
+    /// How many entries there have been, and how many of them are written.
+    pushed: u64,
+    written: u64,
+    /// The order number of the newest record, and of the newest one that is written.
+    newest: u64,
+    visible: u64,
+    /// What waits, each with the number of entries that come before it.
+    held: VecDeque<(u64, Effect)>,
+    /// True while someone writes. Whoever else has something to write leaves it to them.
+    is_writing: bool,
+    /// How many bytes the entries have that are not written.
+    bytes: usize,
+}
+
+impl Unwritten {
+    /// Starts to keep entries for the journal. `newest` is the newest order number of what happened before.
+    pub(crate) fn resume(&mut self, newest: u64) {
+        (self.is_journalled, self.newest, self.visible) = (true, newest, newest);
+    }
+
+    /// Gives the journal up for now: everything takes effect without it.
+    pub(crate) fn suspend(&mut self) -> Effects {
+        self.is_journalled = false;
+        self.entries = Vec::new();
+        (self.visible, self.written, self.bytes) = (self.newest, self.pushed, 0);
+        self.ready()
+    }
+
+    pub(crate) const fn is_journalled(&self) -> bool {
+        self.is_journalled
+    }
+
+    /// Records that were appended to a log.
+    pub(crate) fn push(&mut self, log: u8, run: &Run) {
+        if self.is_journalled {
+            self.newest = run.last().order;
+            self.bytes += run.bytes();
+            self.pushed += 1;
+            self.entries.push(Entry::Records { log, run: run.clone(), stream_offset: 0 });
+        }
+    }
+
+    /// A fact that is no event, about what happened last.
+    pub(crate) fn push_note(&mut self, tag: u8, bytes: impl FnOnce() -> Bytes) {
+        if self.is_journalled {
+            let bytes = bytes();
+            self.bytes += bytes.len();
+            self.pushed += 1;
+            self.entries.push(Entry::Note { tag, order: self.newest, bytes });
+        }
+    }
+
+    /// Readers see events up to this order number.
+    pub(crate) const fn visible_up_to(&self) -> u64 {
+        if self.is_clean() { u64::MAX } else { self.visible }
+    }
+
+    /// True when everything that happened is written.
+    pub(crate) const fn is_clean(&self) -> bool {
+        self.written == self.pushed
+    }
+
+    /// Delivers settlements once everything that has happened so far is written. Returns them if that is so already.
+    pub(crate) fn hold(&mut self, settlements: Settlements) -> Option<Settlements> {
+        if self.is_clean() {
+            return Some(settlements);
+        }
+        if !settlements.is_empty() {
+            self.held.push_back((self.pushed, Effect::Settle(settlements)));
+        }
+        None
+    }
+
+    /// A signal that everything that has happened so far is written. `None` if that is so already.
+    pub(crate) fn acknowledgement(&mut self) -> Option<oneshot::Receiver<()>> {
+        if self.is_clean() {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.held.push_back((self.pushed, Effect::Acknowledge(sender)));
+        Some(receiver)
+    }
+
+    /// How many entries there have been so far.
+    pub(crate) const fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    /// True when this many of the oldest entries are written.
+    pub(crate) const fn has_written(&self, entries: u64) -> bool {
+        self.written >= entries
+    }
+
+    /// How many bytes wait to be written.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// True when there is something to write, and nobody writes.
+    pub(crate) const fn has_work(&self) -> bool {
+        !self.is_writing && !self.entries.is_empty()
+    }
+
+    /// Begins to write. `None` when there is nothing to write, or when someone writes already and will write this too.
+    pub(crate) fn begin(&mut self) -> Option<Vec<Entry>> {
+        if !self.has_work() {
+            return None;
+        }
+        self.is_writing = true;
+        Some(std::mem::take(&mut self.entries))
+    }
+
+    /// Entries were written; returns those that have come meanwhile. Writing is over when there are none.
+    pub(crate) fn next(&mut self, mut written: Vec<Entry>) -> Option<Vec<Entry>> {
+        written.clear();
+        if self.entries.is_empty() {
+            // The memory serves again.
+            self.entries = written;
+            self.is_writing = false;
+            return None;
+        }
+        Some(std::mem::replace(&mut self.entries, written))
+    }
+
+    /// Entries could not be written: they come first again, and writing is over for now.
+    pub(crate) fn put_back(&mut self, mut entries: Vec<Entry>) {
+        self.is_writing = false;
+        // The journal may have been suspended meanwhile.
+        if self.is_journalled {
+            entries.append(&mut self.entries);
+            self.entries = entries;
+        }
+    }
+
+    /// The oldest entries are written.
+    pub(crate) fn on_written(&mut self, entries: &[Entry]) -> Effects {
+        if !self.is_journalled {
+            return Effects::default();
+        }
+        self.written += entries.len() as u64;
+        let is_record = |entry: &Entry| match entry {
+            Entry::Records { run, .. } => Some(run.last().order),
+            Entry::Note { .. } => None,
+        };
+        if let Some(order) = entries.iter().rev().find_map(is_record) {
+            self.visible = order;
+        }
+        self.bytes -= entries.iter().map(length).sum::<usize>();
+        self.ready()
+    }
+
+    fn ready(&mut self) -> Effects {
+        let ready = self.held.iter().take_while(|(before, _)| *before <= self.written).count();
+        Effects(self.held.drain(..ready).map(|(_, effect)| effect).collect())
+    }
+}
+
+fn length(entry: &Entry) -> usize {
+    match entry {
+        Entry::Records { run, .. } => run.bytes(),
+        Entry::Note { bytes, .. } => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use event_log::{Batch, Log, MemoryAccount, OrderCounter, RecordInfo, Retention, Tag};
+
+    use super::*;
+
+    fn run(log: &mut Log) -> Run {
+        let mut batch = Batch::with_capacity(1, 1);
+        batch.push(RecordInfo::numbered(Tag(0)), b"x");
+        log.append(batch, 0, |_| {}).unwrap()
+    }
+
+    fn log() -> Log {
+        let retention = Retention { max_bytes: 1000, max_records: 10 };
+        Log::new(1, Arc::new(OrderCounter::starting_at(5)), MemoryAccount::new(1000), retention)
+    }
+
+    #[test]
+    fn without_a_journal_everything_takes_effect_at_once() {
+        let (mut unwritten, mut log) = (Unwritten::default(), log());
+        unwritten.push(OUTPUT, &run(&mut log));
+        assert_eq!(unwritten.visible_up_to(), u64::MAX);
+        assert!(unwritten.acknowledgement().is_none());
+        assert!(unwritten.hold(Settlements::default()).is_some());
+        assert!(unwritten.begin().is_none());
+    }
+
+    #[test]
+    fn effects_wait_for_the_entries_before_them_and_for_no_others() {
+        let (mut unwritten, mut log) = (Unwritten::default(), log());
+        unwritten.resume(4);
+        assert_eq!(unwritten.visible_up_to(), u64::MAX);
+        unwritten.push(OUTPUT, &run(&mut log));
+        let mut first = unwritten.acknowledgement().unwrap();
+        let entries = unwritten.begin().unwrap();
+        unwritten.push(OUTPUT, &run(&mut log));
+        unwritten.push_note(1, || Bytes::from_static(b"note"));
+        let mut second = unwritten.acknowledgement().unwrap();
+        assert_eq!((entries.len(), unwritten.visible_up_to()), (1, 4));
+        unwritten.on_written(&entries).deliver();
+        assert_eq!(unwritten.visible_up_to(), 5);
+        assert!(first.try_recv().is_ok() && second.try_recv().is_err());
+        assert!(unwritten.begin().is_none(), "someone writes already");
+        let entries = unwritten.next(entries).unwrap();
+        unwritten.on_written(&entries).deliver();
+        assert_eq!((entries.len(), unwritten.visible_up_to()), (2, u64::MAX));
+        assert!(second.try_recv().is_ok());
+        assert!(unwritten.next(entries).is_none());
+        assert_eq!(unwritten.bytes(), 0);
+    }
+
+    #[test]
+    fn entries_that_could_not_be_written_stay_in_order() {
+        let (mut unwritten, mut log) = (Unwritten::default(), log());
+        unwritten.resume(4);
+        unwritten.push(OUTPUT, &run(&mut log));
+        let failed = unwritten.begin().unwrap();
+        unwritten.push(INPUT, &run(&mut log));
+        unwritten.put_back(failed);
+        let orders: Vec<_> = unwritten
+            .begin()
+            .unwrap()
+            .iter()
+            .map(|entry| match entry {
+                Entry::Records { run, .. } => run.first().order,
+                Entry::Note { order, .. } => *order,
+            })
+            .collect();
+        assert_eq!(orders, [5, 6]);
+    }
+
+    #[test]
+    fn a_suspended_journal_holds_nothing_up() {
+        let (mut unwritten, mut log) = (Unwritten::default(), log());
+        unwritten.resume(4);
+        unwritten.push(OUTPUT, &run(&mut log));
+        let mut acknowledgement = unwritten.acknowledgement().unwrap();
+        unwritten.suspend().deliver();
+        assert!(acknowledgement.try_recv().is_ok());
+        unwritten.push(OUTPUT, &run(&mut log));
+        assert!(unwritten.is_clean() && unwritten.begin().is_none());
+    }
+}
