@@ -37,6 +37,8 @@ use crate::wire::{ExitReport, InstanceList, WireInstance};
         UnparsedEvent,
         AnsweredEvent,
         FailedEvent,
+        JournalSuspendedEvent,
+        JournalResumedEvent,
         ExitReport,
         WireInstance,
         InstanceList,
@@ -94,6 +96,8 @@ impl PartialSchema for StreamEvent {
             ("answered", "AnsweredEvent"),
             ("failed", "FailedEvent"),
             ("exit", "ExitReport"),
+            ("journal_suspended", "JournalSuspendedEvent"),
+            ("journal_resumed", "JournalResumedEvent"),
         ])
     }
 }
@@ -117,6 +121,8 @@ impl PartialSchema for ManyStreamEvent {
             ("answered", "InstanceEvent"),
             ("failed", "InstanceEvent"),
             ("exit", "InstanceEvent"),
+            ("journal_suspended", "InstanceEvent"),
+            ("journal_resumed", "InstanceEvent"),
         ])
     }
 }
@@ -192,6 +198,17 @@ pub(crate) struct JsonRpcError {
     #[schema(required = false)]
     pub(crate) data: Value,
 }
+
+/// `event: journal_suspended`: the journal cannot be written, so later events are lost if the server dies.
+#[derive(Debug, ToSchema)]
+pub(crate) struct JournalSuspendedEvent {
+    /// Why the journal cannot be written.
+    pub(crate) reason: String,
+}
+
+/// `event: journal_resumed`: the journal is written again.
+#[derive(Debug, ToSchema)]
+pub(crate) struct JournalResumedEvent {}
 
 /// `event: gap`: messages that this reader should have received are no longer stored.
 #[derive(Debug, ToSchema)]

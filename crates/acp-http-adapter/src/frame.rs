@@ -201,6 +201,8 @@ const fn name(kind: EventKind) -> &'static str {
         EventKind::Answered => "answered",
         EventKind::Failed => "failed",
         EventKind::Exit => "exit",
+        EventKind::JournalSuspended => "journal_suspended",
+        EventKind::JournalResumed => "journal_resumed",
     }
 }
 

@@ -83,6 +83,10 @@ pub fn to_problem(error: &Error) -> Problem {
             Problem::new(Code::ServerStopping, "the server is shutting down; try again when it is back")
                 .retry_after(5)
         }
+        Error::ServerDied => Problem::new(
+            Code::AgentExited,
+            format!("{error} before it answered; POST a request with ?agent= to start it again"),
+        ),
         Error::Unavailable { retry_after } => {
             Problem::new(Code::Unavailable, format!("{error}; try again")).retry_after(seconds(*retry_after))
         }

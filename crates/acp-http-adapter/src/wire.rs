@@ -41,6 +41,8 @@ pub(crate) enum WireStatus {
     Closing,
     /// The agent has ended; its messages can still be read.
     Exited,
+    /// The instance was closed; only `status=all` lists it, and `view=journal` streams its history.
+    Closed,
 }
 
 /// One instance as the list shows it.
@@ -90,6 +92,7 @@ impl WireInstance {
                 InstanceStatus::Running => WireStatus::Running,
                 InstanceStatus::Closing => WireStatus::Closing,
                 InstanceStatus::Exited => WireStatus::Exited,
+                InstanceStatus::Closed => WireStatus::Closed,
             },
             pid: instance.pid,
             created_at_ms: instance.created_at_ms,
@@ -153,6 +156,8 @@ pub(crate) enum ExitReason {
     SpawnFailed,
     /// The instance was closed, or the server was stopped.
     Closed,
+    /// The server was killed or crashed, and the agent ended with it.
+    ServerDied,
 }
 
 impl ExitReport {
@@ -163,6 +168,7 @@ impl ExitReport {
             ExitCause::Exited(Exit::Signal(number)) => report.signal = Some(Exit::signal_name(*number)),
             ExitCause::Exited(Exit::Unknown) => report.signal = Some("unknown".to_owned()),
             ExitCause::Closed | ExitCause::ShutDown => report.error = Some(ExitReason::Closed),
+            ExitCause::ServerDied => report.error = Some(ExitReason::ServerDied),
             ExitCause::NotStarted(failure) => {
                 report.error = Some(match failure.step {
                     StartStep::SpawnFailed => ExitReason::SpawnFailed,
@@ -199,6 +205,7 @@ mod tests {
     fn an_exit_has_code_signal_or_error() {
         assert_eq!(json(ExitCause::Exited(Exit::Code(3))), r#"{"code":3,"stderrTail":"last words"}"#);
         assert!(json(ExitCause::Exited(Exit::Signal(9))).contains(r#""signal":"SIGKILL""#));
+        assert_eq!(json(ExitCause::ServerDied), r#"{"error":"server_died","stderrTail":"last words"}"#);
         assert_eq!(json(ExitCause::Closed), r#"{"error":"closed","stderrTail":"last words"}"#);
         let missing = StartFailure::new(StartStep::NotInstalled, "install it");
         assert!(json(ExitCause::NotStarted(missing)).contains(r#""error":"install_failed","problem":{"#));

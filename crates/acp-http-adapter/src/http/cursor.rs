@@ -28,6 +28,28 @@ pub(crate) enum View {
     Journal,
 }
 
+/// Which instances are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "lowercase")]
+pub(crate) enum Listed {
+    /// Those that exist.
+    Current,
+    /// Also closed instances whose history is stored.
+    All,
+}
+
+impl Listed {
+    pub(super) fn of(query: &Query<'_>) -> Result<Self, Problem> {
+        match query.one("status")? {
+            None | Some("current") => Ok(Self::Current),
+            Some("all") => Ok(Self::All),
+            Some(other) => {
+                Err(query::invalid("status", format!("`status` must be current or all, not `{other}`")))
+            }
+        }
+    }
+}
+
 impl Replay {
     pub(super) fn of(query: &Query<'_>) -> Result<Self, Problem> {
         match query.one("replay")? {

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_server::{Problem, Query, negotiate, problems};
 
 use super::PathId;
-use super::cursor::{Replay, View, journal_cursor};
+use super::cursor::{Listed, Replay, View, journal_cursor};
 use crate::document::ManyStreamEvent;
 use crate::door::DoorState;
 use crate::problem::to_problem;
@@ -32,6 +32,7 @@ problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCur
     params(
         ("server" = Option<Vec<PathId>>, Query, style = Form, explode, description = "Only these instances; repeatable."),
         ("view" = inline(Option<View>), Query, description = "What to stream: the agents' messages, or messages in both directions."),
+        ("status" = inline(Option<Listed>), Query, description = "Which instances to list: those that exist, or also closed ones whose history is stored."),
         ("replay" = inline(Option<Replay>), Query, description = "Where to start without a cursor: at the oldest stored event, or at the newest."),
         ("Last-Event-ID" = Option<String>, Header, pattern = "^(0|j[0-9]{1,19})?$", nullable = false, description = "The `id` of the last event received on this stream: `j` and a number."),
     ),
@@ -46,7 +47,7 @@ problems!(pub(crate) ListProblems: InvalidServerId, InvalidParameter, InvalidCur
 pub(crate) async fn list(State(door): State<Arc<DoorState>>, request: Request) -> Result<Response, Problem> {
     let query = Query::of(request.uri());
     let ids = query.all("server").map(PathId::parse).collect::<Result<HashSet<_>, _>>()?;
-    let view = View::of(&query)?;
+    let (view, listed) = (View::of(&query)?, Listed::of(&query)?);
     let from = journal_cursor(request.headers(), Replay::of(&query)?)?;
     if wants_stream(request.headers()) {
         let selection = if ids.is_empty() { Selection::All } else { Selection::These(ids) };
@@ -57,15 +58,19 @@ pub(crate) async fn list(State(door): State<Arc<DoorState>>, request: Request) -
     }
     negotiate::require_accept(request.headers(), "application/json")?;
     let only = (!ids.is_empty()).then(|| ids.into_iter().collect());
-    let list = InstanceList::new(&all_pages(&door, only).await?).to_json();
+    let list = InstanceList::new(&all_pages(&door, only, listed).await?).to_json();
     let mut response = Response::new(list.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
-async fn all_pages(door: &DoorState, only: Option<Vec<ServerId>>) -> Result<Vec<Summary>, Problem> {
-    let mut page = Page { only, ..Page::default() };
+async fn all_pages(
+    door: &DoorState,
+    only: Option<Vec<ServerId>>,
+    listed: Listed,
+) -> Result<Vec<Summary>, Problem> {
+    let mut page = Page { only, with_past: listed == Listed::All, ..Page::default() };
     let mut all = Vec::new();
     loop {
         let listing = door.instances.list(page.clone()).await.map_err(|error| to_problem(&error))?;
