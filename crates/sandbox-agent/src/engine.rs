@@ -42,17 +42,21 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// An engine without instances. Must be called inside a tokio runtime. `list_hint` is part of the error about an
+    /// An engine without instances, apart from those in the journal. Must be called inside a tokio runtime. `list_hint` is part of the error about an
     /// unknown agent: it says how to list the agents.
     pub(crate) fn new(
         limits: Limits,
         options: CatalogOptions,
         list_hint: &'static str,
+        journal: Option<journal::Opened>,
         wrap: WrapEngine,
     ) -> Result<Self, CatalogError> {
         let catalog = Catalog::new(options)?;
         let launcher = CatalogLauncher::new(catalog.clone(), list_hint);
-        let local = LocalInstances::new(limits, Arc::new(launcher));
+        let local = match journal {
+            Some(opened) => LocalInstances::with_journal(limits, Arc::new(launcher), opened),
+            None => LocalInstances::new(limits, Arc::new(launcher)),
+        };
         Ok(Self { instances: wrap(Arc::new(local.clone())), local, catalog })
     }
 }

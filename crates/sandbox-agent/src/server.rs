@@ -9,6 +9,7 @@ use acp_http_adapter::{AcpDoor, DoorSettings};
 use acp_instances::{Instances, Shutdown};
 use agent_catalog::CatalogError;
 use http_server::HttpServer;
+use journal::OpenError;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -17,8 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, WrapEngine, prepare_to_launch};
 use crate::notify::Notifier;
-use crate::routes::{Configuration, Files, Services};
-use crate::settings::{EffectiveLimits, EngineSettings, ServerArguments, Settings, SettingsError};
+use crate::routes::{Configuration, Files, JournalState, Services};
+use crate::settings::{
+    EffectiveLimits, EngineSettings, JournalSettings, ServerArguments, Settings, SettingsError,
+};
 
 /// How long the shutdown of all agents may take; less than the ten seconds that most orchestrators allow.
 pub(crate) const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
@@ -41,6 +44,8 @@ pub(crate) enum ServerError {
     Configuration(#[from] sandbox_config::Error),
     #[error("cannot listen on {address}: {reason}; is another server running? choose another --port")]
     Listen { address: String, reason: io::Error },
+    #[error("cannot open the journal: {0}; see --journal")]
+    Journal(#[from] OpenError),
     #[error("cannot start: {0}")]
     Runtime(#[from] io::Error),
 }
@@ -125,10 +130,16 @@ impl RunningServer {
         let effective = EffectiveLimits::of(&limits, &settings.files);
         let files = Files::open(&settings.files, &catalog.data_dir, stop.clone())?;
         let configuration = Configuration::open(&catalog.data_dir, files.workspace())?;
-        let engine = Engine::new(limits, catalog, LIST_HINT, wrap)?;
+        let journal = open_journal(settings.journal).await?;
+        let (opened, journal) = match journal {
+            OpenedJournal::On(opened) => (Some(opened), JournalState::On),
+            OpenedJournal::Without(state) => (None, state),
+        };
+        let engine = Engine::new(limits, catalog, LIST_HINT, opened, wrap)?;
         let instances = Arc::clone(&engine.instances);
         let door = AcpDoor::new(Arc::clone(&instances), door_settings);
-        let services = Services { engine, door: door.clone(), files, configuration, limits: effective };
+        let services =
+            Services { engine, door: door.clone(), files, configuration, limits: effective, journal };
         let (router, metrics) = crate::routes::build_router(services);
         let server = HttpServer::new(router, settings.exposure).with_metrics(metrics);
         let (server, exporting) = crate::otlp::attach(server);
@@ -160,8 +171,44 @@ impl RunningServer {
     }
 }
 
-/// Prints the server's address in one write. A closed standard output, or a reader that closes the pipe after the
-/// first line, must not end the server, as a failing `println!` would.
+/// The outcome of opening the journal.
+enum OpenedJournal {
+    On(journal::Opened),
+    Without(JournalState),
+}
+
+/// Opens the journal. A journal that another server uses is an error only if it was named: two servers may share a data
+/// directory.
+async fn open_journal(settings: Option<JournalSettings>) -> Result<OpenedJournal, ServerError> {
+    let Some(JournalSettings { options, is_required }) = settings else {
+        return Ok(OpenedJournal::Without(JournalState::Off));
+    };
+    let directory = options.directory.clone();
+    let opening = tokio::task::spawn_blocking(move || journal::Journal::open(options));
+    match opening.await.map_err(io::Error::other)? {
+        Ok(opened) => {
+            for set_aside in &opened.set_aside {
+                tracing::error!(
+                    path = %set_aside.path.display(), reason = set_aside.reason,
+                    "a damaged file of the journal was set aside; what could be read is served"
+                );
+            }
+            tracing::info!(
+                directory = %directory.display(), instances = opened.streams.len(),
+                "messages are kept in the journal; --journal off turns it off"
+            );
+            Ok(OpenedJournal::On(opened))
+        }
+        Err(error @ OpenError::Locked { .. }) if !is_required => {
+            tracing::warn!(%error, "running without a journal: events are lost when this server ends");
+            Ok(OpenedJournal::Without(JournalState::Locked))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Prints the server's address in one write. A closed standard output, or a reader that closes the pipe after the first
+/// line, must not end the server, as a failing `println!` would.
 fn announce(out: &mut impl io::Write, address: SocketAddr) {
     let text = format!("listening on http://{address}\ninspector at http://{address}/ui/\n");
     if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -112,10 +112,17 @@ async fn the_document_has_exactly_the_routes_of_the_server() {
     let files = Files::open(&settings, folder.path(), CancellationToken::new()).unwrap();
     let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
     let options = CatalogOptions::new(folder.path());
-    let engine = Engine::new(Limits::default(), options, "", |instances| instances).unwrap();
+    let engine = Engine::new(Limits::default(), options, "", None, |instances| instances).unwrap();
     let door = AcpDoor::new(Arc::clone(&engine.instances), DoorSettings::default());
     let limits = EffectiveLimits::of(&Limits::default(), &settings);
-    let (routes, _) = super::build_routes(Services { engine, door, files, configuration, limits });
+    let (routes, _) = super::build_routes(Services {
+        engine,
+        door,
+        files,
+        configuration,
+        limits,
+        journal: super::JournalState::Off,
+    });
 
     let served: BTreeSet<(String, String)> = routes
         .listed()

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use acp_instances::LocalInstances;
 use axum::Json;
 use axum::extract::State;
 use http_server::Routes;
@@ -15,14 +16,62 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-pub(super) fn routes(limits: EffectiveLimits) -> Routes {
+/// Where health is read from.
+#[derive(Debug, Clone)]
+pub(super) struct Sources {
+    pub(super) limits: EffectiveLimits,
+    pub(super) journal: JournalState,
+    pub(super) instances: LocalInstances,
+}
+
+/// Whether the server keeps a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum JournalState {
+    /// Events are kept on disk and survive the server.
+    On,
+    /// Events are kept in memory only, as configured.
+    Off,
+    /// Another server uses the journal, so this one keeps events in memory only.
+    Locked,
+    /// The journal cannot be written for now, so some events are kept in memory only.
+    Suspended,
+}
+
+/// The journal of the server.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = JournalHealth))]
+#[serde(rename_all = "camelCase")]
+struct Journal {
+    /// Whether events are kept on disk.
+    status: JournalState,
+    /// The size of the journal on disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schema(nullable = false))]
+    bytes: Option<u64>,
+}
+
+impl Journal {
+    fn of(state: JournalState, instances: &LocalInstances) -> Self {
+        match instances.journal() {
+            None => Self { status: state, bytes: None },
+            Some((stats, suspended)) => Self {
+                status: if suspended > 0 { JournalState::Suspended } else { state },
+                bytes: Some(stats.bytes),
+            },
+        }
+    }
+}
+
+pub(super) fn routes(sources: Sources) -> Routes {
     LazyLock::force(&STARTED);
     Routes::new()
         .get("/", root)
         .get("/healthz", alive)
         .get("/readyz", ready)
         .get("/v1/health", health)
-        .with_state(limits)
+        .with_state(sources)
 }
 
 /// The server's name, version and links.
@@ -76,6 +125,8 @@ struct Health {
     version: &'static str,
     /// How long the server has been running, in milliseconds.
     uptime_ms: u64,
+    /// Whether the server keeps a journal.
+    journal: Journal,
     /// The effective limits.
     limits: EffectiveLimits,
 }
@@ -92,9 +143,11 @@ enum Status {
     get, path = "/v1/health", operation_id = "getHealth", tag = "server",
     responses((status = 200, description = "The server is healthy.", body = Health), document::Protected)
 ))]
-async fn health(State(limits): State<EffectiveLimits>) -> Json<Health> {
+async fn health(State(sources): State<Sources>) -> Json<Health> {
+    let Sources { limits, journal, instances } = sources;
+    let journal = Journal::of(journal, &instances);
     let uptime_ms = u64::try_from(STARTED.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Json(Health { status: Status::Ok, version: VERSION, uptime_ms, limits })
+    Json(Health { status: Status::Ok, version: VERSION, uptime_ms, journal, limits })
 }
 
 /// Answers while the process is alive

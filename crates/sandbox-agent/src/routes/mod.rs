@@ -23,7 +23,7 @@ use http_server::{RouteTable, Routes, ServerMetrics};
 
 pub(crate) use self::config::Configuration;
 pub(crate) use self::fs::Files;
-pub(crate) use self::health::VERSION;
+pub(crate) use self::health::{JournalState, VERSION};
 use crate::engine::Engine;
 use crate::settings::EffectiveLimits;
 
@@ -35,6 +35,7 @@ pub(crate) struct Services {
     pub(crate) files: Files,
     pub(crate) configuration: Configuration,
     pub(crate) limits: EffectiveLimits,
+    pub(crate) journal: JournalState,
 }
 
 /// The router with all routes, which answers unknown paths with problems, and the metrics of its requests.
@@ -46,14 +47,14 @@ pub(crate) fn build_router(services: Services) -> (Router, Arc<ServerMetrics>) {
 /// All routes, and the metrics of their requests. The busiest routes come first, because the metrics look for a
 /// request's route in this order.
 fn build_routes(services: Services) -> (Routes, Arc<ServerMetrics>) {
-    let Services { engine, door, files, configuration, limits } = services;
+    let Services { engine, door, files, configuration, limits, journal } = services;
     let Engine { instances, local, catalog } = engine;
     let routes = Routes::new()
         .merge(door.routes())
         .merge(fs::routes(files.clone()))
         .merge(agents::routes(catalog.clone(), instances))
         .merge(config::routes(configuration))
-        .merge(health::routes(limits))
+        .merge(health::routes(health::Sources { limits, journal, instances: local.clone() }))
         .merge(openapi::routes())
         .merge(ui::routes())
         .merge(removed::routes());

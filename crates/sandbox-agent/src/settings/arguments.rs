@@ -8,6 +8,7 @@ use http_server::Origin;
 use process_supervisor::Confinement;
 use serde::Deserialize;
 
+use super::journal::JournalArguments;
 use super::units::{ByteSize, TimeSpan};
 
 /// How the log is written.
@@ -79,6 +80,8 @@ pub(crate) struct ServerArguments {
     #[arg(long)]
     pub(crate) stop_with_stdin: bool,
     #[command(flatten)]
+    pub(crate) journal: JournalArguments,
+    #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }
 
@@ -130,10 +133,10 @@ pub(crate) struct LimitArguments {
     /// Maximum size of one agent's input queue [default: 64MiB]
     #[arg(long, env = "SANDBOX_AGENT_STDIN_QUEUE_BYTES", value_name = "SIZE")]
     pub(crate) stdin_queue_bytes: Option<ByteSize>,
-    /// Maximum size of the events that one instance keeps for clients that reconnect [default: 64MiB]
+    /// Maximum size of the events that one instance keeps in memory [default: 4MiB, or 64MiB without a journal]
     #[arg(long, env = "SANDBOX_AGENT_REPLAY_BYTES", value_name = "SIZE")]
     pub(crate) replay_bytes: Option<ByteSize>,
-    /// Maximum number of events that one instance keeps for clients that reconnect [default: 65536]
+    /// Maximum number of events that one instance keeps in memory [default: 65536]
     #[arg(long, env = "SANDBOX_AGENT_REPLAY_EVENTS", value_name = "COUNT")]
     pub(crate) replay_events: Option<usize>,
     /// Maximum memory for the messages of all instances together [default: 1GiB]

@@ -53,6 +53,7 @@ impl EffectiveLimits {
             max_message_bytes,
             stdin_queue_bytes,
             replay_bytes,
+            retained_bytes: _,
             replay_events,
             memory_budget,
             request_timeout,

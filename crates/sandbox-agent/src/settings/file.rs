@@ -9,6 +9,8 @@ use serde::Deserialize;
 
 use super::SettingsError;
 use super::arguments::{AgentConfinement, LimitArguments, LogFormat};
+use super::journal::JournalSync;
+use super::units::{ByteSize, TimeSpan};
 
 /// The content of a config file.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -28,6 +30,11 @@ pub(super) struct ConfigFile {
     pub(super) agent_confinement: Option<AgentConfinement>,
     pub(super) log: Option<String>,
     pub(super) log_format: Option<LogFormat>,
+    pub(super) journal: Option<PathBuf>,
+    pub(super) journal_bytes: Option<ByteSize>,
+    pub(super) journal_instance_bytes: Option<ByteSize>,
+    pub(super) journal_age: Option<TimeSpan>,
+    pub(super) journal_sync: Option<JournalSync>,
     pub(super) limits: LimitArguments,
     pub(super) agents: BTreeMap<String, CommandSpec>,
 }

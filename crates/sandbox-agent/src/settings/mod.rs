@@ -7,6 +7,7 @@ mod documentation;
 mod effective;
 mod file;
 mod files;
+mod journal;
 mod units;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,10 @@ pub(crate) use self::arguments::{CatalogArguments, LogFormat, ServerArguments};
 pub(crate) use self::effective::EffectiveLimits;
 use self::file::ConfigFile;
 pub(crate) use self::files::FileSettings;
+pub(crate) use self::journal::JournalSettings;
+
+/// How much of each instance's past is in memory by default when there is a journal.
+const JOURNALLED_REPLAY_BYTES: usize = 4 << 20;
 
 /// The resolved settings of a server.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) token_in_command_line: bool,
     /// The limits of the engine, and where its agents come from.
     pub(crate) engine: EngineSettings,
+    /// Where events are kept; `None` to keep them in memory only.
+    pub(crate) journal: Option<JournalSettings>,
     /// Which files are served.
     pub(crate) files: FileSettings,
     pub(crate) log_filter: String,
@@ -113,16 +120,25 @@ impl Settings {
             OpenNetwork::Refused
         };
         exposure.check(&host, open)?;
+        let catalog = catalog(&arguments.catalog, &file)?;
+        let journal = JournalSettings::resolve(&arguments.journal, &file, &catalog.data_dir);
+        let mut limits = limits(&arguments.limits, &file)?;
+        let is_replay_given = arguments.limits.replay_bytes.or(file.limits.replay_bytes).is_some();
+        if journal.is_some() && !is_replay_given {
+            // What memory does not hold is read from the journal.
+            limits.replay_bytes = JOURNALLED_REPLAY_BYTES;
+        }
         Ok(Self {
             addresses,
             exposure,
             token_in_command_line,
             engine: EngineSettings {
-                limits: limits(&arguments.limits, &file)?,
-                catalog: catalog(&arguments.catalog, &file)?,
+                limits,
+                catalog,
                 confinement: confinement(&arguments.catalog, &file),
                 log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             },
+            journal,
             files: FileSettings::resolve(arguments, &file)?,
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
             stop_with_stdin: arguments.stop_with_stdin,
@@ -188,6 +204,7 @@ fn limits(given: &LimitArguments, file: &ConfigFile) -> Result<Limits, SettingsE
         max_message_bytes: choose!(max_message_bytes, default.max_message_bytes),
         stdin_queue_bytes: choose!(stdin_queue_bytes, default.stdin_queue_bytes),
         replay_bytes: choose!(replay_bytes, default.replay_bytes),
+        retained_bytes: choose!(replay_bytes, default.retained_bytes),
         replay_events: given.replay_events.or(from_file.replay_events).unwrap_or(default.replay_events),
         memory_budget: choose!(memory_budget, default.memory_budget),
         request_timeout: optional(choose!(request_timeout, default.request_timeout.unwrap_or_default())),

@@ -50,7 +50,7 @@ impl InProcessTransport {
         prepare_to_launch(confinement);
         let max_message_bytes = limits.max_message_bytes;
         let Engine { instances, catalog, .. } =
-            Engine::new(limits, catalog, LIST_HINT, wrap).map_err(ServerError::from)?;
+            Engine::new(limits, catalog, LIST_HINT, None, wrap).map_err(ServerError::from)?;
         let server_id = ServerId::parse(&format!("prompt-{salt}"))
             .map_err(|invalid| CliError::Usage(invalid.to_string()))?;
         Ok(Self { instances, catalog, server_id, max_message_bytes })
@@ -176,14 +176,17 @@ fn read_event(event: Event<'_>) -> Option<Incoming> {
             Some(Incoming::Failed(failed.id.as_json().parse().ok()?, error_document(&failed.error)))
         }
         EventKind::Exit => Some(Incoming::Exited(exit_document(&event.exit()?))),
-        EventKind::Sent(_) | EventKind::Unparsed => None,
+        EventKind::Sent(_)
+        | EventKind::Unparsed
+        | EventKind::JournalSuspended
+        | EventKind::JournalResumed => None,
     }
 }
 
 /// How the process ended, with the members of an `exit` event or of the problem of an exited agent.
 fn exit_document(exit: &ExitRecord) -> Value {
     match &exit.cause {
-        ExitCause::Exited(_) => error_document(&exit.to_error()),
+        ExitCause::Exited(_) | ExitCause::ServerDied => error_document(&exit.to_error()),
         ExitCause::NotStarted(failure) => json!({"problem": start_failure_to_problem(failure)}),
         ExitCause::Closed | ExitCause::ShutDown => json!({"stderrTail": exit.stderr_tail}),
     }
