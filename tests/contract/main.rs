@@ -7,6 +7,7 @@
 
 mod acp_conformance;
 mod api_document;
+mod durability;
 mod errors;
 mod faults;
 mod process_rules;

@@ -43,7 +43,11 @@ fn a_reader_that_stalls_during_a_burst_of_20_000_events_loses_no_retained_event(
 
 #[test]
 fn a_reader_that_stalls_beyond_the_retained_events_receives_a_gap_for_every_hole() {
-    let server = Server::with().flag("--replay-events", "1000").flag("--replay-bytes", "1MiB").start();
+    let server = Server::with()
+        .flag("--journal", "off")
+        .flag("--replay-events", "1000")
+        .flag("--replay-bytes", "1MiB")
+        .start();
     server.open("a", "fault");
     let mut stalled = server.stream("a");
     let hello = stalled.next().number();
@@ -69,7 +73,7 @@ fn a_stalled_reader_slows_neither_the_agent_nor_another_reader() {
 
 #[test]
 fn a_stalled_journal_watcher_receives_gaps() {
-    let server = Server::with().flag("--replay-events", "500").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "500").start();
     server.open("a", "fault");
     let mut watcher = server.get("a").query("view", "journal").stream();
     watcher.next();

@@ -142,7 +142,7 @@ fn several_readers_each_get_everything() {
 
 #[test]
 fn replay_is_bounded_by_count_and_evicted_messages_are_announced_as_a_gap() {
-    let server = Server::with().flag("--replay-events", "10").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "10").start();
     server.open("a", "fault");
     let first = server.stream("a").next().number();
     server.tell("a", "emit", json!({"count": 50}));
@@ -161,7 +161,7 @@ fn replay_is_bounded_by_count_and_evicted_messages_are_announced_as_a_gap() {
 
 #[test]
 fn replay_is_bounded_by_bytes() {
-    let server = Server::with().flag("--replay-bytes", "100000").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-bytes", "100000").start();
     server.open("a", "fault");
     server.tell("a", "emit", json!({"count": 50, "bytes": 10_000}));
     let held = {
@@ -174,7 +174,7 @@ fn replay_is_bounded_by_bytes() {
 
 #[test]
 fn an_unanswered_agent_request_is_never_evicted_and_follows_the_gap_before_the_retained_messages() {
-    let server = Server::with().flag("--replay-events", "5").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "5").start();
     server.open("a", "fault");
     let first = server.stream("a").next().number();
     server.tell("a", "ask", json!({"id": "q1", "method": "one", "params": {"n": 1}}));

@@ -78,7 +78,7 @@ fn the_journal_has_events_other_than_messages_too() {
 
 #[test]
 fn evicted_journal_events_are_announced_as_a_gap() {
-    let server = Server::with().flag("--replay-events", "10").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "10").start();
     server.open("a", "fault");
     let cursor = journal(&server, None).next().id.unwrap();
     server.tell("a", "emit", json!({"count": 100}));

@@ -107,7 +107,7 @@ fn one_cursor_resumes_all_instances() {
 
 #[test]
 fn evicted_events_of_one_instance_are_a_gap_of_that_instance() {
-    let server = Server::with().flag("--replay-events", "5").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "5").start();
     server.open("a", "fault");
     server.open("b", "fault");
     let cursor = many(&server).stream().until(|event| event.name == "message").id.unwrap();
@@ -171,7 +171,7 @@ fn instances_opened_and_closed_while_a_reader_was_away_are_announced_when_it_res
 
 #[test]
 fn a_stalled_reader_of_many_receives_every_gap_and_slows_no_other() {
-    let server = Server::with().flag("--replay-events", "300").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "300").start();
     server.open("a", "fault");
     server.open("b", "fault");
     let mut stalled = many(&server).stream();

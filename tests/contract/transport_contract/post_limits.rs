@@ -89,7 +89,7 @@ fn too_many_instances_are_429_with_retry_after_until_one_is_closed() {
 
 #[test]
 fn over_the_memory_budget_the_oldest_events_are_evicted_and_the_newest_message_is_retained() {
-    let server = Server::with().flag("--memory-budget", "4MiB").start();
+    let server = Server::with().flag("--journal", "off").flag("--memory-budget", "4MiB").start();
     server.open("a", "fault");
     server.open("b", "fault");
     // Six megabytes in one instance, with a budget of four megabytes in total.
