@@ -788,7 +788,7 @@ export interface components {
          * @description See [`ExitReport::error`].
          * @enum {string}
          */
-        readonly ExitReason: "install_failed" | "spawn_failed" | "closed";
+        readonly ExitReason: "install_failed" | "spawn_failed" | "closed" | "server_died";
         /** @description How an agent's process ended. It has one of `code`, `signal` and `error`. */
         readonly ExitReport: {
             /**
@@ -900,6 +900,8 @@ export interface components {
         readonly HeaderText: string;
         /** @description The state and the limits of the server. */
         readonly Health: {
+            /** @description Whether the server keeps a journal. */
+            readonly journal: components["schemas"]["JournalHealth"];
             /** @description The effective limits. */
             readonly limits: components["schemas"]["ServerLimits"];
             /** @description `ok` when the server is healthy. */
@@ -1048,7 +1050,29 @@ export interface components {
          * @description The state of an instance.
          * @enum {string}
          */
-        readonly InstanceStatus: "starting" | "running" | "closing" | "exited";
+        readonly InstanceStatus: "starting" | "running" | "closing" | "exited" | "closed";
+        /** @description The journal of the server. */
+        readonly JournalHealth: {
+            /**
+             * Format: int64
+             * @description The size of the journal on disk.
+             */
+            readonly bytes?: number;
+            /** @description Whether events are kept on disk. */
+            readonly status: components["schemas"]["JournalState"];
+        };
+        /** @description `event: journal_resumed`: the journal is written again. */
+        readonly JournalResumedEvent: Record<string, never>;
+        /**
+         * @description Whether the server keeps a journal.
+         * @enum {string}
+         */
+        readonly JournalState: "on" | "off" | "locked" | "suspended";
+        /** @description `event: journal_suspended`: the journal cannot be written, so later events are lost if the server dies. */
+        readonly JournalSuspendedEvent: {
+            /** @description Why the journal cannot be written. */
+            readonly reason: string;
+        };
         /** @description A request if it has an `id`, otherwise a notification. */
         readonly JsonRpcCall: {
             /** @description A message with an id must be answered. */
@@ -1169,6 +1193,18 @@ export interface components {
             readonly data: string;
             /** @enum {string} */
             readonly event: "exit";
+            /** @description The cursor after this event, if it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "journal_suspended";
+            /** @description The cursor after this event, if it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "journal_resumed";
             /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         };
@@ -1448,6 +1484,18 @@ export interface components {
             readonly data: string;
             /** @enum {string} */
             readonly event: "exit";
+            /** @description The cursor after this event, if it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "journal_suspended";
+            /** @description The cursor after this event, if it has one. */
+            readonly id?: string;
+        } | {
+            readonly data: string;
+            /** @enum {string} */
+            readonly event: "journal_resumed";
             /** @description The cursor after this event, if it has one. */
             readonly id?: string;
         };
@@ -1808,8 +1856,12 @@ export interface components {
                 };
             };
         };
-        /** @description `invalid_server_id`: The server id in the path is not 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit. */
-        readonly InvalidServerId: {
+        /**
+         * @description `invalid_server_id`: The server id in the path is not 1 to 128 characters of `A-Z a-z 0-9 . _ ~ -`, starting with a letter or digit.
+         *
+         *     `invalid_parameter`: A query parameter is missing or malformed; `parameter` names it.
+         */
+        readonly InvalidServerId_InvalidParameter: {
             headers: {
                 readonly [name: string]: unknown;
             };
@@ -1818,7 +1870,7 @@ export interface components {
                     /** @enum {integer} */
                     readonly status: 400;
                     /** @enum {string} */
-                    readonly type: "urn:sandbox-agent:error:invalid_server_id";
+                    readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_parameter";
                 };
             };
         };
@@ -2387,6 +2439,8 @@ export interface operations {
                 readonly replay?: "all" | "none";
                 /** @description Only these instances; repeatable. */
                 readonly server?: readonly components["schemas"]["ServerId"][];
+                /** @description Which instances to list: those that exist, or also closed ones whose history is stored. */
+                readonly status?: "current" | "all";
                 /** @description What to stream: the agents' messages, or messages in both directions. */
                 readonly view?: "messages" | "journal";
             };
@@ -2620,7 +2674,10 @@ export interface operations {
     };
     readonly closeInstance: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Whether the stored history stays until its retention ends, or is deleted. */
+                readonly history?: "keep" | "delete";
+            };
             readonly header?: never;
             readonly path: {
                 /**
@@ -2640,7 +2697,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            readonly 400: components["responses"]["InvalidServerId"];
+            readonly 400: components["responses"]["InvalidServerId_InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 500: components["responses"]["Internal"];
