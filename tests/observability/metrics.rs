@@ -165,7 +165,7 @@ fn delivered_events_are_counted_as_live_or_replayed_and_by_view() {
 
 #[test]
 fn every_sent_gap_is_counted() {
-    let server = Server::with().flag("--replay-events", "5").start();
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "5").start();
     server.open("a", "fault");
     let first = server.stream("a").next().number();
     wait_until_no_reader_is_left(&server);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::document;
 use super::schema::{misfit, unnamed};
+use crate::durability::{limitable, suspend_and_resume};
 use test_harness::Server;
 use test_harness::rpc::{call, response};
 use test_harness::sse::Event;
@@ -36,6 +37,7 @@ fn names(schema: &str) -> BTreeSet<String> {
 /// Makes an instance send every kind of event and then exit.
 fn send_every_event_and_exit(server: &Server) {
     server.open("a", "fault");
+    suspend_and_resume(server, "a");
     server.tell("a", "raw", json!({"text": "noise\n"}));
     server.tell("a", "ask", json!({"id": "q", "method": "m", "params": {}}));
     server.post("a", response("q", json!(1))).send().expect_accepted();
@@ -46,7 +48,7 @@ fn send_every_event_and_exit(server: &Server) {
 
 #[test]
 fn the_events_of_an_instance_are_as_documented() {
-    let server = Server::start();
+    let server = limitable(Server::with()).start();
     send_every_event_and_exit(&server);
     let journal = server.get("a").query("view", "journal").stream().rest();
     let mut seen = check("StreamEvent", &journal);
@@ -57,7 +59,7 @@ fn the_events_of_an_instance_are_as_documented() {
 
 #[test]
 fn the_events_of_many_instances_are_as_documented() {
-    let server = Server::start();
+    let server = limitable(Server::with()).start();
     let watch = |cursor: &str| {
         let request = server.request("GET", "/v1/acp?view=journal").header("Accept", "text/event-stream");
         request.header("Last-Event-ID", cursor).stream()
@@ -76,7 +78,7 @@ fn the_events_of_many_instances_are_as_documented() {
 
 #[test]
 fn an_instance_and_its_end_are_listed_as_documented() {
-    let server = Server::start();
+    let server = limitable(Server::with()).start();
     send_every_event_and_exit(&server);
     server.open("b", "fault");
     server.tell("b", "ask", json!({"id": 7, "method": "m", "params": {}}));

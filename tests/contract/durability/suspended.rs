@@ -1,21 +1,11 @@
 //! A journal that cannot be written: the instance goes on in memory, says so, and comes back to its journal.
 
-use std::process::Command;
-
 use serde_json::json;
 
 use test_harness::rpc::call;
 use test_harness::{Server, eventually};
 
-use super::{Home, kill};
-
-/// Limits the size of the files that a process can write. Beyond it, writes fail as on a full disk.
-fn limit_files(server: &Server, bytes: &str) {
-    let pid = server.process.pid.to_string();
-    let status =
-        Command::new("prlimit").args(["--pid", &pid, &format!("--fsize={bytes}:unlimited")]).status();
-    assert!(status.unwrap().success());
-}
+use super::{Home, kill, limit_files, limitable};
 
 fn status(server: &Server) -> String {
     let health = server.request("GET", "/v1/health").send().expect(200).json();
@@ -25,8 +15,7 @@ fn status(server: &Server) -> String {
 #[test]
 fn an_instance_goes_on_in_memory_while_its_journal_cannot_be_written_and_comes_back_to_it() {
     let home = Home::new();
-    // Without the signal, a write beyond the limit fails with an error.
-    let server = home.server().under("env", &["--ignore-signal=XFSZ"]).start();
+    let server = limitable(home.server()).start();
     server.open("a", "fault");
     let mut stream = server.stream("a");
     let hello = stream.next().number();

@@ -40,6 +40,11 @@ const IF_RANGE: Parameter =
     header("If-Range", "if-range", "Send the range only if the file has this ETag, else the whole file");
 const SERVERS: Parameter = query(Repeated, "server", "server", "Only these instances; repeatable");
 
+const STATUS: Parameter =
+    query(Optional, "status", "status", "current, or all to list closed instances with a stored history too");
+const HISTORY: Parameter =
+    query(Optional, "history", "history", "keep, or delete to delete the stored history too");
+
 const ARCHIVES: &[&str] = &["application/x-tar", "application/gzip", "application/zstd"];
 
 const fn get(words: &'static [&'static str], path: &'static str, about: &'static str) -> Endpoint {
@@ -109,7 +114,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         body: Body::Fields,
         ..with_method("POST", &["v1", "agents", "install"], "/v1/agents/{agent}/install", "Install an agent")
     },
-    get(&["v1", "acp", "list"], "/v1/acp", "List all instances"),
+    Endpoint { parameters: &[STATUS], ..get(&["v1", "acp", "list"], "/v1/acp", "List all instances") },
     Endpoint {
         parameters: &[SERVERS, VIEW, REPLAY, LAST_EVENT_ID],
         response: ResponseKind::Events,
@@ -135,7 +140,7 @@ pub(super) const ENDPOINTS: &[Endpoint] = &[
         ..with_method("POST", &["v1", "acp", "post"], "/v1/acp/{server_id}", "Send one message to the agent")
     },
     Endpoint {
-        parameters: &[SERVER_ID],
+        parameters: &[SERVER_ID, HISTORY],
         ..with_method(
             "DELETE",
             &["v1", "acp", "close"],
