@@ -1,5 +1,5 @@
-//! What a later server needs to go on with an instance: saved at the start of each segment of its journal, and brought
-//! up to date from the entries behind that.
+//! The state that a later server needs to continue an instance. It is saved at the start of each segment of the journal,
+//! and brought up to date from the entries after it.
 //!
 //! Only what cannot be found in the events is saved: which requests are open, and which idempotency keys stand for what.
 
@@ -18,7 +18,7 @@ use crate::idempotency::{IdempotencyKey, Remembered};
 use crate::message::{Answer, Delivery};
 use crate::request_id::RequestId;
 
-/// Facts in a journal that are no events.
+/// The kinds of notes in an instance's journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Note {
     /// The message before it had this idempotency key.
@@ -62,14 +62,14 @@ struct SavedExit {
     sequence: u64,
 }
 
-/// An open request of a client. Ids are JSON text.
+/// An open client request. Ids are JSON text.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct SavedRequest {
     id: String,
     key: Option<Vec<u8>>,
 }
 
-/// An open request of the agent.
+/// An open agent request.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct SavedAgentRequest {
     id: String,

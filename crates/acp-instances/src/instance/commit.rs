@@ -1,6 +1,6 @@
 //! How what happens to an instance gets into its journal.
 //!
-//! Whoever finds the writer idle writes for all that wait, outside of the instance's lock. One write takes what has
+//! A task that finds the writer idle writes for all tasks that wait, outside of the instance's lock. One write takes what has
 //! gathered since the last one, so a flood costs by the write and not by the message.
 
 use std::io;
@@ -40,10 +40,10 @@ pub(crate) struct InstanceJournal {
     writer: Mutex<Writer>,
 }
 
-/// Locked by the one who writes; see [`super::unwritten::Unwritten::begin`].
+/// Locked by the task that writes; see [`super::unwritten::Unwritten::begin`].
 #[derive(Debug, Default)]
 struct Writer {
-    /// Made with the first entry, since an instance that never had one leaves nothing behind.
+    /// Created with the first entry, because an instance that never had one leaves nothing behind.
     stream: Option<StreamWriter>,
     failing_since: Option<Instant>,
 }
@@ -53,7 +53,7 @@ impl InstanceJournal {
         Self { journal, id, label, writer: Mutex::new(Writer { stream, failing_since: None }) }
     }
 
-    /// Reads what is behind an order number. Blocks.
+    /// A reader of this part.
     pub(crate) fn reader(&self) -> io::Result<StreamReader> {
         self.journal.reader(&self.id)
     }
@@ -93,7 +93,7 @@ impl InstanceJournal {
         self.writer().failing_since.is_some_and(|since| since.elapsed() >= patience)
     }
 
-    /// Begins a new segment behind what was not written.
+    /// Begins a new segment after entries that could not be written.
     fn resume(&self, checkpoint: &[u8]) -> io::Result<()> {
         let mut writer = self.writer();
         match &mut writer.stream {
@@ -104,7 +104,7 @@ impl InstanceJournal {
         Ok(())
     }
 
-    /// The instance is gone: its journal becomes history.
+    /// Closes the journal, because the instance is gone: it becomes history.
     fn close(&self) {
         if let Some(mut stream) = self.writer().stream.take()
             && let Err(error) = stream.close()
@@ -129,7 +129,7 @@ impl Instance {
         self.commit();
     }
 
-    /// Writes what has happened to the journal, unless someone is about to.
+    /// Writes the entries that wait to the journal, unless another task is writing them.
     pub(crate) fn commit(self: &Arc<Self>) {
         if self.journal.is_none() {
             return;
@@ -184,7 +184,7 @@ impl Instance {
         });
     }
 
-    /// Goes on in memory alone, and says so.
+    /// Continues in memory alone, and reports that.
     fn suspend_journal(self: &Arc<Self>, error: &io::Error) {
         tracing::error!(
             server_id = %self.id, %error,

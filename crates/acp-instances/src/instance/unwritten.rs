@@ -1,8 +1,8 @@
-//! What has happened to an instance and is not in the journal yet.
+//! The entries of an instance that are not in the journal yet, and the effects that wait for them.
 //!
-//! Nothing has an effect outside the server before it is written: readers do not see it, the agent does not receive it,
-//! and no client is told that it was accepted. So a server that dies has promised nothing that the journal lacks.
-//! Without a journal, everything counts as written at once.
+//! Nothing has an effect outside the server before it is written: readers do not receive an event, the agent does not
+//! receive a message, and no client learns that its message was accepted. So a server that dies has promised nothing
+//! that the journal lacks. Without a journal, every entry counts as written at once.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(crate) const OUTPUT: u8 = 0;
 /// The log of what clients send.
 pub(crate) const INPUT: u8 = 1;
 
-/// Something that waits until all entries before it are written.
+/// An effect that waits until all entries before it are written.
 #[derive(Debug)]
 enum Effect {
     Settle(Settlements),
@@ -56,7 +56,7 @@ pub(crate) struct Unwritten {
     visible: u64,
     /// What waits, each with the number of entries that come before it.
     held: VecDeque<(u64, Effect)>,
-    /// True while someone writes. Whoever else has something to write leaves it to them.
+    /// True while a task writes. Other tasks leave their entries to it.
     is_writing: bool,
     /// How many bytes the entries have that are not written.
     bytes: usize,
@@ -68,7 +68,7 @@ impl Unwritten {
         (self.is_journalled, self.newest, self.visible) = (true, newest, newest);
     }
 
-    /// Gives the journal up for now: everything takes effect without it.
+    /// Stops keeping entries for the journal. Every effect that waits takes place without it.
     pub(crate) fn suspend(&mut self) -> Effects {
         self.is_journalled = false;
         self.entries = Vec::new();
@@ -80,7 +80,7 @@ impl Unwritten {
         self.is_journalled
     }
 
-    /// Records that were appended to a log.
+    /// Adds records that were appended to a log.
     pub(crate) fn push(&mut self, log: u8, run: &Run) {
         if self.is_journalled {
             self.newest = run.last().order;
@@ -90,7 +90,7 @@ impl Unwritten {
         }
     }
 
-    /// A fact that is no event, about what happened last.
+    /// Adds a note about the last record.
     pub(crate) fn push_note(&mut self, tag: u8, bytes: impl FnOnce() -> Bytes) {
         if self.is_journalled {
             let bytes = bytes();
@@ -146,12 +146,13 @@ impl Unwritten {
         self.bytes
     }
 
-    /// True when there is something to write, and nobody writes.
+    /// True when entries wait and no task writes them.
     pub(crate) const fn has_work(&self) -> bool {
         !self.is_writing && !self.entries.is_empty()
     }
 
-    /// Begins to write. `None` when there is nothing to write, or when someone writes already and will write this too.
+    /// Begins to write. Returns the entries; `None` if there are none, or if another task writes and will write these
+    /// too.
     pub(crate) fn begin(&mut self) -> Option<Vec<Entry>> {
         if !self.has_work() {
             return None;
@@ -256,7 +257,7 @@ mod tests {
         unwritten.on_written(&entries).deliver();
         assert_eq!(unwritten.visible_up_to(), 5);
         assert!(first.try_recv().is_ok() && second.try_recv().is_err());
-        assert!(unwritten.begin().is_none(), "someone writes already");
+        assert!(unwritten.begin().is_none(), "another task writes already");
         let entries = unwritten.next(entries).unwrap();
         unwritten.on_written(&entries).deliver();
         assert_eq!((entries.len(), unwritten.visible_up_to()), (2, u64::MAX));

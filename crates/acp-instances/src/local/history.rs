@@ -23,7 +23,7 @@ pub(super) struct Batch {
 }
 
 impl History {
-    /// Reads what follows an order number, about so many bytes. `None` if the journal ends there.
+    /// Reads about `max_bytes` of what follows an order number. Returns `None` if the journal ends there.
     ///
     /// # Errors
     /// The journal cannot be read.

@@ -62,7 +62,7 @@ struct Followed {
 
 /// A part of the journal.
 struct Fetched {
-    /// The order number behind which it starts.
+    /// The order number after which the part starts.
     after: u64,
     /// The part; `None` if the journal ended there.
     batch: Option<Batch>,
@@ -90,7 +90,7 @@ impl Followed {
             )
     }
 
-    /// Reads about so many bytes from the journal.
+    /// Reads about `max_bytes` from the journal.
     async fn fetch(&mut self, max_bytes: usize) {
         // Before the journal is read: what is not written now may be neither there nor in memory.
         let is_clean = self.instance.lock().unwritten.is_clean();
