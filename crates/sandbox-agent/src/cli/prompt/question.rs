@@ -137,7 +137,8 @@ pub(super) fn rejected() -> Value {
     json!({"status": "rejected"})
 }
 
-/// Describes what a tool call would do: the changes of files as diffs, or else its input, and the text that comes with it.
+/// Describes what a tool call would do: the changes of files as diffs, or else its input, and the text that comes
+/// with it.
 fn details(call: &Value, colour: Colour) -> Vec<String> {
     let content = || call["content"].as_array().into_iter().flatten();
     let mut lines: Vec<String> = content().filter_map(|part| diff::lines(part, colour)).flatten().collect();
