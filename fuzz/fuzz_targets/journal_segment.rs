@@ -1,5 +1,5 @@
-//! Fuzzes segments of the journal: what is read of any bytes is what they say, byte for byte, and a journal opens with any
-//! bytes as a segment, finds any place in them, and goes on behind them.
+//! Fuzzes segments of the journal: the entries that are read from any bytes encode to the same bytes again, and a
+//! journal with any bytes as a segment can be opened, read from any place, and continued.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 
 #[derive(Debug, Arbitrary)]
 struct Input<'a> {
-    /// Whether checksums are made right first.
+/// Whether the checksums are corrected first.
     is_repaired: bool,
     /// Whether a whole journal is opened, which takes longer.
     is_opened: bool,
@@ -32,7 +32,7 @@ fuzz_target!(|input: Input<'_>| {
     }
 });
 
-/// Opens a journal with one stream, whose name and first sequence number the corpus has too.
+/// Opens a journal with one stream. The stream's name and first sequence number are those of the corpus.
 fn open(bytes: &[u8], place: u64) {
     let folder = tempfile::Builder::new().prefix("fuzz-").tempdir().expect("a folder can be made");
     let stream = folder.path().join("streams/100-a");

@@ -77,7 +77,7 @@ pub enum Error {
     /// Processes of the agent cannot be ended. The instance stays until they end.
     #[error("processes of the agent cannot be ended: {}", list(.pids))]
     StillRunning {
-        /// Their process ids, as far as they are known.
+        /// The process ids, as far as they are known.
         pids: Vec<u32>,
     },
     /// The instance was closed while the request waited.

@@ -68,7 +68,7 @@ pub trait Instances: fmt::Debug + Send + Sync + 'static {
 
     /// Ends an instance and its whole process tree. Returns when the tree is gone, or at once if there is no
     /// such instance. The closing continues to its end if the caller stops waiting. Fails with
-    /// [`Error::StillRunning`] if processes cannot be ended: then the instance stays until they have ended.
+    /// [`Error::StillRunning`] if processes cannot be ended; in this case the instance stays until they have ended.
     fn close<'a>(&'a self, server_id: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Deletes the history of closed instances of this name. Does nothing if there is none.

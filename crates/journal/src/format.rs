@@ -284,7 +284,7 @@ pub(crate) fn seal(out: &mut [u8], start: usize, rest: &[u8]) {
     out[start + 4..body].copy_from_slice(&hasher.finalize().to_le_bytes());
 }
 
-/// A byte that is 0 or 1. Bytes that mean the same would hide damage.
+/// Decodes a flag. Only 0 and 1 are accepted: if other bytes meant the same, damage could go unnoticed.
 pub(crate) const fn flag(byte: u8) -> Option<bool> {
     match byte {
         0 => Some(false),

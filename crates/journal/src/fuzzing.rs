@@ -1,4 +1,4 @@
-//! What the fuzz target of this crate needs of its inside. Built only for fuzzing.
+//! Internals of this crate that its fuzz target uses. Built only for fuzzing.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,9 +11,9 @@ use crate::encode::Encoder;
 use crate::format::{EntryHead, HEADER, Head, HeaderError, PREFIX, SegmentHeader, seal};
 use crate::scan::{scan, with_header};
 
-/// Reads bytes as a segment, entry by entry, and writes what it read as a segment again. Returns that, and how many bytes
-/// are valid according to a scan. Ends early at an entry that is damaged in a way that only a reader notices. `None` if
-/// the bytes are not a segment.
+/// Decodes bytes as a segment, entry by entry, and encodes the entries as a segment again. Returns that segment, and
+/// how many bytes are valid according to a scan. Ends early at an entry whose damage only a reader notices. `None` if the
+/// bytes are not a segment.
 ///
 /// # Errors
 /// System errors.
@@ -60,7 +60,8 @@ fn bytes_between(bytes: &[u8], start: u64, end: u64) -> &[u8] {
     &bytes[start as usize..end as usize]
 }
 
-/// Makes the checksums of bytes right, as far as they look like a segment: else no input would come behind them.
+/// Corrects the checksums in bytes that look like a segment. Otherwise, nearly every random input would be rejected
+/// because of a wrong checksum.
 pub fn repair(bytes: &mut [u8]) {
     let mut at = HEADER;
     if let Some(lengths) = bytes.get(10..16) {

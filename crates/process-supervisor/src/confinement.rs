@@ -1,8 +1,8 @@
-//! Keeping a program from sending signals to processes that it did not start.
+//! Prevents agents from sending signals to processes that they did not start.
 //!
-//! An agent usually runs as the same user as its supervisor and the server, so the kernel lets it stop or kill both. A
-//! Landlock domain that scopes signals forbids that without privileges, from Linux 6.12 on. A domain also hides the
-//! environment and the memory of processes outside of it. It restricts neither files nor the network.
+//! An agent usually runs as the same user as its supervisor and the server, so the kernel lets it stop or kill
+//! both. A Landlock domain that scopes signals forbids that without privileges, from Linux 6.12 on. A domain also
+//! hides the environment and the memory of processes outside of it. It restricts neither files nor the network.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -10,22 +10,22 @@ use std::sync::OnceLock;
 
 use rustix::io::Errno;
 
-/// Which processes a launched program may send signals to.
+/// The processes that a launched program may send signals to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Confinement {
-    /// Only those that it started itself, and theirs, where the kernel can enforce it. Unless the program runs with
-    /// `CAP_SYS_ADMIN`, it cannot gain privileges either: set-user-ID programs such as sudo run without them.
+    /// Only its own descendants, if the kernel can enforce that. Unless the program runs with `CAP_SYS_ADMIN`, it
+    /// also cannot gain privileges: set-user-ID programs such as sudo run without them.
     #[default]
     Signals,
-    /// Every process that its user may send signals to.
+    /// All processes that the program's user may send signals to.
     Off,
 }
 
 static CONFINEMENT: OnceLock<Confinement> = OnceLock::new();
 
 impl Confinement {
-    /// Applies to everything that this process launches from now on. Must be called before the first launch; only the
-    /// first call counts.
+    /// Sets the confinement of everything that this process launches. Must be called before the first launch; only
+    /// the first call has an effect.
     pub fn set_for_all(self) {
         let _ = CONFINEMENT.set(self);
     }
@@ -36,17 +36,18 @@ impl Confinement {
         Domain::prepare().is_some()
     }
 
-    /// True if what this process launches is confined.
+    /// True if the programs that this process launches are confined.
     pub(crate) fn is_enforced() -> bool {
         static IS_ENFORCED: OnceLock<bool> = OnceLock::new();
         *IS_ENFORCED.get_or_init(|| Self::of_this_process() == Self::Signals && Self::is_supported())
     }
 
+    /// The confinement of the programs that this process launches, whether or not the kernel can enforce it.
     pub(crate) fn of_this_process() -> Self {
         CONFINEMENT.get().copied().unwrap_or_default()
     }
 
-    /// The argument by which the server passes the setting to a supervisor.
+    /// The argument with which the server passes the setting to a supervisor.
     pub(crate) const fn argument(self) -> &'static str {
         match self {
             Self::Signals => "signals",
@@ -58,7 +59,7 @@ impl Confinement {
         if argument.is_some_and(|text| text == Self::Off.argument()) { Self::Off } else { Self::Signals }
     }
 
-    /// The domain of a program. `None` if it is not to be confined or the kernel cannot do it.
+    /// A domain for a program. `None` if the program should not be confined, or the kernel cannot confine it.
     pub(crate) fn domain(self) -> Option<Domain> {
         match self {
             Self::Signals => Domain::prepare(),
@@ -82,7 +83,7 @@ struct RulesetAttributes {
 pub(crate) struct Domain(OwnedFd);
 
 impl Domain {
-    /// `None` if the kernel has no Landlock, or an older version, which refuses the unknown scope.
+    /// Prepares a domain. `None` if the kernel has no Landlock, or an older version, which does not know this scope.
     fn prepare() -> Option<Self> {
         let attributes =
             RulesetAttributes { handled_access_fs: 0, handled_access_net: 0, scoped: SCOPE_SIGNAL };
@@ -98,12 +99,12 @@ impl Domain {
         }
     }
 
-    /// Puts this thread and everything that it starts into the domain, for good. Makes system calls only, so it is safe
-    /// between fork and exec.
+    /// Moves this thread into the domain, which neither it nor any process that it starts can leave. Makes system
+    /// calls only, so it is safe between fork and exec.
     pub(crate) fn enter(&self) -> io::Result<()> {
         match self.restrict() {
-            // Without CAP_SYS_ADMIN, the kernel requires this first, so that the domain cannot confuse a set-user-ID
-            // program.
+            // Without CAP_SYS_ADMIN, the kernel requires `no_new_privs` first, so that a set-user-ID program never
+            // runs in a domain that it does not expect.
             Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {
                 rustix::thread::set_no_new_privs(true)?;
                 self.restrict()
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_can_be_scoped_exactly_where_landlock_has_version_6() {
+    fn signals_can_be_confined_exactly_if_landlock_has_version_6() {
         assert_eq!(Confinement::is_supported(), version() >= 6);
     }
 

@@ -23,7 +23,7 @@ use crate::{Confinement, Exit, SUPERVISE_ARGUMENT};
 /// The pause between two kill commands to a supervisor that does not answer.
 const KILL_AGAIN: Duration = Duration::from_millis(50);
 /// The longest pause between two kill commands to a supervisor that answers.
-const KILL_AGAIN_AT_MOST: Duration = Duration::from_secs(1);
+const MAX_KILL_PAUSE: Duration = Duration::from_secs(1);
 /// How many kill commands a supervisor may leave unanswered before it is killed itself.
 const UNANSWERED_KILLS: u32 = 8;
 
@@ -81,8 +81,8 @@ impl Control {
         if let Some(supervisor) = &self.supervisor {
             let _ = pidfd_send_signal(supervisor, Signal::CONT);
         }
-        // This fails only when the socket is full, which is impossible with a handful of bytes, or when the supervisor
-        // has exited, and then the tree has already ended.
+        // This fails only when the socket is full, which is impossible with a handful of bytes, or when the
+        // supervisor has exited, and then the tree has already ended.
         let _ = self.socket.try_write(&[command]);
     }
 }
@@ -97,7 +97,7 @@ pub struct Events {
     supervisor_id: Option<SupervisorId>,
     agent: u32,
     progress: Progress,
-    /// True when the supervisor has answered a kill command.
+    /// True if the supervisor has answered the last kill command.
     has_answered: bool,
     cpu: Option<Duration>,
 }
@@ -111,7 +111,7 @@ pub enum TreeEvent {
     Gone,
 }
 
-/// How far the end of a tree has come.
+/// The progress of a tree towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Running,
@@ -119,7 +119,7 @@ enum Progress {
     Exited,
     /// The supervisor has reported that the tree has ended.
     Gone,
-    /// The supervisor has ended before its tree.
+    /// The supervisor ended before its tree did.
     Lost,
 }
 
@@ -134,13 +134,13 @@ impl Events {
                     self.cpu = self.cpu.or_else(|| self.supervisor_id?.cpu_of_ended());
                     self.supervisor.wait().await;
                     if !Confinement::is_enforced() {
-                        // The agent may have traced its supervisor and made it send a false report.
+                        // An agent that can trace its supervisor may have made it send a false report.
                         orphans::end_all().await;
                     }
                     return TreeEvent::Gone;
                 }
                 Progress::Lost => {
-                    // Its children have a new parent by the time it can be waited for.
+                    // When the supervisor can be reaped, the kernel has already given its children a new parent.
                     self.supervisor.wait().await;
                     orphans::end_all().await;
                     return TreeEvent::Gone;
@@ -153,7 +153,7 @@ impl Events {
                 }
                 Some(Report::Gone) => {
                     self.progress = Progress::Gone;
-                    // It exits by itself, unless a process traces it.
+                    // The supervisor exits by itself, unless a process traces it.
                     self.supervisor.kill();
                 }
                 Some(Report::Killing) => self.has_answered = true,
@@ -169,10 +169,10 @@ impl Events {
         }
     }
 
-    /// Kills the tree and waits for the next event, however long it takes. Cancel-safe.
+    /// Kills the tree and waits for the next event, without a time limit. Cancel-safe.
     ///
-    /// A supervisor that does not answer is killed itself, if this process ends what it leaves: without
-    /// [`crate::Confinement`], an agent can stop its supervisor again and again.
+    /// If this process adopts orphans, it kills a supervisor that does not answer: an agent that is not confined (see
+    /// [`crate::Confinement`]) can stop its supervisor again and again.
     pub async fn next_after_kill(&mut self, control: &Control) -> TreeEvent {
         let (mut pause, mut unanswered) = (KILL_AGAIN, 0);
         loop {
@@ -185,8 +185,8 @@ impl Events {
                 return event;
             }
             if self.has_answered {
-                // The supervisor kills its tree, but a process does not end.
-                (pause, unanswered) = ((pause * 2).min(KILL_AGAIN_AT_MOST), 0);
+                // The supervisor has killed its tree, but a process has not ended.
+                (pause, unanswered) = ((pause * 2).min(MAX_KILL_PAUSE), 0);
                 continue;
             }
             unanswered += 1;
@@ -217,11 +217,11 @@ impl Events {
         }
     }
 
-    /// The supervisor was killed. The agent is killed by its parent-death signal, and its process group here. The rest of
-    /// the tree is ended once this process has adopted it.
+    /// Called when the supervisor was killed. The agent is then killed by its parent-death signal, and its process
+    /// group here. The rest of the tree is ended after this process has adopted it.
     fn supervisor_lost(&mut self) {
         self.progress = Progress::Lost;
-        // It may have closed the socket and still run, if a process traces it.
+        // If a process traces the supervisor, it may have closed the socket and still be running.
         self.supervisor.kill();
         if let Some(group) = i32::try_from(self.agent).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -250,7 +250,8 @@ pub async fn launch(spec: &LaunchSpec) -> Result<Launched, LaunchError> {
         .stdout(nowhere()?)
         .stderr(nowhere()?);
     let supervisor = SupervisorProcess::spawn(&mut command)?;
-    // The command holds the supervisor's end of the socket; while that is open, the end of the supervisor does not show.
+    // The command holds the supervisor's end of the socket. If it stayed open, this process would not notice when the
+    // supervisor ends.
     drop(command);
     let pidfd = supervisor.pid().and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     let (agent_stdin, stdin) = new_pipe()?;

@@ -1,9 +1,9 @@
-//! Ending what a supervisor leaves when it is killed.
+//! Ends the processes that a killed supervisor leaves behind.
 //!
-//! A supervisor that is killed cannot end its tree. The agent dies with it, but a process that the agent started may have
-//! left its session and its group. If the server is a subreaper, all of these become its children. The server then
-//! ends every child that is not a supervisor. It never calls `waitpid(-1)`: that would take the exit status of
-//! supervisors from tokio.
+//! A killed supervisor cannot end its tree. The kernel kills the agent together with it, but processes that the
+//! agent started may have left the agent's session and group. If the server is a subreaper, they become its
+//! children, and the server ends every child that is not a supervisor. It never calls `waitpid(-1)`, because that
+//! would take the exit status of supervisors away from tokio.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,28 +17,31 @@ use tokio::process::{Child, Command};
 
 use crate::tree;
 
-/// The pause between two searches for orphans, at first and at most: one that cannot be killed is waited for.
+/// The first and the longest pause between two searches for orphans. The search is repeated for as long as an orphan
+/// exists, even if it cannot be killed.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
-/// The supervisors of this process, or `None` if it does not adopt orphans. Locked while a supervisor is started, so that
-/// a supervisor is not taken for an orphan before it is listed here.
+/// The supervisors that this process has started; `None` if this process does not adopt orphans. The lock is held
+/// while a supervisor is started: otherwise the supervisor could be mistaken for an orphan before it is in this
+/// set.
 static SUPERVISORS: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 
 fn supervisors() -> MutexGuard<'static, Option<HashSet<Pid>>> {
-    // Every change is one step, so the set is sound after a panic.
+    // Every change is a single call, so the set is still valid after a panic.
     SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes this process end the processes that a killed supervisor leaves. Must be called before the first launch, and only
-/// in a program whose children are all started by [`crate::launch`]: any other child is killed when a supervisor dies.
+/// Makes this process end the processes that a killed supervisor leaves behind. Must be called before the first
+/// launch, and only in a program that starts all its children with [`crate::launch`]: when a supervisor dies, all other
+/// children are killed.
 ///
 /// # Errors
-/// This process has children already, because the program that it was before `exec` started them. Or the kernel has no
-/// subreapers. In both cases, processes that a killed supervisor leaves live on.
+/// This process already has children, which the program that it ran before `exec` started; or the kernel does not
+/// support subreapers. In both cases, processes that a killed supervisor leaves behind continue to run.
 pub fn adopt_orphans() -> io::Result<()> {
     let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if !matches!(waitid(WaitId::All, any), Err(Errno::CHILD)) {
-        return Err(io::Error::other("this process has children that are no agents"));
+        return Err(io::Error::other("this process has children that are not agents"));
     }
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     supervisors().get_or_insert_default();
@@ -49,10 +52,10 @@ pub(crate) fn is_adopting() -> bool {
     supervisors().is_some()
 }
 
-/// A supervisor, as a child of this process. It stays listed until it has been waited for.
+/// A supervisor that this process has started. It is in [`SUPERVISORS`] until it has been reaped.
 #[derive(Debug)]
 pub(crate) struct SupervisorProcess {
-    /// Taken out when the process has been waited for.
+    /// `None` once the process has been reaped.
     child: Option<Child>,
     pid: Option<Pid>,
 }
@@ -72,13 +75,13 @@ impl SupervisorProcess {
         self.pid
     }
 
-    /// Kills it. What it leaves is ended by [`end_all`].
+    /// Kills the supervisor. The caller has to end the processes that it leaves behind, with [`end_all`].
     pub(crate) fn kill(&mut self) {
-        // Fails only if it has ended.
+        // This fails only if the supervisor has already ended.
         let _ = self.child.as_mut().map(Child::start_kill);
     }
 
-    /// Waits for its end. Cancel-safe.
+    /// Waits until the supervisor has ended. Cancel-safe.
     pub(crate) async fn wait(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.wait().await;
@@ -89,10 +92,11 @@ impl SupervisorProcess {
 }
 
 impl Drop for SupervisorProcess {
-    /// The control socket is closed too, so the supervisor ends its tree and exits, unless it was killed.
+    /// Reaps the supervisor in the background. Its control socket is dropped too, so it ends its tree and exits. If
+    /// it was killed instead, its orphans are ended.
     fn drop(&mut self) {
         let (Some(mut child), pid) = (self.child.take(), self.pid) else { return };
-        // Without a runtime, this process is exiting.
+        // If there is no runtime, this process is exiting.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             let ended = child.wait().await;
@@ -110,7 +114,7 @@ fn unlist(pid: Option<Pid>) {
     }
 }
 
-/// Ends all orphans, and waits until none is left.
+/// Ends all orphans, and waits until none of them exists.
 pub(crate) async fn end_all() {
     let (mut pause, longest) = PAUSES;
     while let Ok(Remaining::Some) = tokio::task::spawn_blocking(kill_and_reap).await {
@@ -135,7 +139,7 @@ enum Remaining {
     Some,
 }
 
-/// Kills the orphans, which makes their own children orphans, and reaps those that have ended.
+/// Kills the orphans, and reaps those that have ended. The children of a killed orphan become orphans too.
 fn kill_and_reap() -> Remaining {
     let orphans = adopted();
     tree::signal_groups(&orphans, Signal::KILL);

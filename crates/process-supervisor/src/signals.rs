@@ -96,7 +96,8 @@ pub(crate) fn fork_and_exit() -> io::Result<i32> {
     }
 }
 
-/// The number of this process's group; 0 for a group outside of its process namespace, for which `rustix` has no value.
+/// The id of this process's group; 0 if the group is outside of this process's PID namespace, which `rustix` cannot
+/// represent.
 pub(crate) fn own_group() -> i32 {
     // SAFETY: the call takes nothing and cannot fail.
     #[allow(unsafe_code)]

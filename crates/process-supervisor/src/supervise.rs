@@ -17,13 +17,13 @@ use crate::signals::{SignalReader, SignalSet, close_from};
 use crate::wire::{KILL, LaunchSpec, Report, TERMINATE};
 use crate::{Confinement, Exit};
 
-/// How many processes are reaped before commands and deadlines are checked again. Otherwise, processes that fork and exit
-/// in an endless chain would keep the supervisor from everything else.
+/// How many processes are reaped before commands and deadlines are checked again. Otherwise, processes that fork
+/// and exit in an endless chain would keep the supervisor from everything else.
 const REAP_BATCH: usize = 64;
 /// The time between SIGTERM and SIGKILL when the server is gone and can no longer send the kill command.
 const GRACE_WITHOUT_SERVER: Duration = Duration::from_secs(1);
-/// How long the remaining processes of an agent may live after its main process has ended, unless the server kills them
-/// earlier.
+/// How long the remaining processes of an agent may live after its main process has ended, unless the server kills
+/// them earlier.
 const GRACE_AFTER_EXIT: Duration = Duration::from_secs(2);
 /// How long a start is retried while its program is open for writing.
 const BUSY_LIMIT: Duration = Duration::from_millis(400);
@@ -31,10 +31,10 @@ const BUSY_LIMIT: Duration = Duration::from_millis(400);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// The interval at which SIGKILL is repeated while a process is still alive.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
-/// The same for a process that has survived it for longer than [`KILL_PATIENCE`].
+/// The interval at which SIGKILL is repeated after [`KILL_PATIENCE`].
 const KILL_AGAIN_SLOWLY: Duration = Duration::from_millis(250);
-/// When to expect no more that processes end that survive SIGKILL (another user's, or stuck in the kernel). Without a
-/// server, this supervisor gives up on them.
+/// After this time, processes that survive SIGKILL (because they belong to another user or are stuck in the kernel)
+/// are not expected to end soon. If the server is gone, this supervisor then gives up on them.
 const KILL_PATIENCE: Duration = Duration::from_secs(8);
 
 /// Runs the supervisor to its end. The control socket is this process's standard input.
@@ -54,8 +54,8 @@ struct Supervisor {
     server_present: bool,
     /// When the agent's process tree is to be killed, even if the server sends no further command.
     kill_at: Option<Instant>,
-    /// True when the server waits to learn that its kill command was carried out.
-    owes_answer: bool,
+    /// True if the server has sent a kill command that was not carried out yet, and waits for the report.
+    must_report_kill: bool,
     /// When killing began.
     killing_since: Option<Instant>,
 }
@@ -87,7 +87,7 @@ fn supervise(confinement: Confinement) -> io::Result<()> {
         agent_ended: false,
         server_present: true,
         kill_at: None,
-        owes_answer: false,
+        must_report_kill: false,
         killing_since: None,
     };
     supervisor.watch(&signals)
@@ -104,7 +104,7 @@ impl Supervisor {
             if self.kill_at.is_some_and(|at| at <= Instant::now()) {
                 let since = *self.killing_since.get_or_insert_with(Instant::now);
                 crate::tree::kill_all();
-                if std::mem::take(&mut self.owes_answer) {
+                if std::mem::take(&mut self.must_report_kill) {
                     send(&Report::Killing);
                 }
                 if since.elapsed() > KILL_PATIENCE && !self.server_present {
@@ -149,8 +149,8 @@ impl Supervisor {
 
     fn take_signals(&mut self, signals: &SignalReader) {
         while let Some(signal) = signals.next() {
-            // SIGCHLD needs no action here, because reaping happens at the top of the loop. The other signals ask this
-            // supervisor to exit, and it does that by ending the tree.
+            // SIGCHLD needs no action here, because reaping happens at the top of the loop. The other signals ask
+            // this supervisor to exit, and it does that by ending the tree.
             if signal != Signal::CHILD.as_raw() {
                 self.end_without_server();
             }
@@ -168,7 +168,7 @@ impl Supervisor {
                 TERMINATE => crate::tree::signal_all(Signal::TERM),
                 KILL => {
                     self.kill_at = Some(Instant::now());
-                    self.owes_answer = true;
+                    self.must_report_kill = true;
                 }
                 _ => {}
             }),
@@ -190,8 +190,8 @@ impl Supervisor {
         self.kill_at = Some(self.kill_at.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// Reaps children that have ended, in one batch. The agent's orphans are among them: they have become children of this
-    /// process.
+    /// Reaps children that have ended, in one batch. The agent's orphans are among them: they have become children
+    /// of this process.
     fn reap(&mut self) -> io::Result<Remaining> {
         for _ in 0..REAP_BATCH {
             match wait(WaitOptions::NOHANG) {
@@ -262,8 +262,8 @@ fn start(spec: LaunchSpec, confinement: Confinement, stdio: [OwnedFd; 3]) -> Res
     }
 }
 
-/// Starts the command, and tries again while its program is busy. A program that was just written may still be open for
-/// writing in a process that the server forked at that moment, until that process executes its own program.
+/// Starts the command, and tries again while its program is busy. A program that was just written may still be open
+/// for writing in a process that the server forked at that moment, until that process executes its own program.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let deadline = Instant::now() + BUSY_LIMIT;
     loop {

@@ -1,4 +1,5 @@
-//! Which processes of a tree have survived SIGKILL, to report them: another user's, or stuck in the kernel.
+//! Finds the processes of a tree that have survived SIGKILL, for reports. Such processes belong to another user or
+//! are stuck in the kernel.
 
 use rustix::process::Pid;
 
@@ -6,11 +7,11 @@ use crate::orphans::adopted;
 use crate::tree;
 use crate::usage::{SupervisorId, is_running};
 
-/// How many process ids are listed at most.
+/// The maximum number of listed process ids.
 const MAX_LISTED: usize = 256;
 
-/// The processes of a tree that still run, or the supervisor if it is the only one. Of a tree whose supervisor was killed,
-/// they are the orphans that this process has adopted. Reads `/proc`, and finds nothing without it.
+/// The processes of a tree that are still running; if only the supervisor is, the supervisor. If the supervisor was
+/// killed, all orphans that this process has adopted, with their descendants. Empty if there is no `/proc`.
 #[must_use]
 pub fn remaining(supervisor: Option<SupervisorId>) -> Vec<u32> {
     let supervisor = supervisor.filter(|supervisor| supervisor.is_running()).and_then(SupervisorId::process);
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_has_ended_and_was_not_reaped_does_not_remain() {
+    fn a_process_that_has_ended_is_not_listed_even_before_it_is_reaped() {
         let mut child = std::process::Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
         let root = SupervisorId::of(child.id());
         while remaining(root) == [child.id()] {

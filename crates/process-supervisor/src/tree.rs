@@ -93,8 +93,8 @@ pub(crate) fn kill_all() {
     }
 }
 
-/// The children of this process. Complete in a process with many threads too, whose `children` files miss some while
-/// others are reaped.
+/// The children of this process. Complete even if the process has many threads: their `children` files can lack a
+/// child while another one is reaped.
 pub(crate) fn children() -> Vec<Pid> {
     if fs::metadata("/proc/self").is_ok() { children_in_table(getpid()) } else { own_children() }
 }
@@ -123,7 +123,7 @@ fn parent_table() -> Vec<(Pid, Pid)> {
         .flatten()
         .filter_map(|entry| {
             let pid = parse_pid(entry.file_name().to_str()?)?;
-            // Not as text: a process may have any bytes in its name.
+            // Read as bytes, because the name of a process may not be UTF-8.
             let stat = fs::read(entry.path().join("stat")).ok()?;
             Some((pid, parent_in_stat(&String::from_utf8_lossy(&stat))?))
         })

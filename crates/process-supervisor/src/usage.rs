@@ -27,7 +27,7 @@ impl SupervisorId {
         Some(Self { pid, start_ticks: Stat::read(pid)?.start_ticks })
     }
 
-    /// False also for one that has ended and was not waited for.
+    /// True if the supervisor is running. False if it has ended, even if it was not reaped yet.
     pub(crate) fn is_running(self) -> bool {
         Stat::read(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.has_ended)
     }
@@ -109,7 +109,7 @@ impl ProcessTable {
     }
 }
 
-/// True for a process that has not ended.
+/// True if the process exists and has not ended.
 pub(crate) fn is_running(pid: u32) -> bool {
     Stat::read(pid).is_some_and(|stat| !stat.has_ended)
 }
@@ -121,7 +121,7 @@ fn time(ticks: u64) -> Duration {
 /// The needed fields of `/proc/<pid>/stat`. The field numbers are those of proc_pid_stat(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
-    /// True for a process that has ended and was not waited for.
+    /// True if the process has ended but was not reaped yet.
     has_ended: bool,
     parent: u32,
     own_ticks: u64,

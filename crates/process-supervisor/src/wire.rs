@@ -110,7 +110,7 @@ pub(crate) enum Report {
     Exited(Exit),
     /// The whole tree has ended.
     Gone,
-    /// The kill command was carried out once; processes may be left.
+    /// The kill command was carried out, but processes may still be running.
     Killing,
 }
 

@@ -1,4 +1,5 @@
-//! A supervisor that does not answer. The only test of this program: it makes the whole process a subreaper.
+//! A supervisor that does not answer. This test program has only one test, because the test makes the whole process a
+//! subreaper.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -7,7 +8,7 @@ use std::path::Path;
 
 use process_supervisor::{Exit, LaunchSpec, TreeEvent};
 
-/// Reports that it has started an agent and takes no commands. It leaves a process in a session of its own.
+/// A supervisor that reports that it has started an agent, and ignores all commands. The agent is in its own session.
 const SCRIPT: &str = "#!/bin/sh
 setsid sleep 300 <&- >/dev/null 2>&1 &
 printf 'started %s\\n' $! >&0
@@ -15,7 +16,7 @@ exec sleep 300
 ";
 
 #[tokio::test]
-async fn a_supervisor_that_does_not_answer_is_killed_and_what_it_leaves_is_ended() {
+async fn a_supervisor_that_does_not_answer_is_killed_and_its_orphans_are_ended() {
     process_supervisor::adopt_orphans().unwrap();
     let program = std::env::temp_dir().join(format!("unresponsive-{}", std::process::id()));
     std::fs::write(&program, SCRIPT).unwrap();

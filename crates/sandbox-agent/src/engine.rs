@@ -14,7 +14,7 @@ pub(crate) type WrapEngine = fn(Arc<dyn Instances>) -> Arc<dyn Instances>;
 /// Prepares this process to start agents and installers. Must be called before the first one is started.
 pub(crate) fn prepare_to_launch(confinement: Confinement) {
     confinement.set_for_all();
-    // This process starts supervisors only.
+    // Adopting orphans is safe, because this process starts only supervisors.
     if let Err(error) = process_supervisor::adopt_orphans() {
         tracing::warn!(%error, "processes of an agent that kills its supervisor can live on");
     }

@@ -1,4 +1,4 @@
-//! Agents can signal only their own processes where the kernel can enforce it.
+//! Agents can signal only their own processes, if the kernel can enforce that.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,14 @@ use test_harness::{Process, Server, eventually};
 /// The error number of a signal that the kernel refuses.
 const EPERM: u64 = 1;
 const NOBODY: u32 = 65534;
-/// Only checks that a signal could be sent.
+/// The signal number with which the kernel only checks whether a signal could be sent.
 const PROBE: i32 = 0;
 const SIGKILL: i32 = 9;
 
-/// What the server says about this kernel. Whether it is right is tested in `process-supervisor`.
+/// Whether this kernel can confine signals, according to the server's log. A test in `process-supervisor` checks
+/// that the server is right.
 fn kernel_scopes_signals(server: &Server) -> bool {
-    eventually("the log says which it is", || {
+    eventually("the log has a line about confinement", || {
         let log = server.log();
         let count = |text: &str| log.matches(text).count();
         match (
@@ -29,7 +30,7 @@ fn kernel_scopes_signals(server: &Server) -> bool {
     })
 }
 
-/// Starts a server without privileges, also if root runs the tests.
+/// Starts a server without privileges, even if root runs the tests.
 fn start(builder: ServerBuilder) -> Server {
     if rustix::process::getuid().is_root() { builder.user(NOBODY).start() } else { builder.start() }
 }
@@ -65,7 +66,7 @@ fn an_agent_can_signal_its_own_processes_but_not_its_supervisor_the_server_or_ot
 }
 
 #[test]
-fn an_agent_that_may_signal_every_process_is_only_what_the_setting_asks_for() {
+fn an_agent_may_signal_every_process_only_if_a_setting_allows_it() {
     let builder = Server::with();
     let config = builder.file("config.toml", "agent_confinement = \"off\"\n").display().to_string();
     let in_file = builder.env("SANDBOX_AGENT_CONFIG", &config);

@@ -1,4 +1,4 @@
-//! Agents that attack their supervisor. `--agent-confinement off` lets them on every kernel.
+//! Agents that attack their supervisor. With `--agent-confinement off`, they can do so on every kernel.
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ fn nothing_survives_an_agent_that_kills_its_supervisor() {
     waiting.join().unwrap().problem(502, "agent_exited");
     tree.into_iter().for_each(Process::wait_until_gone);
     nothing_is_left(&server);
-    // The server goes on, and so does the id.
+    // The server still works, and the id can be used again.
     server.open("a", "fault");
     server.delete("a").send().expect(204);
     nothing_is_left(&server);
@@ -61,7 +61,7 @@ fn other_instances_are_untouched_when_a_supervisor_dies() {
         [server.agent_process("b"), server.spawn("b", "spawn_daemon", json!({})), server.agent_process("c")];
     let tree = daemons(&server);
     attack(&server, tree[3].parent(), SIGKILL);
-    // Supervisors that start meanwhile are not taken for orphans.
+    // Supervisors that start in the meantime are not mistaken for orphans.
     let starting: Vec<_> = (0..8)
         .map(|n| server.post(&format!("new{n}"), call(1, "echo", json!({}))).query("agent", "fault").start())
         .collect();

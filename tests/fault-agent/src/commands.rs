@@ -199,7 +199,7 @@ fn length(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Sends a signal, by number; 0 only checks that it could be sent. Returns the number of the error, or nothing.
+/// Sends a signal by its number; 0 only checks whether a signal could be sent. Returns the number of the error, if any.
 fn signal(params: &Value) -> Option<i32> {
     let number = |name: &str| params[name].as_i64().and_then(|number| i32::try_from(number).ok());
     let pid = number("pid").and_then(Pid::from_raw).unwrap_or_else(|| give_up("`pid` is not a process id"));

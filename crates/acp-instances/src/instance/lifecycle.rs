@@ -16,7 +16,7 @@ use crate::launcher::Prepared;
 /// The time between SIGTERM and SIGKILL for processes that an agent left behind.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
-/// How long killing a process tree may take, beyond the graces.
+/// How long killing a process tree may take after both grace periods.
 const KILL_MARGIN: Duration = Duration::from_secs(1);
 
 /// Why an instance is being closed.
@@ -85,7 +85,7 @@ async fn live(instance: &Arc<Instance>, launched: Launched) -> Option<Duration> 
 
     let mut outputs = [reader, errors];
     let ending = wait_for_end(instance, &mut events, &mut outputs[0]).await;
-    // A DELETE must be able to answer a second after this.
+    // A DELETE must be answered at most a second after this time.
     let kill_at = Instant::now() + instance.shared.limits.graces();
     let (cause, after) = match ending {
         Ending::Exited(exit) => (ExitCause::Exited(exit), AfterExit::StayListed),
@@ -241,7 +241,7 @@ impl Instance {
         self.publish(settlements);
     }
 
-    /// Waits until the whole process tree is gone, but no longer than that takes if every process can be killed.
+    /// Waits until the whole process tree is gone, but only for as long as that takes if every process can be killed.
     ///
     /// # Errors
     /// [`Error::StillRunning`] with the processes that have survived.
@@ -253,11 +253,12 @@ impl Instance {
         let supervisor = self.lock().supervisor;
         let remaining = tokio::task::spawn_blocking(move || process_supervisor::remaining(supervisor));
         let pids = remaining.await.unwrap_or_default();
-        // It may have ended while its processes were looked for.
+        // The tree may have ended during the search for its processes.
         if *self.finished.borrow() { Ok(()) } else { Err(Error::StillRunning { pids }) }
     }
 
-    /// Fails the requests that wait for an agent whose processes do not end. The `exit` event follows when they do.
+    /// Fails all waiting requests, because the agent's processes do not end. The `exit` event follows when they
+    /// have ended.
     pub(crate) fn fail_waiting(self: &Arc<Self>) {
         let settlements = self.lock().fail_all(&Error::InstanceClosed);
         self.publish(settlements);

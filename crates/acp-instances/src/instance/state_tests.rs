@@ -327,7 +327,7 @@ fn requests_are_timed_once_in_each_direction_when_they_are_answered() {
     assert_eq!(times(&fixture), (1, 1), "the end of the process answers nothing");
 }
 
-/// Otherwise a request could start a new process in an instance that is about to leave the registry.
+/// If it stayed listed, a request could start a new process in an instance that is about to leave the registry.
 #[test]
 fn a_process_that_exits_while_its_instance_is_being_closed_does_not_stay_listed() {
     let mut closing = Fixture::new(&Limits::default());

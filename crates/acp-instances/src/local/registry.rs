@@ -132,11 +132,11 @@ impl Registry {
         Ok(instance)
     }
 
-    /// Closes an instance in a task of its own, so that it comes to its end whether or not a caller waits for it.
+    /// Closes an instance in a separate task, which runs to its end whether or not a caller waits for it.
     pub(crate) fn begin_close(self: &Arc<Self>, instance: &Arc<Instance>) {
         let is_closing = instance.is_closing();
         instance.begin_close(CloseReason::Requested);
-        // One task is enough: a client may ask again and again while a process cannot be ended.
+        // Start only one task, although a client may send DELETE repeatedly while a process cannot be ended.
         if !is_closing {
             let (registry, instance) = (Arc::clone(self), Arc::clone(instance));
             tokio::spawn(async move { registry.close(&instance, CloseReason::Requested).await });

@@ -22,14 +22,14 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Which processes agents and installers may send signals to.
+/// The processes that agents and installers may send signals to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AgentConfinement {
-    /// Their own only. Without root, sudo fails in them.
+    /// Only processes that they have started. Unless they run as root, sudo fails in them.
     #[default]
     Signals,
-    /// All of their user.
+    /// All processes of their user.
     Off,
 }
 
@@ -104,8 +104,9 @@ pub(crate) struct CatalogArguments {
     /// Do not install agents on first use; answer 409 instead
     #[arg(long, env = "SANDBOX_AGENT_REQUIRE_PREINSTALL", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) require_preinstall: bool,
-    /// `signals`: agents and installers can signal only their own processes (Linux 6.12 with Landlock). Unless they run as
-    /// root, sudo and other set-user-ID programs fail in them; `off` is for agents that need these [default: signals]
+    /// `signals`: agents and installers can signal only their own processes (Linux 6.12 with Landlock). Unless they
+    /// run as root, sudo and other set-user-ID programs fail in them; `off` is for agents that need these [default:
+    /// signals]
     #[arg(long, env = "SANDBOX_AGENT_AGENT_CONFINEMENT", value_name = "WHAT", global = true)]
     pub(crate) agent_confinement: Option<AgentConfinement>,
 }
@@ -178,7 +179,8 @@ fn parse_agent(text: &str) -> Result<(String, CommandSpec), String> {
     Ok((name.to_owned(), spec))
 }
 
-/// Splits a command into words as a shell does. Only quotes and backslashes are special: no variables, globs or pipes.
+/// Splits a command into words as a shell does. Only quotes and backslashes are special: no variables, globs or
+/// pipes.
 pub(crate) fn split_words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

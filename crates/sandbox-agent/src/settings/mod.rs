@@ -59,7 +59,7 @@ pub(crate) struct EngineSettings {
     pub(crate) limits: Limits,
     /// Where agents come from.
     pub(crate) catalog: CatalogOptions,
-    /// Applies to agents, probes and installers.
+    /// The confinement of agents, probes and installers.
     pub(crate) confinement: Confinement,
     pub(crate) log_format: LogFormat,
 }

@@ -1,5 +1,5 @@
-//! DELETE when a process of the agent cannot be killed: one that has become root's by a set-user-ID program, as with sudo,
-//! while the server runs as another user.
+//! DELETE when a process of the agent cannot be killed, because it runs as root and the server as another user. The
+//! agent starts it through a set-user-ID program, as with sudo.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn as_root(program: &str, arguments: &[&str]) {
     assert!(command.args(arguments).status().is_ok_and(|status| status.success()), "{program} {arguments:?}");
 }
 
-/// A server with short graces and the agent `rooted`, which starts a process of root.
+/// A server with short grace periods and the agent `rooted`, which starts a process that runs as root.
 fn server() -> Server {
     let script = "\"$1\" --reuid 0 --regid 0 --clear-groups sleep 120 <&- >/dev/null 2>&1 & exec \"$2\"\n";
     let builder = Server::with();
@@ -45,7 +45,7 @@ fn server() -> Server {
     if is_root() { builder.user(NOBODY).start() } else { builder.start() }
 }
 
-/// The process of root, which is the agent's child.
+/// The agent's process that runs as root.
 fn process_of_root(server: &Server) -> RootProcess {
     let agent = server.agent_process("a");
     let is_roots = |process: &Process| {
@@ -56,7 +56,7 @@ fn process_of_root(server: &Server) -> RootProcess {
     RootProcess(eventually("there is a process of root", || agent.descendants().into_iter().find(is_roots)))
 }
 
-/// Killed when the test ends, however it ends.
+/// A process that runs as root. It is killed when the test ends, even if the test fails.
 struct RootProcess(Process);
 
 impl RootProcess {
@@ -113,7 +113,7 @@ fn a_process_that_cannot_be_killed_is_504_still_running_and_the_instance_stays_c
 }
 
 #[test]
-fn what_an_exited_agent_left_keeps_it_from_being_restarted_and_deleted() {
+fn a_process_left_by_an_exited_agent_prevents_its_restart_and_deletion() {
     let server = server();
     server.open("a", "rooted");
     let process = process_of_root(&server);
