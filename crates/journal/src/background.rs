@@ -154,7 +154,7 @@ impl Shared {
         let directory = work.is_directory_dirty.then(|| self.directory_of(&work.stream.id));
         for path in closed.into_iter().chain(directory) {
             match File::open(path).and_then(|file| file.sync_all()) {
-                // Retention or the owner of the stream has removed it.
+                // The file is missing because retention or the owner of the stream has removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 result => result?,
             }

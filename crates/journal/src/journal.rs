@@ -243,7 +243,7 @@ impl Journal {
         &self.shared().options
     }
 
-    /// What an append survives.
+    /// How durable an append is.
     #[must_use]
     pub fn sync_mode(&self) -> SyncMode {
         self.shared().options.sync

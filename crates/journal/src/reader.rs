@@ -200,7 +200,7 @@ impl StreamReader {
                 Located::At(segment, offset, next) => {
                     let entries = match self.read_segment(&segment, offset, max_bytes, account) {
                         Ok(entries) => entries,
-                        // The error comes again, and what was found before it is not lost.
+                        // Return what was found before the error. The next read returns the error again.
                         Err(_) if !found.is_empty() => return Ok(found),
                         Err(error) => return Err(error),
                     };
@@ -227,7 +227,7 @@ impl StreamReader {
         }
     }
 
-    /// Reads from a segment. `None` if it was removed meanwhile.
+    /// Reads from a segment. `None` if the segment was removed in the meantime.
     fn read_segment(
         &self,
         segment: &Segment,
