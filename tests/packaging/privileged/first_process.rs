@@ -1,5 +1,7 @@
 //! The server as process 1 of a container with only the binary and an agent.
 
+use std::process::Command;
+
 use serde_json::json;
 
 use super::root::{Inside, Root, Start};
@@ -33,21 +35,45 @@ fn sigint_stops_the_server_too() {
     assert_eq!(server.wait_for_end().code(), Some(0));
 }
 
+/// Runs a script in the process namespace of this process, as `docker exec` does. Returns the process that it leaves.
+fn exec_and_leave(first: Process) -> Process {
+    let user: &[&str] =
+        if rustix::process::getuid().is_root() { &[] } else { &["--user", "--preserve-credentials"] };
+    let mut command = Command::new("nsenter");
+    command.args(["--target", &first.pid.to_string(), "--pid"]).args(user);
+    let done = command.args(["sh", "-c", "sleep 300 <&- >&- 2>&- &"]).status();
+    assert!(done.is_ok_and(|status| status.success()), "nsenter failed");
+    eventually("process 1 adopts what is left", || {
+        first.descendants().into_iter().find(|process| {
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", process.pid)).unwrap_or_default();
+            first.is_parent_of(*process) && name.trim() == "sleep"
+        })
+    })
+}
+
 #[test]
 fn orphans_of_process_1_are_reaped() {
     let root = Root::bare();
     let server = root.serve(Start::AsFirstProcess);
-    let daemon = server.spawn_daemon("a");
     let first = first_process(&server);
-    // Without its supervisor, the daemon becomes a child of process 1.
+    let orphan = exec_and_leave(first);
+    orphan.signal("KILL");
+    orphan.wait_until_gone();
+    server.request("GET", "/v1/health").send().expect(200);
+}
+
+/// Without `/proc`, which this root does not have either.
+#[test]
+fn the_server_ends_what_a_killed_supervisor_left() {
+    let root = Root::bare();
+    let server = root.serve(Start::AsFirstProcess);
+    let daemon = server.spawn_daemon("a");
     let supervisor = daemon.parent();
     supervisor.signal("KILL");
-    eventually("process 1 adopts the daemon", || first.is_parent_of(daemon).then_some(()));
-    daemon.signal("KILL");
     daemon.wait_until_gone();
     supervisor.wait_until_gone();
     eventually("no zombie is left", || {
-        (!first.descendants().iter().any(|one| one.is_zombie())).then_some(())
+        (!first_process(&server).descendants().iter().any(|one| one.is_zombie())).then_some(())
     });
     server.request("GET", "/v1/health").send().expect(200);
 }

@@ -1,4 +1,4 @@
-//! As process 1 of a container, the server reaps orphans that are re-parented to it.
+//! As process 1 of a container, the binary splits into an init and the server.
 
 use serde_json::json;
 
@@ -23,12 +23,11 @@ fn first_process(server: &Server) -> Process {
 }
 
 #[test]
-fn as_process_1_the_server_reaps_re_parented_orphans() {
+fn below_process_1_the_server_ends_what_a_killed_supervisor_left() {
     let server = start_as_first_process();
     let first = first_process(&server);
     server.open("a", "fault");
     spawn_inside(&server, "a");
-    // When the supervisor dies, its children are re-parented to process 1.
     let agent = *first
         .descendants()
         .iter()
@@ -44,16 +43,7 @@ fn as_process_1_the_server_reaps_re_parented_orphans() {
     let orphans = supervisor.descendants();
     assert!(orphans.len() >= 2, "an agent and its daemon");
     supervisor.signal("KILL");
-    for orphan in &orphans {
-        eventually("the orphan ends or is adopted", || {
-            (orphan.is_gone() || first.is_parent_of(*orphan)).then_some(())
-        });
-    }
-    // The surviving processes are now children of process 1, which reaps them when they exit.
-    for orphan in orphans.into_iter().filter(|orphan| !orphan.is_gone()) {
-        orphan.kill_if_there();
-        orphan.wait_until_gone();
-    }
+    orphans.into_iter().for_each(Process::wait_until_gone);
     eventually("no zombie is left", || {
         (!first.descendants().iter().any(|process| process.is_zombie())).then_some(())
     });
