@@ -1,4 +1,4 @@
-//! A server for one round after another, and what has to be true of it between them.
+//! The server that the rounds use, and the checks of it between two rounds.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -65,19 +65,19 @@ impl Arena {
     }
 
     pub(crate) fn round(&self) -> Arc<Round> {
-        // Each round has numbers of its own: no round draws as many.
+        // Each round has its own range of numbers. No round draws more numbers than its range has.
         let first = self.numbers.fetch_add(1_000_000, Ordering::SeqCst);
         Round::new(self.server.port, self.server.process, self.folder(), first)
     }
 
-    /// The server has never used more memory than its account may explain.
+    /// Checks that the server has never used more memory than its account can explain.
     pub(crate) fn check_peak(&self, title: &str) -> u64 {
         let (peak, bound) = (self.server.process.peak_memory(), checks::bound(self.start.limit));
         assert!(peak <= bound, "{title}: {} MiB were resident, the bound is {} MiB", peak >> 20, bound >> 20);
         peak
     }
 
-    /// Everything ends and is as it was at the start.
+    /// Closes everything, and checks that the server is in the same state as at the start.
     pub(crate) fn finish(&self, round: &Arc<Round>, title: &str) {
         round.cut_held();
         let list = round.ask(&Ask::new("GET", "/v1/acp"), &[200], &[]).and_then(|answer| answer.json());
@@ -100,7 +100,7 @@ impl Arena {
         self.check_files(title);
     }
 
-    /// Only whole files with the names of the operations are there, and no temporary ones.
+    /// Checks that the only files are complete ones with the names of the operations, and that none is temporary.
     pub(crate) fn check_files(&self, title: &str) {
         let mut open = vec![self.folder().join("work")];
         while let Some(folder) = open.pop() {

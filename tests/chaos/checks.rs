@@ -1,4 +1,4 @@
-//! What has to hold after each round: memory, processes, descriptors, and nothing left to do.
+//! The checks after each round: memory, processes, descriptors, and pending work.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use test_harness::Process;
 use crate::wire::{Ask, PATIENCE};
 
 const MEBIBYTE: u64 = 1 << 20;
-/// What the server may use beside one and a half times what its memory account says.
+/// How much memory the server may use in addition to one and a half times its memory account.
 const BESIDE_THE_ACCOUNT: u64 = 40 * MEBIBYTE;
 
 /// The values of `/metrics` that the checks use.
@@ -23,7 +23,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// What the server says now; `None` if it does not answer.
+    /// The current values; `None` if the server does not answer.
     pub(crate) fn read(port: u16) -> Option<Self> {
         let answer = Ask::new("GET", "/metrics").header("Connection", "close").send(port).ok()?;
         let text = String::from_utf8(answer.body).ok()?;
@@ -66,7 +66,7 @@ impl Measured {
         ))
     }
 
-    /// What differs from the state before the first round.
+    /// The differences from the state before the first round.
     fn difference(&self, start: &Self) -> Option<String> {
         (self != start).then(|| format!("now {self:?}, at the start {start:?}"))
     }
@@ -77,7 +77,7 @@ pub(crate) const fn bound(account: u64) -> u64 {
     account + account / 2 + BESIDE_THE_ACCOUNT
 }
 
-/// Waits until nothing is wrong; panics with what still is when the time is over.
+/// Waits until `look` finds no problem; panics with the problem at the deadline.
 pub(crate) fn settled<T>(title: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -119,7 +119,7 @@ pub(crate) fn processes_below(folder: &Path) -> Vec<Process> {
     pids.filter(is_below).filter_map(Process::find).collect()
 }
 
-/// What the descriptors of a process lead to, where the kernel shows it to this user.
+/// The files that the descriptors of a process refer to, if the kernel shows them to this user.
 fn descriptors(process: Process) -> String {
     let entries = fs::read_dir(format!("/proc/{}/fd", process.pid)).into_iter().flatten().flatten();
     let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());

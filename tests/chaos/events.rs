@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use crate::order::Event;
 use crate::wire::{Answer, Ask, Head, read_chunk};
 
-/// A stream that is open.
+/// An open stream.
 #[derive(Debug)]
 pub(crate) struct EventStream {
     connection: BufReader<TcpStream>,
@@ -18,7 +18,7 @@ pub(crate) struct EventStream {
     is_over: bool,
 }
 
-/// What the server answered to a GET.
+/// The server's answer to a GET.
 #[derive(Debug)]
 pub(crate) enum Opened {
     Stream(Box<EventStream>),
@@ -37,12 +37,12 @@ impl EventStream {
         Ok(Opened::Stream(Box::new(Self { connection, unread, searched: 0, ready, is_over: false })))
     }
 
-    /// The connection, to cut it from elsewhere.
+    /// The connection, so that another task can cut it.
     pub(crate) fn connection(&self) -> &TcpStream {
         self.connection.get_ref()
     }
 
-    /// The next event; `None` when the server has ended the stream.
+    /// The next event; `None` if the server has ended the stream.
     pub(crate) fn next(&mut self) -> Result<Option<Event>> {
         loop {
             if let Some(event) = self.ready.pop_front() {

@@ -1,11 +1,11 @@
-//! Random operations of clients and agents against the built binary, and what has to hold after each round of them.
+//! Random operations of clients and agents against the built binary, in rounds, with checks after each round.
 //!
 //! Every run prints its seed; `CHAOS_SEED` repeats the choices of a run, though not the order in which threads get to
 //! make them. `CHAOS_ROUNDS` sets the number of rounds, `SOAK_MINUTES` a time instead; `make soak` sets the latter.
 //!
-//! - [`operations`]: what happens in a round.
-//! - [`round`]: what the operations of a round share, and the rules for every answer.
-//! - [`order`]: what a reader may receive.
+//! - [`operations`]: the operations of a round.
+//! - [`round`]: the data that the operations of a round share, and the rules for every answer.
+//! - [`order`]: the order in which a reader may receive events.
 //! - [`checks`]: memory, processes and descriptors after a round.
 //! - [`run`]: the rounds, and the ends of servers.
 //! - [`arena`]: the server that the rounds use.

@@ -1,4 +1,5 @@
-//! What a reader may receive: every event once and in order, or a gap. Rules without I/O, with tests of their own.
+//! The rules for what a reader may receive: every event once and in order, or a gap. No I/O; the rules have unit
+//! tests.
 
 use std::collections::HashMap;
 
@@ -59,13 +60,13 @@ impl Position {
         }
     }
 
-    /// The server has ended the stream. `Err` if it should not have.
+    /// Records that the server has ended the stream. `Err` if it must not end there.
     pub(crate) fn end(&self) -> Result<(), String> {
         let is_allowed = self.has_exited && self.view != View::Many;
         is_allowed.then_some(()).ok_or_else(|| "the stream ended without `exit`".to_owned())
     }
 
-    /// A new connection resumes where the last one was cut.
+    /// Records that a new connection resumes where the previous one was cut.
     pub(crate) fn resume(&mut self) {
         self.retained = (self.cursor == 0).then_some((0, u64::MAX));
         self.has_exited = false;
@@ -152,7 +153,7 @@ impl Position {
             "unparsed" => self.bursts.clear(),
             _ => {}
         }
-        // What has no id is not in the order: the list of instances, and retained requests.
+        // Events without an id have no place in the order: the list of instances, and retained requests.
         let Some(id) = &event.id else { return Ok(None) };
         let order = id.strip_prefix('j').and_then(|text| text.parse().ok());
         let order: u64 = order.ok_or_else(|| format!("`{id}` is not a cursor of a journal"))?;
@@ -171,7 +172,7 @@ impl Position {
         Ok(Some((instance, number)))
     }
 
-    /// The agent's own count: what it wrote in a row has to arrive in a row.
+    /// Checks the agent's own count: events that it wrote consecutively must arrive consecutively.
     fn receive_burst(&mut self, data: &[u8]) -> Result<(), String> {
         let Some((burst, index)) = burst_of(data) else { return Ok(()) };
         match self.bursts.insert(burst, index) {

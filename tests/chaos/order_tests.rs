@@ -82,7 +82,7 @@ fn a_reader_that_resumes_receives_the_next_event_or_a_gap() {
 }
 
 #[test]
-fn what_an_agent_wrote_in_a_row_arrives_in_a_row() {
+fn consecutive_lines_of_an_agent_arrive_consecutively() {
     let allowed = |events: &[Event]| is_allowed(View::Messages, events);
     assert!(allowed(&[line(7, 3), line(8, 4), message(9), line(10, 5)]));
     assert!(!allowed(&[line(7, 3), line(8, 5)]), "a line got no number");

@@ -1,4 +1,4 @@
-//! Random choices that one number repeats.
+//! Random choices that are the same for the same seed.
 
 /// A stream of random numbers (SplitMix64): small, fast, and the same everywhere.
 #[derive(Debug, Clone)]
@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A stream of its own for one part of a run.
+    /// A separate stream of numbers for one part of a run.
     pub(crate) fn fork(&mut self) -> Self {
         Self(self.next())
     }
@@ -44,7 +44,7 @@ impl Random {
         (0..count).map(|_| self.next().to_le_bytes()[0]).collect()
     }
 
-    /// The choice whose part of the sum of weights is drawn.
+    /// A random choice. The probability of each choice is proportional to its weight.
     pub(crate) fn weighted<T: Copy>(&mut self, choices: &[(u64, T)]) -> T {
         let mut drawn = self.number(0..choices.iter().map(|(weight, _)| weight).sum());
         for (weight, choice) in choices {

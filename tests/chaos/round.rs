@@ -1,4 +1,4 @@
-//! One round: what its operations share, and the rules that every answer must keep.
+//! The data that the operations of a round share, and the rules that every answer must follow.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,9 +15,9 @@ use crate::order::{Event, Number, payload};
 use crate::tasks::Tasks;
 use crate::wire::{Answer, Ask, PATIENCE, is_hang};
 
-/// Instances that only well-behaved operations use: what is sent to them has to succeed.
+/// Instances that only well-behaved operations use. Messages to them must succeed.
 pub(crate) const CALM: [&str; 3] = ["calm-0", "calm-1", "calm-2"];
-/// Instances that everything happens to.
+/// Instances that all operations use.
 pub(crate) const ROUGH: [&str; 6] = ["rough-0", "rough-1", "rough-2", "rough-3", "rough-4", "rough-5"];
 
 /// The errors that a message to a well-behaved agent may get: there may be no memory for it.
@@ -41,7 +41,7 @@ pub(crate) const ROUGH_CODES: &[&str] = &[
     "write_failed",
 ];
 
-/// A request that was accepted and whose answer nobody waited for.
+/// An accepted request whose client did not wait for the answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Accepted {
     pub(crate) server_id: &'static str,
@@ -49,7 +49,7 @@ pub(crate) struct Accepted {
     pub(crate) body: String,
 }
 
-/// What the operations of a round share.
+/// The data that the operations of a round share.
 #[derive(Debug)]
 pub(crate) struct Round {
     pub(crate) port: u16,
@@ -61,9 +61,9 @@ pub(crate) struct Round {
     pub(crate) calm_tasks: Arc<Tasks>,
     /// Accepted requests of calm instances.
     pub(crate) accepted: Mutex<Vec<Accepted>>,
-    /// True from the moment in which the server is sent a signal.
+    /// True from the moment when the server is sent a signal.
     pub(crate) is_stopping: AtomicBool,
-    /// True from the moment in which connections that have no end of their own are cut.
+    /// True from the moment when connections that would never end are cut.
     is_over: AtomicBool,
     /// Connections to cut at the end.
     held: Mutex<Vec<TcpStream>>,
@@ -100,7 +100,7 @@ impl Round {
         })
     }
 
-    /// A number that nothing else in this run has.
+    /// A number that is unique in this run.
     pub(crate) fn fresh(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::SeqCst)
     }
@@ -111,7 +111,7 @@ impl Round {
         self.history.lock().unwrap().push(operation);
     }
 
-    /// A rule is broken.
+    /// Records that a rule is broken.
     pub(crate) fn violated(&self, rule: String) {
         self.violations.lock().unwrap().push(rule);
     }
@@ -128,7 +128,7 @@ impl Round {
         self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Something is about to happen that may end or replace the process of this instance.
+    /// Call before anything that may end or replace the process of this instance.
     pub(crate) fn change(&self, server_id: &'static str) {
         *self.changes.lock().unwrap().entry(server_id).or_default() += 1;
     }
@@ -163,7 +163,7 @@ impl Round {
         }
     }
 
-    /// A connection ended before the answer.
+    /// Handles a connection that ended before the answer.
     pub(crate) fn failed(&self, what: &str, error: &Error) {
         if is_hang(error) {
             self.violated(format!("{what}: the server sent nothing for too long"));

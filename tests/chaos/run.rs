@@ -1,4 +1,4 @@
-//! The rounds, each with checks at its end, and the servers that they use up.
+//! Runs the rounds, with checks after each round. A round may end the server; the next round then uses a new one.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::wire::{Ask, PATIENCE};
 
 /// How many clients work at the same time.
 const WORKERS: usize = 6;
-/// How many operations each of them does in a round.
+/// How many operations each client executes in a round.
 const OPERATIONS: u64 = 14;
 
 /// How many instances are started at the beginning of a round, beside the well-behaved ones.
@@ -38,7 +38,7 @@ enum End {
     Killed,
 }
 
-/// What a run has done and seen.
+/// The statistics of a run.
 #[derive(Debug)]
 pub(crate) struct Figures {
     seed: u64,
@@ -167,7 +167,7 @@ fn stop(round: &Round, end: End) {
     round.server.signal(signal);
 }
 
-/// While instances run: what the server uses is what it says that it uses.
+/// Checks, while instances run, that the server's memory use agrees with its metrics.
 pub(crate) fn check_memory(title: &str, round: &Round) {
     settled(title, || match Measured::read(round.port) {
         Some(measured) => measured.explain(round.server),
@@ -188,8 +188,8 @@ fn settle_accepted(round: &Round) {
     }
 }
 
-/// The server was sent a signal: it ends, everything that waits for it ends, and no process is left. A new server finds
-/// the files of clients, and nothing else.
+/// The server was sent a signal: it ends, everything that waits for it ends, and no process is left. A new server
+/// finds the files of clients, and nothing else.
 fn finish_ended(mut arena: Arena, round: &Arc<Round>, end: End, title: &str) -> Arena {
     let status = arena.server.wait_for_end(PATIENCE);
     let left = |folder: &Path| checks::processes_below(folder);

@@ -1,4 +1,4 @@
-//! What runs in the background of a round. Every task has to end by the end of its round.
+//! The background tasks of a round. Every task has to end before its round ends.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,4 +1,5 @@
-//! An HTTP/1.1 client for a server that may be killed at any moment: a connection that ends is a result, not a failure.
+//! An HTTP/1.1 client for a server that may be killed at any moment: a connection that ends is a result, not a
+//! failure.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::TcpStream;
@@ -74,7 +75,7 @@ pub(crate) fn connect(port: u16) -> Result<TcpStream> {
     Ok(connection)
 }
 
-/// True when an operation ended because nothing came for [`PATIENCE`], not because the connection ended.
+/// True if an operation failed because no data arrived for [`PATIENCE`], not because the connection ended.
 pub(crate) fn is_hang(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }

@@ -144,7 +144,7 @@ impl AgentRequests {
         self.open.iter().map(|(event, open)| (&open.id, *event))
     }
 
-    /// True when the request that this event carried is open.
+    /// True if the request that this event carried is still open.
     pub(crate) fn has(&self, event: u64) -> bool {
         self.open.contains_key(&event)
     }

@@ -26,7 +26,7 @@ impl IdempotencyKey {
     /// A key for a message. `None` if the text is empty or longer than [`Self::MAX_LENGTH`].
     #[must_use]
     pub fn new(text: &str, message: &[u8]) -> Option<Self> {
-        // Not keyed at random: a later server must find the same fingerprint for the same message.
+        // The hash has no random key: a later server must compute the same fingerprint for the same message.
         let mut hasher = SipHasher13::new();
         hasher.write(message);
         (1..=Self::MAX_LENGTH)
@@ -34,12 +34,12 @@ impl IdempotencyKey {
             .then(|| Self { text: text.into(), fingerprint: hasher.finish() })
     }
 
-    /// The key as the journal has it.
+    /// The key in the format of the journal.
     pub(crate) fn to_bytes(&self) -> Bytes {
         [&self.fingerprint.to_le_bytes(), self.text.as_bytes()].concat().into()
     }
 
-    /// Reads what [`Self::to_bytes`] wrote.
+    /// Decodes what [`Self::to_bytes`] returned.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (fingerprint, text) = bytes.split_first_chunk()?;
         Some(Self { text: str::from_utf8(text).ok()?.into(), fingerprint: u64::from_le_bytes(*fingerprint) })
@@ -132,7 +132,7 @@ impl RememberedKeys {
         }
     }
 
-    /// Every key with what is known of it, oldest first.
+    /// All keys with their outcomes so far, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (IdempotencyKey, &Remembered)> {
         self.order.iter().filter_map(|text| {
             let Record { fingerprint, remembered } = self.records.get(text)?;

@@ -25,16 +25,16 @@ pub struct Retention {
     pub max_records: usize,
 }
 
-/// The newest record of a log whose records are all elsewhere.
+/// The newest record of a log whose records are all stored elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Past {
-    /// The sequence number of the first numbered record that there ever was.
+    /// The sequence number of the first numbered record that the log ever had.
     pub first_sequence: u64,
-    /// The order number of the newest record; 0 when there is none.
+    /// The order number of the newest record; 0 if there is none.
     pub last_order: u64,
     /// The newest sequence number.
     pub last_sequence: u64,
-    /// True when that number was the newest record's own.
+    /// True if that number was the newest record's own.
     pub is_numbered: bool,
 }
 
@@ -64,7 +64,7 @@ impl Log {
         Self { ring, first_sequence, next_sequence: first_sequence, order, account, retention, page }
     }
 
-    /// A log whose records so far were all evicted, as one that a journal on disk goes on from.
+    /// A log whose records so far count as evicted, because they are only in a journal on disk.
     #[must_use]
     pub fn continuing(
         past: Past,
@@ -154,8 +154,8 @@ impl Log {
         evicted
     }
 
-    /// The bytes of the record with a sequence number of its own, to be held beyond the log's lock. `None` when it is
-    /// not held.
+    /// The bytes of the numbered record with this sequence number, to be kept after the log's lock is released.
+    /// `None` if the log no longer holds the record.
     #[must_use]
     pub fn find(&self, sequence: u64) -> Option<Bytes> {
         let mut order = self.ring.order_of_sequence(sequence.checked_sub(1)?);

@@ -67,7 +67,8 @@ impl Reader {
         Self::behind(order, 0)
     }
 
-    /// Starts behind an order number and a sequence number. Records evicted behind that place are reported as lost.
+    /// Starts after an order number and a sequence number. Records after that place that were evicted are reported
+    /// as lost.
     #[must_use]
     pub const fn behind(order: u64, sequence: u64) -> Self {
         Self { seen: order, seen_sequence: sequence, reported: [0; MAX_LOGS] }
@@ -142,14 +143,15 @@ impl Reader {
         self.seen
     }
 
-    /// Goes on behind records that the reader received from elsewhere.
+    /// Continues after records that the reader received from elsewhere.
     pub fn pass(&mut self, run: &Run) {
         let last = run.last();
         self.seen = self.seen.max(last.order);
         self.seen_sequence = self.seen_sequence.max(last.sequence);
     }
 
-    /// The gap between what the reader has and a record further on. The reader goes on right before that record.
+    /// The gap between the reader's position and a later record. Moves the reader to the place right before that
+    /// record.
     pub fn gap_until(&mut self, next_order: u64, next_sequence: u64) -> Gap {
         let gap =
             Gap { after_sequence: self.seen_sequence, next_sequence, after_order: self.seen, next_order };

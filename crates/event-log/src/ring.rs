@@ -44,7 +44,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// An empty ring that everything up to a record was evicted from.
+    /// An empty ring from which all records up to and including `evicted` were evicted.
     pub(crate) fn continuing(evicted: Evicted) -> Self {
         Self { evicted, ..Self::default() }
     }

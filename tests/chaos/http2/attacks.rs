@@ -1,4 +1,4 @@
-//! Sequences of frames that are meant to hurt.
+//! Sequences of frames that attack the server.
 
 use super::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, INITIAL_WINDOW_SIZE, PING, PRIORITY,
@@ -8,7 +8,7 @@ use crate::random::Random;
 
 const CANCEL: [u8; 4] = 8_u32.to_be_bytes();
 
-/// Frames to send behind the preface.
+/// The frames of an attack, which are sent after the preface.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     /// Makes the frames; the number says how many.

@@ -1,4 +1,4 @@
-//! Sends an attack and finds out whether the server still deals with the connection.
+//! Sends an attack, and finds out how the server handles the connection after it.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,24 +10,24 @@ use super::{
 };
 use crate::wire::{PATIENCE, connect};
 
-/// What the last ping of an attack contains.
+/// The content of the ping after an attack.
 const LAST_PING: &[u8; 8] = b"chaosend";
 
 /// How the server dealt with an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It announced that it closes the connection.
+    /// The server announced that it closes the connection.
     GoAway,
-    /// It answered the ping behind the attack.
+    /// The server answered the ping after the attack.
     Answered,
-    /// It closed the connection.
+    /// The server closed the connection.
     Closed,
 }
 
 /// Sends the preface, the frames and a ping. `Err` says what the server failed to do.
 ///
-/// If the frames are not `well_framed`, the ping may be lost in one of them, and the server may wait for the rest of it.
-/// Then the connection is half closed, and the server has to close it.
+/// If the frames are not `well_framed`, the ping may be lost in one of them, and the server may wait for the rest
+/// of it. Then the connection is half closed, and the server has to close it.
 pub(crate) fn attack(port: u16, frames: &[u8], well_framed: bool) -> Result<Ending, String> {
     let mut connection = connect(port).map_err(|error| format!("cannot connect: {error}"))?;
     let mut reader = connection.try_clone().map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ mod connection;
 
 pub(crate) use self::connection::{attack, unread};
 
-/// What a client of HTTP/2 sends first.
+/// The connection preface of HTTP/2, which a client sends first.
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(crate) const DATA: u8 = 0;

@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::round::Round;
 use crate::wire::Ask;
 
-/// Writes, reads, lists or removes entries. What is read is one of the entries as it was written, never a mixture.
+/// Writes, reads, lists or removes entries. Every entry that is read must be one that was written, never a mixture.
 pub(super) fn entries(round: &Arc<Round>, random: &mut Random) {
     let query = format!("directory=/d{}&mcpName=m{}", random.number(0..2), random.number(0..4));
     round.note(format!("configuration {query}"));

@@ -1,5 +1,5 @@
-//! Files that are written, read, moved and removed at once. Each file says what it contains, so that a mixture of two
-//! writes, or a part of one, is noticed.
+//! Files that are written, read, moved and removed concurrently. Each file describes its own content, so that a
+//! mixture of two writes, or a part of one, is noticed.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::random::Random;
 use crate::round::Round;
 use crate::wire::{Ask, connect};
 
-/// All names. No other file may be there after a round.
+/// All file names. There must be no other file after a round.
 const NAMES: [&str; 6] = ["a", "b", "a/x", "a/y", "b/x", "b/y/z"];
 /// The parts of the names.
 pub(crate) const PARTS: [&str; 5] = ["a", "b", "x", "y", "z"];
 
-/// What may become of an operation if others change the same files.
+/// The possible errors of an operation when others change the same files.
 const RACES: &[&str] = &[
     "already_exists",
     "changed_meanwhile",
@@ -35,7 +35,7 @@ fn content(random: &mut Random) -> Vec<u8> {
     content
 }
 
-/// Whether these bytes are what one write has written.
+/// Whether these bytes are the complete content of one write.
 pub(crate) fn is_whole(bytes: &[u8]) -> bool {
     let Some(colon) = bytes.iter().take(10).position(|byte| *byte == b':') else { return false };
     let size = std::str::from_utf8(&bytes[..colon]).ok().and_then(|size| size.parse::<usize>().ok());

@@ -1,4 +1,4 @@
-//! Bytes that are no valid request, and requests that never end.
+//! Bytes that are not a valid request, and requests that never end.
 
 use std::io::{BufReader, Write};
 use std::sync::Arc;
@@ -60,7 +60,8 @@ fn chunked(round: &Round, server_id: &str, size: usize) {
         connection.write_all(&ask.bytes())?;
         let chunk =
             [format!("{:x}\r\n", 1 << 16).into_bytes(), vec![b' '; 1 << 16], b"\r\n".to_vec()].concat();
-        // The server may have answered and closed before all of it is sent; the answer is there all the same.
+        // The server may answer and close the connection before the whole body is sent. The answer can be read
+        // anyway.
         let sent = (0..=size >> 16).try_for_each(|_| connection.write_all(&chunk));
         let _ = sent.and_then(|()| connection.write_all(b"0\r\n\r\n"));
         Answer::read(&mut BufReader::new(connection))

@@ -1,4 +1,4 @@
-//! Messages to agents, and what becomes of them.
+//! Messages to agents, and their outcomes.
 
 use std::io::Result;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn answered_request(round: &Round, random: &mut Random) -> (String, String) {
     (id, body)
 }
 
-/// The parameters of a burst, whose lines carry a number of their own.
+/// The parameters of a burst. Its lines contain a number that no other burst has.
 fn burst(round: &Round, count: u64, bytes: u64) -> Value {
     json!({"method": format!("burst-{}", round.fresh()), "count": count, "bytes": bytes})
 }
@@ -63,7 +63,7 @@ pub(super) fn waiting(round: &Arc<Round>, random: &mut Random) {
     });
 }
 
-/// Requests to calm instances whose client does not wait: each has to have an answer at the end of the round.
+/// Requests to calm instances without a waiting client. Each must have an answer at the end of the round.
 pub(super) fn without_waiting(round: &Arc<Round>, random: &mut Random) {
     let (id, body) = answered_request(round, random);
     let server_id = calm(random);
@@ -101,8 +101,8 @@ pub(super) fn repeated(round: &Arc<Round>, random: &mut Random) {
     }
 }
 
-/// A request that nobody waits for, to any instance, by a client that reads the stream: it receives the answer, `failed`
-/// or a gap before the stream ends.
+/// A request that nobody waits for, to any instance, by a client that reads the stream: it receives the answer,
+/// `failed` or a gap before the stream ends.
 pub(super) fn watched(round: &Arc<Round>, random: &mut Random) {
     let server_id = *random.pick(&ROUGH);
     let (id, body) = match random.one_in(3) {
@@ -211,7 +211,7 @@ pub(super) fn misbehaviour(round: &Arc<Round>, random: &mut Random) {
     round.note(format!("{name} {params} on {server_id}"));
     round.change(server_id);
     if random.one_in(2) {
-        // As a notification: nobody waits, and nothing is answered.
+        // Sent as a notification: no client waits, and the agent does not answer.
         round.ask(&post(server_id, notification(name, params)), &[202], ROUGH_CODES);
         return;
     }

@@ -1,4 +1,4 @@
-//! What happens in a round. Each operation draws its parameters, and checks what it is answered.
+//! The operations of a round. Each operation draws its parameters at random, and checks the answers.
 
 mod configuration;
 pub(crate) mod files;
@@ -16,7 +16,7 @@ use crate::round::Round;
 
 type Operation = fn(&Arc<Round>, &mut Random);
 
-/// All operations, with how often each of them happens.
+/// All operations, each with its weight.
 const OPERATIONS: &[(u64, Operation)] = &[
     (8, instances::open),
     (5, instances::close),
@@ -45,7 +45,7 @@ const OPERATIONS: &[(u64, Operation)] = &[
     (5, configuration::entries),
 ];
 
-/// Does something.
+/// Executes a random operation.
 pub(crate) fn one(round: &Arc<Round>, random: &mut Random) {
     random.weighted(OPERATIONS)(round, random);
 }

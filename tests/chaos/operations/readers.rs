@@ -110,7 +110,7 @@ impl Reader {
     }
 }
 
-/// A reader that never reads, or only some bytes now and then, until the end of the round.
+/// A reader that reads nothing, or only a few bytes at long intervals, until the end of the round.
 pub(super) fn stall(round: &Arc<Round>, random: &mut Random) {
     let target = match random.number(0..3) {
         0 => "/v1/acp".to_owned(),
@@ -136,7 +136,7 @@ pub(super) fn crowd(round: &Arc<Round>, random: &mut Random) {
     for _ in 0..count {
         let ask = Ask::new("GET", target.as_str()).header("Accept", "text/event-stream");
         let Ok(mut connection) = ask.write(round.port) else { return };
-        // Its head has arrived, so that the next message is for it.
+        // The stream's head has arrived, so the reader receives the next message.
         let _ = connection.read(&mut [0; 400]);
         round.hold(connection);
         let message = notification("emit", json!({"method": "crowd", "count": 1, "bytes": bytes}));

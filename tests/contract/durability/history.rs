@@ -1,4 +1,4 @@
-//! What is kept of instances that are gone.
+//! The history of closed instances.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn a_closed_instance_is_listed_as_history_and_its_journal_can_be_read() {
         assert_eq!(names.iter().filter(|name| **name == "message").count(), 5, "{names:?}");
         assert_eq!(names.last(), Some(&"exit"));
         assert!(names.contains(&"sent"));
-        // For everything else the instance is gone.
+        // All other requests answer as if the instance did not exist.
         server.get("a").header("Accept", "text/event-stream").send().problem(404, "unknown_server");
     };
     check(&server);

@@ -1,4 +1,4 @@
-//! The journal: what a server knew before it died, the next one knows.
+//! The journal: the next server knows everything that a server knew before it died.
 
 mod history;
 mod restart;

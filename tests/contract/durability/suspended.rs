@@ -1,4 +1,5 @@
-//! A journal that cannot be written: the instance goes on in memory, says so, and comes back to its journal.
+//! A journal that cannot be written: the instance continues in memory, reports that, and later uses its journal
+//! again.
 
 use serde_json::json;
 
@@ -34,7 +35,7 @@ fn an_instance_goes_on_in_memory_while_its_journal_cannot_be_written_and_comes_b
     server.tell("a", "emit", json!({"count": 2, "bytes": 10}));
     kill(server);
 
-    // What was not written is a gap for the next server's readers.
+    // For readers of the next server, events that were not written are a gap.
     let server = home.server().start();
     let events = server.get("a").header("Last-Event-ID", &hello.to_string()).stream().rest();
     let names: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();

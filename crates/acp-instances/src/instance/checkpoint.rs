@@ -1,7 +1,7 @@
-//! The state that a later server needs to continue an instance. It is saved at the start of each segment of the journal,
-//! and brought up to date from the entries after it.
+//! The state that a later server needs to continue an instance. It is saved at the start of each segment of the
+//! journal, and brought up to date from the entries after it.
 //!
-//! Only what cannot be found in the events is saved: which requests are open, and which idempotency keys stand for what.
+//! Only data that the events do not contain are saved: the open requests, and the outcomes of idempotency keys.
 
 use std::time::Instant;
 
@@ -44,11 +44,11 @@ impl Note {
     }
 }
 
-/// See the module. The format is part of the journal's.
+/// The saved state; see the module. Its format is part of the journal's format.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Checkpoint {
-    /// The process's exit, where it has ended.
+    /// How the process ended, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<SavedExit>,
     client_requests: Vec<SavedRequest>,
@@ -120,12 +120,12 @@ impl SavedOutcome {
 #[derive(Debug)]
 pub(crate) struct Replay {
     state: State,
-    /// The request that was sent last, until its key comes.
+    /// The request that was sent last, until the note with its key is read.
     last_sent: Option<RequestId>,
 }
 
 impl State {
-    /// What a later server needs beside the entries that follow.
+    /// The checkpoint: the data that a later server needs in addition to the entries that follow.
     pub(crate) fn checkpoint(&self) -> Vec<u8> {
         let exit = match &self.phase {
             Phase::Exited(ended) | Phase::Gone(ended) => {
@@ -150,7 +150,7 @@ impl State {
             agent_requests: agent_requests.collect(),
             keys: keys.collect(),
         };
-        // Text, numbers and lists of them: nothing here can fail to serialise.
+        // The struct consists of text, numbers and lists, so serialising cannot fail.
         serde_json::to_vec(&checkpoint).unwrap_or_default()
     }
 }
@@ -160,10 +160,10 @@ impl Replay {
         Self { state, last_sent: None }
     }
 
-    /// Goes on from a checkpoint.
+    /// Reads a checkpoint.
     ///
     /// # Errors
-    /// When the bytes are none of [`Self::checkpoint`].
+    /// The bytes were not written by [`Self::checkpoint`].
     pub(crate) fn restore(&mut self, checkpoint: &[u8]) -> Result<(), serde_json::Error> {
         let Checkpoint { exit, client_requests, agent_requests, keys } = serde_json::from_slice(checkpoint)?;
         self.state.phase = match exit {
@@ -202,7 +202,7 @@ impl Replay {
             Entry::Note { tag, bytes, .. } => match Note::of(*tag) {
                 Some(Note::Key) => self.replay_key(bytes),
                 Some(Note::Failed) => self.replay_failure(bytes),
-                // Written by a newer server; what it says does not change how events are read.
+                // A newer server wrote the note. Notes that are not known can be ignored.
                 None => {}
             },
         }
@@ -279,11 +279,11 @@ impl Replay {
         }
     }
 
-    /// The last step of going on from a journal: a process that was alive has ended with the server that ran it.
+    /// The last step after reading a journal: if the process was running, it ended together with its server.
     pub(crate) fn finish(mut self) -> State {
         if !matches!(self.state.phase, Phase::Exited(_)) {
             let record = ExitRecord { cause: ExitCause::ServerDied, stderr_tail: String::new() };
-            // Nobody waits for an outcome: the callers went with the server that they called.
+            // No caller waits for an outcome, since all callers were connected to the earlier server.
             self.state.end(record, AfterExit::StayListed).deliver();
         }
         self.state.settle_account();
@@ -291,7 +291,7 @@ impl Replay {
     }
 }
 
-/// As much of an `answered` event as is needed here.
+/// The fields of an `answered` event that are needed here.
 #[derive(Deserialize)]
 struct AnsweredEvent {
     event: u64,

@@ -1,7 +1,7 @@
-//! How what happens to an instance gets into its journal.
+//! Writes the events of an instance to its journal.
 //!
-//! A task that finds the writer idle writes for all tasks that wait, outside of the instance's lock. One write takes what has
-//! gathered since the last one, so a flood costs by the write and not by the message.
+//! A task that finds the writer idle writes for all tasks that wait, outside of the instance's lock. One write
+//! takes what has gathered since the last one, so a flood costs by the write and not by the message.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,15 +20,15 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::message::{Answer, Settled};
 
-/// How long writes may fail before the instance goes on without its journal.
+/// How long writes may fail before the instance continues without its journal.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a failed write is tried again until then.
 const RETRY: Duration = Duration::from_millis(100);
 /// How often a suspended journal is tried again.
 const RESUME: Duration = Duration::from_secs(1);
-/// Output is read no further while so much of it waits to be written.
+/// While this many bytes wait to be written, no more output is read from the agent.
 const MAX_UNWRITTEN: usize = 8 << 20;
-/// How much one read of the journal brings at most, but for an event that is longer.
+/// The most bytes that one read of the journal returns, except for a single longer event.
 const READ_BYTES: usize = 256 << 10;
 
 /// An instance's part of the journal.
@@ -40,7 +40,7 @@ pub(crate) struct InstanceJournal {
     writer: Mutex<Writer>,
 }
 
-/// Locked by the task that writes; see [`super::unwritten::Unwritten::begin`].
+/// The writing end. Locked by the task that writes; see [`super::unwritten::Unwritten::begin`].
 #[derive(Debug, Default)]
 struct Writer {
     /// Created with the first entry, because an instance that never had one leaves nothing behind.
@@ -119,7 +119,7 @@ impl InstanceJournal {
 }
 
 impl Instance {
-    /// Delivers settlements and wakes readers, once everything that has happened is in the journal.
+    /// Delivers settlements and wakes readers after everything that has happened is in the journal.
     pub(crate) fn publish(self: &Arc<Self>, settlements: Settlements) {
         let settlements = self.lock().unwritten.hold(settlements);
         if let Some(settlements) = settlements {
@@ -135,7 +135,7 @@ impl Instance {
             return;
         }
         if self.shared.syncs_every_write {
-            // Waiting for a disk must not hold up the messages of others.
+            // A slow disk must not delay the messages of other instances.
             if self.lock().unwritten.has_work() {
                 let instance = Arc::clone(self);
                 tokio::task::spawn_blocking(move || instance.write_unwritten());
@@ -184,7 +184,7 @@ impl Instance {
         });
     }
 
-    /// Continues in memory alone, and reports that.
+    /// Continues without the journal, and reports that in an event.
     fn suspend_journal(self: &Arc<Self>, error: &io::Error) {
         tracing::error!(
             server_id = %self.id, %error,
@@ -217,7 +217,7 @@ impl Instance {
         });
     }
 
-    /// Returns true when the journal is written again, or never will be.
+    /// Tries to write to a suspended journal again. Returns true if that succeeded, or if there is no journal.
     fn resume_journal(self: &Arc<Self>) -> bool {
         let Some(journal) = &self.journal else { return true };
         let checkpoint = self.lock().checkpoint();
@@ -237,7 +237,7 @@ impl Instance {
         true
     }
 
-    /// Marks the instance's history as complete, once everything is written.
+    /// Marks the instance's history as complete after everything is written.
     pub(crate) fn close_journal(self: &Arc<Self>) {
         self.commit();
         if let Some(journal) = &self.journal {
@@ -245,7 +245,7 @@ impl Instance {
         }
     }
 
-    /// Waits while too much waits to be written.
+    /// If too many bytes wait to be written, waits until those are written.
     pub(crate) async fn wait_for_journal(&self) {
         let acknowledgement: Option<oneshot::Receiver<()>> = {
             let mut state = self.lock();
@@ -257,7 +257,7 @@ impl Instance {
         }
     }
 
-    /// The agent's answer that was this event, from memory or from the journal.
+    /// The agent's answer that this event contains, from memory or from the journal.
     pub(crate) async fn stored_answer(self: &Arc<Self>, sequence: u64) -> Settled {
         if let Some(answer) = self.lock().output.find(sequence) {
             return Ok(Answer::Response(answer));

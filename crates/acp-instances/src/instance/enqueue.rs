@@ -22,7 +22,7 @@ impl Instance {
     pub(crate) fn must_wait(&self, admission: &Admission) -> bool {
         match admission {
             Admission::Stored(_) => true,
-            // Its answer comes later than the journal has the request.
+            // The answer can only arrive after the request is in the journal.
             Admission::Admitted { awaits_answer: true, .. } => false,
             _ => self.journal.is_some() && !self.lock().unwritten.is_clean(),
         }

@@ -52,7 +52,7 @@ pub(crate) struct Instance {
     pub(crate) created_at_ms: u64,
     pub(crate) created_by: Option<Subject>,
     pub(crate) shared: Arc<Shared>,
-    /// Where its log is kept, where there is a journal.
+    /// The instance's part of the journal; `None` without a journal.
     pub(crate) journal: Option<InstanceJournal>,
     state: Mutex<State>,
     /// Wakes readers when the output log or the phase has changed.
@@ -74,7 +74,7 @@ pub(crate) struct Instance {
     readers: AtomicUsize,
 }
 
-/// What an instance is made of that does not change.
+/// The parts of an instance that never change.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) id: ServerId,
@@ -111,7 +111,7 @@ impl Instance {
         Self::with_state(identity, state, journal, shared)
     }
 
-    /// The state of an instance whose events so far are elsewhere.
+    /// The state of an instance whose events so far are only in the journal.
     pub(crate) fn state(identity: &Identity, past: Past, shared: &Shared) -> State {
         let limits = &shared.limits;
         let log = |max_bytes| {
@@ -123,7 +123,7 @@ impl Instance {
         State::new(output, input, Arc::clone(&shared.account), series, limits)
     }
 
-    /// An instance with a state that is known.
+    /// An instance with this state.
     pub(crate) fn with_state(
         identity: Identity,
         state: State,

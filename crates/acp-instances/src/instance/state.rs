@@ -160,7 +160,7 @@ pub(crate) struct State {
     pub(crate) queue: VecDeque<QueuedLine>,
     /// True while the task that writes to the agent waits for lines.
     pub(crate) is_writer_idle: bool,
-    /// What has happened and is not in the journal yet.
+    /// The entries that are not in the journal yet.
     pub(crate) unwritten: Unwritten,
     pub(crate) last_activity_ms: u64,
     /// True while the timer for waiting callers runs.

@@ -22,7 +22,7 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
     let mut batch = VecDeque::new();
     let mut pipe_size = PipeSize::default();
     loop {
-        // The journal has a message before the agent has it.
+        // A message is written to the journal before it is sent to the agent.
         instance.commit();
         let is_queue_empty = take_written(&instance, &mut batch);
         if batch.is_empty() {
@@ -52,7 +52,7 @@ pub(super) async fn write(instance: Arc<Instance>, mut pipe: pipe::Sender, finis
     }
 }
 
-/// Takes the lines that the journal has. Returns true when no others wait.
+/// Takes the lines that are in the journal. Returns true if no other lines wait.
 fn take_written(instance: &Instance, batch: &mut VecDeque<QueuedLine>) -> bool {
     let mut state = instance.lock();
     if state.unwritten.is_clean() {

@@ -25,7 +25,7 @@ enum Effect {
     Acknowledge(oneshot::Sender<()>),
 }
 
-/// Effects whose time has come. Deliver them once the lock is released.
+/// Effects that can take place now. The caller delivers them after releasing the lock.
 #[must_use]
 #[derive(Debug, Default)]
 pub(crate) struct Effects(Vec<Effect>);
@@ -35,30 +35,30 @@ impl Effects {
         for effect in self.0 {
             match effect {
                 Effect::Settle(settlements) => settlements.deliver(),
-                // A sender that has left does not need to know.
+                // A sender that has left needs no result.
                 Effect::Acknowledge(sender) => drop(sender.send(())),
             }
         }
     }
 }
 
-/// The entries that wait for the journal, and what waits for them.
+/// The entries that wait for the journal, and the effects that wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct Unwritten {
     /// False without a journal, and while the journal is suspended.
     is_journalled: bool,
     entries: Vec<Entry>,
-    /// How many entries there have been, and how many of them are written.
+    /// The number of entries so far, and how many of them are written.
     pushed: u64,
     written: u64,
     /// The order number of the newest record, and of the newest one that is written.
     newest: u64,
     visible: u64,
-    /// What waits, each with the number of entries that come before it.
+    /// The effects that wait, each with the number of entries that come before it.
     held: VecDeque<(u64, Effect)>,
     /// True while a task writes. Other tasks leave their entries to it.
     is_writing: bool,
-    /// How many bytes the entries have that are not written.
+    /// The size of the entries that are not written yet.
     bytes: usize,
 }
 
@@ -100,12 +100,12 @@ impl Unwritten {
         }
     }
 
-    /// Readers see events up to this order number.
+    /// The order number up to which readers may see events.
     pub(crate) const fn visible_up_to(&self) -> u64 {
         if self.is_clean() { u64::MAX } else { self.visible }
     }
 
-    /// True when everything that happened is written.
+    /// True if everything that has happened is written.
     pub(crate) const fn is_clean(&self) -> bool {
         self.written == self.pushed
     }
@@ -131,12 +131,12 @@ impl Unwritten {
         Some(receiver)
     }
 
-    /// How many entries there have been so far.
+    /// The number of entries so far.
     pub(crate) const fn pushed(&self) -> u64 {
         self.pushed
     }
 
-    /// True when this many of the oldest entries are written.
+    /// True if the first `entries` entries are written.
     pub(crate) const fn has_written(&self, entries: u64) -> bool {
         self.written >= entries
     }
@@ -161,11 +161,12 @@ impl Unwritten {
         Some(std::mem::take(&mut self.entries))
     }
 
-    /// Entries were written; returns those that have come meanwhile. Writing is over when there are none.
+    /// Called after entries were written. Returns those that were added in the meantime; if there are none, the
+    /// task stops writing.
     pub(crate) fn next(&mut self, mut written: Vec<Entry>) -> Option<Vec<Entry>> {
         written.clear();
         if self.entries.is_empty() {
-            // The memory serves again.
+            // Reuse the memory.
             self.entries = written;
             self.is_writing = false;
             return None;
@@ -173,17 +174,17 @@ impl Unwritten {
         Some(std::mem::replace(&mut self.entries, written))
     }
 
-    /// Entries could not be written: they come first again, and writing is over for now.
+    /// Called if entries could not be written. Puts them back in front; the task stops writing.
     pub(crate) fn put_back(&mut self, mut entries: Vec<Entry>) {
         self.is_writing = false;
-        // The journal may have been suspended meanwhile.
+        // The journal may have been suspended in the meantime.
         if self.is_journalled {
             entries.append(&mut self.entries);
             self.entries = entries;
         }
     }
 
-    /// The oldest entries are written.
+    /// Records that the oldest entries are written.
     pub(crate) fn on_written(&mut self, entries: &[Entry]) -> Effects {
         if !self.is_journalled {
             return Effects::default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use event_log::MemoryAccount;
 use journal::{Found, StreamReader};
 
-/// A reader of a journal with its place. Every call runs where blocking is allowed.
+/// A reader of a journal, with its position. Reads on a thread that may block.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The reader, and the order number up to which it has read. `None` before the first read, and after one that was
@@ -14,7 +14,7 @@ pub(super) struct History {
     reader: Option<(StreamReader, u64)>,
 }
 
-/// What one read brings.
+/// The result of one read.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) found: Vec<Found>,
@@ -23,7 +23,7 @@ pub(super) struct Batch {
 }
 
 impl History {
-    /// Reads about `max_bytes` of what follows an order number. Returns `None` if the journal ends there.
+    /// Reads about `max_bytes` of the events after an order number. Returns `None` if the journal ends there.
     ///
     /// # Errors
     /// The journal cannot be read.

@@ -1,4 +1,4 @@
-//! Instances that are gone, as the journal remembers them.
+//! Closed instances, whose history is in the journal.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(super) fn find(journal: &Journal, server_id: &ServerId) -> Option<StreamId> 
     journal.find(server_id.as_str()).filter(|stream| stream.is_closed).map(|stream| stream.id)
 }
 
-/// Unlinks the journals of all closed instances of this name. Blocks.
+/// Deletes the journals of all closed instances with this name. Blocks.
 pub(super) fn forget(journal: &Journal, server_id: &ServerId) -> Result<(), Error> {
     let is_meant = |stream: &StreamInfo| stream.is_closed && &*stream.id.name == server_id.as_str();
     for stream in journal.streams().into_iter().filter(is_meant) {

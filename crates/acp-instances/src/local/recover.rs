@@ -1,4 +1,4 @@
-//! Goes on with the instances of an earlier server, from its journal.
+//! Restores the instances of an earlier server from its journal.
 //!
 //! Their processes ended with that server. So each instance is listed as exited: its events can be read, a repeated
 //! message gets its outcome, and a request that names the agent starts it again.
@@ -14,7 +14,7 @@ use super::shared::Shared;
 use crate::instance::{Identity, Instance, InstanceJournal, Replay};
 use crate::server_id::ServerId;
 
-/// What an instance's journal says about the instance itself. The format is part of the journal's.
+/// The data about an instance in the label of its journal. Their format is part of the journal's format.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Label {
@@ -28,7 +28,7 @@ impl Label {
     }
 
     pub(crate) fn to_bytes(&self) -> Bytes {
-        // Text and a number: nothing here can fail to serialise.
+        // The struct consists of text and a number, so serialising cannot fail.
         serde_json::to_vec(self).unwrap_or_default().into()
     }
 }

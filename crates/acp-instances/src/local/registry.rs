@@ -58,7 +58,7 @@ impl Registry {
         let Some(journal) = &self.shared.journal else { return };
         let newest = streams.iter().map(|stream| stream.last_sequence + 1).max().unwrap_or(0);
         self.sequence_floor.fetch_max(newest, Ordering::Relaxed);
-        // The other half is for new ones.
+        // The other half of the limit is for new instances.
         let limit = self.shared.limits.max_instances / 2;
         let recovered = recover(journal, streams, &self.shared, limit);
         let mut instances = self.instances.write().unwrap_or_else(PoisonError::into_inner);

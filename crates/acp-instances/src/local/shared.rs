@@ -20,9 +20,9 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) launcher: Arc<dyn Launcher>,
     pub(crate) account: Arc<MemoryAccount>,
-    /// Where events are kept beyond this process.
+    /// The journal, in which events survive this process.
     pub(crate) journal: Option<Journal>,
-    /// True when a write to the journal is on the disk before it takes effect.
+    /// True if every write to the journal is synced to the disk before it takes effect.
     pub(crate) syncs_every_write: bool,
     /// How many instances go on without their journal.
     suspended: AtomicI64,
@@ -34,8 +34,8 @@ pub(crate) struct Shared {
     gave_up_at_ms: AtomicU64,
     /// Wakes subscriptions to many instances.
     changed: watch::Sender<()>,
-    /// The registry of the instances. The reference is weak, because the registry owns the instances, and every instance
-    /// holds this value.
+    /// The registry of the instances. The reference is weak, because the registry owns the instances, and every
+    /// instance holds this value.
     registry: OnceLock<Weak<Registry>>,
 }
 
@@ -46,7 +46,7 @@ impl Shared {
         backing: Option<(Journal, &[StreamInfo])>,
     ) -> Arc<Self> {
         let account = MemoryAccount::new(limits.memory_budget);
-        // Clocks go back now and then; numbers never do.
+        // The clock may have been set back, but numbers must never decrease.
         let streams = backing.as_ref().map_or(&[][..], |(_, streams)| streams);
         let first_order = streams.iter().map(|stream| stream.last_order + 1).max().unwrap_or(0).max(now_us());
         let order = Arc::new(OrderCounter::starting_at(first_order));

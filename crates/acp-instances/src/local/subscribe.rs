@@ -18,7 +18,7 @@ use crate::subscription::{From, Subscribe, Subscription, Update};
 
 /// The most bytes of events that one wait returns, except for a single longer event.
 const UPDATE_BYTES: usize = 64 << 10;
-/// How many bytes one read of the journal brings at most, except for an event that is longer.
+/// The most bytes that one read of the journal returns, except for a single longer event.
 const HISTORY_BYTES: usize = 256 << 10;
 /// The most small runs of events that one wait returns.
 const UPDATE_RUNS: usize = 1024;
@@ -55,7 +55,7 @@ pub(super) struct InstanceSubscription {
     began_at: u64,
     /// Updates that precede the events: a gap, and requests that the log no longer holds.
     first: Vec<Update>,
-    /// Reads what the logs in memory no longer hold.
+    /// Reads the events that the logs in memory no longer hold.
     history: History,
     /// What is looked up in the journal before anything is read.
     lookup: Lookup,
@@ -130,7 +130,7 @@ impl InstanceSubscription {
         if updates.is_empty() { Pulled::Nothing } else { Pulled::Updates(updates) }
     }
 
-    /// Adds what this subscription wants of a run.
+    /// Adds those events of a run that this subscription follows.
     fn deliver(&self, updates: &mut Vec<Update>, run: Run) {
         match self.only_answers_to {
             Some(asker) => push_filtered(updates, &self.instance, &run, asker),
@@ -177,7 +177,7 @@ impl InstanceSubscription {
         Some(updates)
     }
 
-    /// Reports that events are gone for good, and goes on behind them.
+    /// Reports that events are lost, and continues after them.
     fn accept_gap(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
         let state = self.instance.lock();
@@ -188,7 +188,7 @@ impl InstanceSubscription {
         updates
     }
 
-    /// Finds the place of a cursor that memory does not know.
+    /// Finds the position of a cursor that is older than the events in memory.
     async fn look_up(&mut self) {
         let Lookup::Sequence(sequence) = self.lookup else { return };
         let instance = Arc::clone(&self.instance);
@@ -200,7 +200,7 @@ impl InstanceSubscription {
         if order.is_none()
             && let Some(journal) = &self.instance.journal
         {
-            // The journal does not hold the place either: the reader goes on at the oldest event.
+            // The position is not in the journal either, so the reader continues at the oldest event.
             let next_sequence = journal.oldest_sequence().unwrap_or(sequence + 1);
             let gap = Gap { after_sequence: sequence, next_sequence, after_order: 0, next_order: 0 };
             let state = self.instance.lock();
@@ -210,14 +210,14 @@ impl InstanceSubscription {
         self.lookup = Lookup::Nothing;
     }
 
-    /// True when everything there will ever be can be read.
+    /// True if there will be no more events than those that can be read now.
     fn is_over(&self) -> bool {
         let state = self.instance.lock();
         matches!(state.phase, Phase::Exited(_) | Phase::Gone(_)) && state.unwritten.is_clean()
     }
 }
 
-/// What is available in memory.
+/// The events that are available in memory.
 enum Pulled {
     Updates(Vec<Update>),
     Nothing,
@@ -270,7 +270,7 @@ struct Placed {
 enum Lookup {
     #[default]
     Nothing,
-    /// Behind the event with this sequence number.
+    /// The position after the event with this sequence number.
     Sequence(u64),
 }
 
@@ -343,7 +343,8 @@ fn place_in_journal(
         JournalCursor::Newest => at(Reader::at_newest(&logs)),
         JournalCursor::Oldest => place_at_oldest(instance, state, &logs),
         JournalCursor::After(position) => {
-            // A position that was never assigned is not the end: it is from another server, which is reported as a gap.
+            // A position that was never assigned is not the end: it is from another server, which is reported as a
+            // gap.
             let is_end = (state.newest_position()..=newest).contains(&position);
             if is_end && matches!(state.phase, Phase::Exited(_)) {
                 return None;

@@ -28,7 +28,7 @@ const BYTES_PER_INSTANCE: usize = 256 << 10;
 
 /// How many bytes one pull reads from the journals of all instances together, unless there are very many.
 const HISTORY_BYTES: usize = 4 << 20;
-/// How many bytes it reads from each at least.
+/// The least number of bytes that one pull reads from each journal.
 const HISTORY_SHARE: usize = 16 << 10;
 
 /// A subscription to many instances.
@@ -56,7 +56,8 @@ struct Followed {
     reader: Reader,
     /// Reads what the logs in memory no longer hold.
     history: History,
-    /// What it read last, until that is delivered. Kept here, so that a pull that is dropped loses nothing.
+    /// The part of the journal that was read last, until it is delivered. Kept here, so that a dropped pull loses
+    /// nothing.
     fetched: Option<Fetched>,
 }
 
@@ -68,12 +69,12 @@ struct Fetched {
     batch: Option<Batch>,
 }
 
-/// What one pull takes of one instance.
+/// The events of one instance that one pull takes.
 #[derive(Default)]
 struct Collected {
     runs: Vec<Run>,
     gaps: Vec<Gap>,
-    /// The order number up to which nothing is missing.
+    /// The order number up to which no event is missing.
     complete: u64,
 }
 
@@ -92,7 +93,8 @@ impl Followed {
 
     /// Reads about `max_bytes` from the journal.
     async fn fetch(&mut self, max_bytes: usize) {
-        // Before the journal is read: what is not written now may be neither there nor in memory.
+        // Check this before reading the journal: an event that is not written yet may be evicted from memory during
+        // the read.
         let is_clean = self.instance.lock().unwritten.is_clean();
         let instance = Arc::clone(&self.instance);
         let open = move || match &instance.journal {
@@ -123,7 +125,7 @@ impl Followed {
                 Read::Gap(gap) => {
                     let is_here = |fetched: &mut Fetched| fetched.after == before.seen();
                     match self.fetched.take_if(is_here) {
-                        // Neither here nor there: lost.
+                        // The events are neither in memory nor in the journal: they are lost.
                         Some(Fetched { batch: None, .. }) => collected.gaps.push(gap),
                         None if self.instance.journal.is_none() => collected.gaps.push(gap),
                         Some(Fetched { batch: Some(batch), .. }) => {
@@ -153,7 +155,7 @@ impl Followed {
     }
 }
 
-/// Takes what a subscription wants of a part of the journal.
+/// Takes those events of a part of the journal that a subscription follows.
 fn take_batch(reader: &mut Reader, batch: Batch, with_sent: bool, collected: &mut Collected) {
     for found in batch.found {
         match found {
@@ -358,7 +360,7 @@ impl Subscription for AllSubscription {
                     return Some(Ok(updates));
                 }
                 if self.seen > seen {
-                    // Only what this view leaves out: there may be more to fetch.
+                    // The part has only events that this view leaves out. Later parts may have others.
                     continue;
                 }
                 if self.is_over() || self.changed.changed().await.is_err() {

@@ -1,4 +1,4 @@
-//! Where the server keeps its events, and how they get there.
+//! The settings of the journal, in which the server keeps its events.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(crate) struct JournalSettings {
 }
 
 impl JournalSettings {
-    /// Returns `None` if there is to be no journal.
+    /// Resolves the settings; `None` for a server without a journal.
     pub(super) fn resolve(given: &JournalArguments, file: &ConfigFile, data_dir: &Path) -> Option<Self> {
         let named = given.journal.clone().or(file.journal.clone());
         if named.as_deref() == Some(Path::new("off")) {

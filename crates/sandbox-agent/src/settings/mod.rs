@@ -125,7 +125,7 @@ impl Settings {
         let mut limits = limits(&arguments.limits, &file)?;
         let is_replay_given = arguments.limits.replay_bytes.or(file.limits.replay_bytes).is_some();
         if journal.is_some() && !is_replay_given {
-            // What memory does not hold is read from the journal.
+            // Events that are not in memory are read from the journal.
             limits.replay_bytes = JOURNALLED_REPLAY_BYTES;
         }
         Ok(Self {
