@@ -26,7 +26,7 @@ pub enum From {
 pub struct Subscribe {
     /// Which events to follow, and from where.
     pub from: From,
-    /// If set, leave out responses to other connections that are kept apart.
+/// If set, leaves out responses that only other connections may receive.
     pub only_answers_to: Option<Asker>,
 }
 

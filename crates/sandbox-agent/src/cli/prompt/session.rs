@@ -17,7 +17,8 @@ pub(super) enum Forms {
     Unsupported,
 }
 
-/// The parameters of `initialize`. This client provides no files and no terminals: the agent uses those of its machine.
+/// The parameters of `initialize`. This client offers neither files nor terminals, so the agent uses
+/// those of the machine that it runs on.
 pub(super) fn initialize_params(forms: Forms) -> Value {
     let mut capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
     if forms == Forms::Shown {
