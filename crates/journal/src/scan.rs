@@ -118,6 +118,8 @@ impl Scanned {
 
 /// How many bytes of possible entries are checked, at most, in the search for an entry after a damaged one.
 const SEARCH: u64 = 64 << 20;
+/// What looking at a possible entry costs in addition to its own bytes, since a block has to be read again.
+const SEARCH_STEP: u64 = 64 << 10;
 
 /// Decides what invalid bytes at the current position are. A crash leaves one entry that was not written
 /// completely, or zeros. So if a complete entry follows the invalid bytes, a crash cannot be the cause.
@@ -126,7 +128,7 @@ fn what_follows(blocks: &mut Blocks<'_>, size: u64) -> io::Result<Tail> {
     for at in blocks.position() + 1..size {
         blocks.seek(at);
         if let At::Entry(entry) = blocks.next()? {
-            budget = budget.saturating_sub(entry.total as u64);
+            budget = budget.saturating_sub(entry.total as u64 + SEARCH_STEP);
             if budget == 0 || blocks.is_whole(&entry)? {
                 return Ok(Tail::Corrupt("an entry is damaged"));
             }
