@@ -26,7 +26,7 @@ pub enum From {
 pub struct Subscribe {
     /// Which events to follow, and from where.
     pub from: From,
-/// If set, leaves out responses that only other connections may receive.
+    /// If set, leaves out responses that only other connections may receive.
     pub only_answers_to: Option<Asker>,
 }
 

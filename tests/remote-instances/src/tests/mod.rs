@@ -141,7 +141,7 @@ async fn a_subscription_is_asked_for_an_item_only_when_its_reader_has_room() {
 async fn dropping_a_subscription_drops_the_engines_subscription() {
     let fake = Fake::new();
     let (near, _far) = connected(&fake);
-// The first subscription waits until its reader takes an item, the second one waits for updates.
+    // The first subscription waits until its reader takes an item, the second one waits for updates.
     *fake.news.lock().unwrap() = vec![vec![Update::Events { server_id: id(), run: run() }]; 10];
     let unread = near.subscribe(&id(), from_oldest()).await.unwrap().unwrap();
     soon("one item is on its way", || fake.pulls.load(Ordering::SeqCst) == 1).await;
