@@ -476,7 +476,8 @@ fn a_scrape_requires_the_token_and_an_allowed_origin_like_v1() {
 #[test]
 fn a_scrape_costs_about_the_same_with_two_hundred_instances_as_with_one() {
     const SCRAPES: u32 = 50;
-    let server = Server::start();
+    // The instances need more open files than the usual limit of 1024.
+    let server = Server::with().under("prlimit", &["--nofile=4096:"]).start();
     server.open("i0", "fault");
     let series = |scrape: &Scrape| scrape.samples().count();
     scrape(&server);
