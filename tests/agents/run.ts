@@ -33,6 +33,8 @@ export interface RunOptions {
 /** The steps that must pass before any other step can be run. */
 const NECESSARY: readonly StepName[] = ["install", "initialize", "session"];
 const MAX_REASON_LENGTH = 500;
+/** As long as the slowest step: on a busy machine, an agent may take its time to end. */
+const JOURNAL_LIMIT_MS = 120_000;
 
 /** Runs an agent through all steps. If the agent fails a step, the report says so; no error is thrown. */
 export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptions): Promise<Report> {
@@ -58,6 +60,7 @@ export async function runAgent(agent: Agent, { only, cleanup, onStep }: RunOptio
     await until(
       "the journal to be complete",
       () => testbed.journal.isComplete() || testbed.journal.failure() !== undefined,
+      JOURNAL_LIMIT_MS,
     );
     if (testbed.journal.failure()) throw testbed.journal.failure();
     const deviations = deviationsOf(testbed.journal.entries);
