@@ -46,11 +46,23 @@ struct Writer {
     /// Created with the first entry, because an instance that never had one leaves nothing behind.
     stream: Option<StreamWriter>,
     failing_since: Option<Instant>,
+    status: Status,
+}
+
+/// Whether an instance's journal is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Status {
+    #[default]
+    Written,
+    /// The instance continues in memory, because writes fail.
+    Suspended,
+    /// The instance is gone.
+    Closed,
 }
 
 impl InstanceJournal {
     pub(crate) fn new(journal: Journal, id: StreamId, label: Bytes, stream: Option<StreamWriter>) -> Self {
-        Self { journal, id, label, writer: Mutex::new(Writer { stream, failing_since: None }) }
+        Self { journal, id, label, writer: Mutex::new(Writer { stream, ..Writer::default() }) }
     }
 
     /// A reader of this part.
@@ -93,24 +105,34 @@ impl InstanceJournal {
         self.writer().failing_since.is_some_and(|since| since.elapsed() >= patience)
     }
 
-    /// Begins a new segment after entries that could not be written.
-    fn resume(&self, checkpoint: &[u8]) -> io::Result<()> {
+    /// Begins a new segment after entries that could not be written. Returns false if the journal was closed.
+    fn resume(&self, checkpoint: &[u8]) -> io::Result<bool> {
         let mut writer = self.writer();
+        if writer.status == Status::Closed {
+            return Ok(false);
+        }
         match &mut writer.stream {
             Some(stream) => stream.start_segment(checkpoint)?,
             None => writer.stream = Some(self.journal.create(&self.id, &self.label)?),
         }
-        writer.failing_since = None;
-        Ok(())
+        (writer.failing_since, writer.status) = (None, Status::Written);
+        Ok(true)
     }
 
-    /// Closes the journal, because the instance is gone: it becomes history.
-    fn close(&self) {
-        if let Some(mut stream) = self.writer().stream.take()
+    fn suspend(&self) {
+        self.writer().status = Status::Suspended;
+    }
+
+    /// Closes the journal, because the instance is gone: it becomes history. Returns true if it was suspended.
+    fn close(&self) -> bool {
+        let mut writer = self.writer();
+        let was_suspended = std::mem::replace(&mut writer.status, Status::Closed) == Status::Suspended;
+        if let Some(mut stream) = writer.stream.take()
             && let Err(error) = stream.close()
         {
             tracing::warn!(%error, "cannot note in the journal that an instance was closed");
         }
+        was_suspended
     }
 
     fn writer(&self) -> std::sync::MutexGuard<'_, Writer> {
@@ -173,23 +195,25 @@ impl Instance {
 
     fn on_write_error(self: &Arc<Self>, journal: &InstanceJournal, error: &io::Error) {
         if journal.has_failed_for(PATIENCE) {
-            self.suspend_journal(error);
+            self.suspend_journal(journal, error);
             return;
         }
         tracing::debug!(server_id = %self.id, %error, "cannot write to the journal; trying again");
         let instance = Arc::clone(self);
         tokio::spawn(async move {
             tokio::time::sleep(RETRY).await;
+            instance.lock().unwritten.unpause();
             instance.commit();
         });
     }
 
     /// Continues without the journal, and reports that in an event.
-    fn suspend_journal(self: &Arc<Self>, error: &io::Error) {
+    fn suspend_journal(self: &Arc<Self>, journal: &InstanceJournal, error: &io::Error) {
         tracing::error!(
             server_id = %self.id, %error,
             "the journal cannot be written: the instance goes on in memory; events from here on are lost if the server dies"
         );
+        journal.suspend();
         self.shared.journal_suspended(1);
         let effects = {
             let mut state = self.lock();
@@ -221,9 +245,13 @@ impl Instance {
     fn resume_journal(self: &Arc<Self>) -> bool {
         let Some(journal) = &self.journal else { return true };
         let checkpoint = self.lock().checkpoint();
-        if let Err(error) = journal.resume(&checkpoint) {
-            tracing::debug!(server_id = %self.id, %error, "the journal still cannot be written");
-            return false;
+        match journal.resume(&checkpoint) {
+            Ok(true) => {}
+            Ok(false) => return true,
+            Err(error) => {
+                tracing::debug!(server_id = %self.id, %error, "the journal still cannot be written");
+                return false;
+            }
         }
         tracing::info!(server_id = %self.id, "the journal is written again");
         self.shared.journal_suspended(-1);
@@ -237,11 +265,17 @@ impl Instance {
         true
     }
 
-    /// Marks the instance's history as complete after everything is written.
-    pub(crate) fn close_journal(self: &Arc<Self>) {
+    /// Marks the instance's history as complete, once everything is written. Call it when no more entries can come.
+    pub(crate) async fn close_journal(self: &Arc<Self>) {
+        let Some(journal) = &self.journal else { return };
         self.commit();
-        if let Some(journal) = &self.journal {
-            journal.close();
+        let written = self.lock().unwritten.acknowledgement();
+        if let Some(written) = written {
+            // This wait ends: if no write succeeds for a while, the journal is suspended.
+            let _ = written.await;
+        }
+        if journal.close() {
+            self.shared.journal_suspended(-1);
         }
     }
 

@@ -228,7 +228,8 @@ impl Instance {
             && let Some(registry) = self.shared.registry()
         {
             registry.remove(self);
-            self.close_journal();
+            let instance = Arc::clone(self);
+            tokio::spawn(async move { instance.close_journal().await });
         }
     }
 

@@ -17,6 +17,8 @@ use super::state::Settlements;
 pub(crate) const OUTPUT: u8 = 0;
 /// The log of what clients send.
 pub(crate) const INPUT: u8 = 1;
+/// The memory of this many entries is kept for later ones.
+const KEPT_ENTRIES: usize = 64;
 
 /// An effect that waits until all entries before it are written.
 #[derive(Debug)]
@@ -58,6 +60,8 @@ pub(crate) struct Unwritten {
     held: VecDeque<(u64, Effect)>,
     /// True while a task writes. Other tasks leave their entries to it.
     is_writing: bool,
+    /// True after a failed write, until it is tried again.
+    is_paused: bool,
     /// The size of the entries that are not written yet.
     bytes: usize,
 }
@@ -70,7 +74,7 @@ impl Unwritten {
 
     /// Stops keeping entries for the journal. Every effect that waits takes place without it.
     pub(crate) fn suspend(&mut self) -> Effects {
-        self.is_journalled = false;
+        (self.is_journalled, self.is_paused) = (false, false);
         self.entries = Vec::new();
         (self.visible, self.written, self.bytes) = (self.newest, self.pushed, 0);
         self.ready()
@@ -148,7 +152,7 @@ impl Unwritten {
 
     /// True when entries wait and no task writes them.
     pub(crate) const fn has_work(&self) -> bool {
-        !self.is_writing && !self.entries.is_empty()
+        !self.is_writing && !self.is_paused && !self.entries.is_empty()
     }
 
     /// Begins to write. Returns the entries; `None` if there are none, or if another task writes and will write these
@@ -165,6 +169,8 @@ impl Unwritten {
     /// task stops writing.
     pub(crate) fn next(&mut self, mut written: Vec<Entry>) -> Option<Vec<Entry>> {
         written.clear();
+        // A burst must not hold memory for ever.
+        written.shrink_to(KEPT_ENTRIES);
         if self.entries.is_empty() {
             // Reuse the memory.
             self.entries = written;
@@ -176,19 +182,18 @@ impl Unwritten {
 
     /// Called if entries could not be written. Puts them back in front; the task stops writing.
     pub(crate) fn put_back(&mut self, mut entries: Vec<Entry>) {
-        self.is_writing = false;
-        // The journal may have been suspended in the meantime.
-        if self.is_journalled {
-            entries.append(&mut self.entries);
-            self.entries = entries;
-        }
+        entries.append(&mut self.entries);
+        self.entries = entries;
+        (self.is_writing, self.is_paused) = (false, true);
+    }
+
+    /// Allows another try after a failed write.
+    pub(crate) const fn unpause(&mut self) {
+        self.is_paused = false;
     }
 
     /// Records that the oldest entries are written.
     pub(crate) fn on_written(&mut self, entries: &[Entry]) -> Effects {
-        if !self.is_journalled {
-            return Effects::default();
-        }
         self.written += entries.len() as u64;
         let is_record = |entry: &Entry| match entry {
             Entry::Records { run, .. } => Some(run.last().order),
@@ -275,6 +280,8 @@ mod tests {
         let failed = unwritten.begin().unwrap();
         unwritten.push(INPUT, &run(&mut log));
         unwritten.put_back(failed);
+        assert!(unwritten.begin().is_none(), "not before the next try");
+        unwritten.unpause();
         let orders: Vec<_> = unwritten
             .begin()
             .unwrap()

@@ -229,7 +229,7 @@ impl Instances for LocalInstances {
                 return Err(error);
             }
             self.0.remove(&instance);
-            instance.close_journal();
+            instance.close_journal().await;
             Ok(())
         })
     }

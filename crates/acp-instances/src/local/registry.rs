@@ -149,7 +149,7 @@ impl Registry {
         self.remove(instance);
         // After a shutdown, the next server lists the instance again.
         if reason == CloseReason::Requested {
-            instance.close_journal();
+            instance.close_journal().await;
         }
     }
 
