@@ -288,7 +288,7 @@ impl AllSubscription {
             let seen_before = self.seen;
             self.seen = self.seen.max(limit);
             self.is_owed = true;
-            self.settle(limit);
+            self.settle();
             // If there are no updates before the limit, this view filters out all of those events: continue
             // at once.
             if !updates.is_empty() || limit == newest || limit <= seen_before {
@@ -331,11 +331,13 @@ impl AllSubscription {
         }
     }
 
-    /// Moves all readers to the limit, and stops following closed instances whose events are all delivered.
-    fn settle(&mut self, limit: u64) {
-        let with_sent = self.with_sent;
+    /// Moves all readers to what has been delivered, and stops following closed instances whose events are all delivered.
+    fn settle(&mut self) {
+        // Not the limit of the last pull: an instance whose newest events are not written yet may have a limit before
+        // what has been delivered, and readers that go back would deliver events twice.
+        let (with_sent, seen) = (self.with_sent, self.seen);
         self.followed.retain_mut(|followed| {
-            followed.reader.move_to(limit);
+            followed.reader.move_to(seen);
             let state = followed.instance.lock();
             let has_more = read_logs(&state, with_sent, |logs| followed.reader.has_more(logs));
             !matches!(state.phase, Phase::Gone(_)) || has_more
