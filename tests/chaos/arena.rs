@@ -47,6 +47,13 @@ impl Arena {
         // The first upload opens the list of temporary files, which stays open.
         let upload = Ask::new("PUT", "/v1/fs/file?path=.keep").body("text/plain", "").send(server.port);
         assert_eq!(upload.expect("a new server answers").status(), 200);
+        // A restarted server lists the instances whose journal it finds.
+        let list = Ask::new("GET", "/v1/acp").send(server.port).expect("a new server answers").json();
+        let list = list.expect("the list is JSON");
+        for id in list["servers"].as_array().into_iter().flatten().filter_map(|it| it["serverId"].as_str()) {
+            let answer = Ask::new("DELETE", format!("/v1/acp/{id}")).send(server.port);
+            assert_eq!(answer.expect("a new server answers").status(), 204, "{id}");
+        }
         let start = settled("at the start", || match Measured::read(server.port) {
             Some(measured) if measured.is_idle() => Ok(measured),
             measured => Err(format!("{measured:?}")),

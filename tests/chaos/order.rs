@@ -158,7 +158,8 @@ impl Position {
         let order = id.strip_prefix('j').and_then(|text| text.parse().ok());
         let order: u64 = order.ok_or_else(|| format!("`{id}` is not a cursor of a journal"))?;
         if order <= self.cursor {
-            return Err(format!("event j{order} after event j{}", self.cursor));
+            let shown = String::from_utf8_lossy(&event.data[..event.data.len().min(120)]);
+            return Err(format!("{} j{order} after event j{}: {shown}", event.name, self.cursor));
         }
         self.cursor = order;
         let (instance, Some(number)) = number_of(event)? else { return Ok(None) };
