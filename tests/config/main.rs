@@ -4,4 +4,5 @@
 
 mod durability;
 mod entries;
+mod locks;
 mod validation;

@@ -92,6 +92,8 @@ codes! {
     OutcomeGone = "outcome_gone", GONE, "Outcome no longer held";
     /// A precondition (`If-Match`, `If-None-Match`) failed.
     PreconditionFailed = "precondition_failed", PRECONDITION_FAILED, "Precondition failed";
+    /// The path and the headers of the request are too long together; `limit` is the maximum.
+    HeadTooLarge = "head_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "Request head too large";
     /// The body is larger than this endpoint accepts; `limit` is the maximum.
     PayloadTooLarge = "payload_too_large", PAYLOAD_TOO_LARGE, "Body too large";
     /// An archive has more entries than `--max-upload-entries`.
@@ -162,6 +164,8 @@ codes! {
     OutOfResources = "out_of_resources", SERVICE_UNAVAILABLE, "Out of resources";
     /// A configuration entry is not valid; `field` names what is wrong with it.
     InvalidConfig = "invalid_config", BAD_REQUEST, "Invalid configuration entry";
+    /// Another process has locked the stored configuration of this directory. Try again after `Retry-After`.
+    ConfigLocked = "config_locked", SERVICE_UNAVAILABLE, "Configuration is locked";
     /// No configuration entry with this name is stored for this directory.
     ConfigNotFound = "config_not_found", NOT_FOUND, "No such configuration entry";
     /// The catalog has no agent with this name.

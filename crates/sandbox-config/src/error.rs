@@ -59,6 +59,12 @@ pub enum Error {
         /// The version in the file.
         version: String,
     },
+    /// Another writer has held the lock of a stored file for too long. Nothing was changed.
+    #[error("another process has locked {} and does not release it", file.display())]
+    Locked {
+        /// The lock file.
+        file: PathBuf,
+    },
     /// A file system operation failed. After a failed write the entry may or may not be stored, but the file is
     /// intact.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -87,7 +93,10 @@ impl Error {
             | Self::NotJson { .. }
             | Self::InvalidField { .. }
             | Self::EntryTooLarge { .. } => true,
-            Self::CorruptFile { .. } | Self::UnsupportedVersion { .. } | Self::Io { .. } => false,
+            Self::CorruptFile { .. }
+            | Self::UnsupportedVersion { .. }
+            | Self::Locked { .. }
+            | Self::Io { .. } => false,
         }
     }
 }

@@ -6,16 +6,24 @@
 //! is an advisory lock of the open file, so it excludes threads as well as processes, and the kernel releases it
 //! when a process dies. Reading takes no lock: a rename is atomic.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::{Directory, Error};
 
 /// The modes of files and folders: only the owner can read them, because entries may hold tokens.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
+
+/// How long a writer waits for the lock while no other writer gets anything done.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+/// How long it waits even if others do.
+const LOCK_LIMIT: Duration = Duration::from_secs(60);
+/// How long it waits between two attempts.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// The files of one directory.
 pub(crate) struct DirectoryFile {
@@ -47,11 +55,18 @@ impl DirectoryFile {
         }
     }
 
-    /// Waits until no other thread or process writes this file, then excludes them until the lock is dropped.
+    /// Waits until no other thread or process writes this file, then excludes them until the lock is dropped. A process
+    /// that holds the lock and writes nothing is waited for only so long: any program of the same user can do that.
     pub(crate) fn lock(self) -> Result<LockedFile, Error> {
+        let mut patience = Patience::new(&self.content);
         loop {
             let lock = self.open_lock()?;
-            lock_through_signals(&lock).map_err(Error::io("lock", &self.lock))?;
+            while !try_lock(&lock).map_err(Error::io("lock", &self.lock))? {
+                if patience.is_over(&self.content) {
+                    return Err(Error::Locked { file: self.lock });
+                }
+                std::thread::sleep(LOCK_PAUSE);
+            }
             let held = lock.metadata().map_err(Error::io("look at", &self.lock))?;
             match fs::metadata(&self.lock) {
                 Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
@@ -165,11 +180,40 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
 }
 
-fn lock_through_signals(file: &File) -> io::Result<()> {
-    loop {
-        match file.lock() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            locked => return locked,
-        }
+/// False when another writer holds the lock.
+fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Interrupted => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
+}
+
+/// How long a writer goes on waiting. Any number of writers may queue up, so each write that succeeds renews it.
+struct Patience {
+    began: Instant,
+    renewed: Instant,
+    /// Identifies the content: each write gives it a new file.
+    content: Option<(u64, i64, i64)>,
+}
+
+impl Patience {
+    fn new(content: &Path) -> Self {
+        let now = Instant::now();
+        Self { began: now, renewed: now, content: version(content) }
+    }
+
+    fn is_over(&mut self, content: &Path) -> bool {
+        let found = version(content);
+        if found != self.content {
+            (self.content, self.renewed) = (found, Instant::now());
+        }
+        self.renewed.elapsed() > LOCK_PATIENCE || self.began.elapsed() > LOCK_LIMIT
+    }
+}
+
+fn version(file: &Path) -> Option<(u64, i64, i64)> {
+    let found = fs::metadata(file).ok()?;
+    Some((found.ino(), found.mtime(), found.mtime_nsec()))
 }

@@ -90,7 +90,7 @@ impl<E: Entry> Collection<'_, E> {
     /// Stores an entry, replacing one with the same name. When it returns, the entry survives a power failure.
     ///
     /// # Errors
-    /// See [`Collection::get`]. A damaged file is never replaced.
+    /// See [`Collection::get`], and [`Error::Locked`]. A damaged file is never replaced.
     pub fn put(&self, directory: &Directory, name: &EntryName, entry: &E) -> Result<(), Error> {
         let locked = self.file(directory).lock()?;
         let mut document = load(locked.file(), directory)?;
@@ -102,7 +102,7 @@ impl<E: Entry> Collection<'_, E> {
     /// Removes an entry. If it does not exist, this succeeds and writes nothing.
     ///
     /// # Errors
-    /// See [`Collection::get`]. A damaged file is never replaced.
+    /// See [`Collection::get`], and [`Error::Locked`]. A damaged file is never replaced.
     pub fn delete(&self, directory: &Directory, name: &EntryName) -> Result<Deletion, Error> {
         // Check without the lock first, so that deleting missing entries does not create a lock file for every
         // directory.

@@ -18,8 +18,9 @@ use utoipa::{PartialSchema, ToSchema};
 problems!(Reading: InvalidParameter, PermissionDenied, ConfigNotFound, Internal, NoSpace);
 problems!(Storing:
     InvalidParameter, InvalidJson, InvalidConfig, IncompleteBody, PermissionDenied, PayloadTooLarge,
-    UnsupportedMediaType, Internal, NoSpace);
-problems!(Changing: InvalidParameter, PermissionDenied, Internal, NoSpace);
+    UnsupportedMediaType, Internal, ConfigLocked, NoSpace);
+problems!(Changing: InvalidParameter, PermissionDenied, Internal, ConfigLocked, NoSpace);
+problems!(Listing: InvalidParameter, PermissionDenied, Internal, NoSpace);
 
 /// Describes the four operations of a kind.
 macro_rules! describe {
@@ -69,7 +70,7 @@ macro_rules! describe {
                 get, path = $entries_path, operation_id = $list, tag = "configuration",
                 summary = concat!("Lists the entries of a directory: ", $what),
                 params(("directory" = String, Query, example = "src", min_length = 1, pattern = "^[^\\u0000]+$", description = "The directory. Relative paths start at the workspace. It need not exist.")),
-                responses((status = 200, description = "The entries, keyed by name.", content_type = "application/json", body = $entries), Changing)
+                responses((status = 200, description = "The entries, keyed by name.", content_type = "application/json", body = $entries), Listing)
             )]
             pub(super) fn list() {}
         }

@@ -8,6 +8,8 @@ mod problem;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -17,16 +19,25 @@ use sandbox_config::{
     Collection, ConfigStore, Directory, Entry, EntryName, MAX_ENTRY_BYTES, McpEntry, SkillsEntry,
 };
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 use self::problem::to_problem;
 use super::blocking::blocking;
 use super::upload::Upload;
+
+/// How many writes run at the same time. Each may wait for a lock, and while it waits it occupies a thread that other
+/// requests need.
+const WRITES_AT_ONCE: usize = 16;
+/// How long a write waits for its turn.
+const TURN_LIMIT: Duration = Duration::from_secs(60);
 
 /// The configuration endpoints' state. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Configuration {
     store: ConfigStore,
     workspace: PathBuf,
+    /// Room for writes; see [`WRITES_AT_ONCE`].
+    writes: Arc<Semaphore>,
 }
 
 impl Configuration {
@@ -35,7 +46,8 @@ impl Configuration {
     /// # Errors
     /// The store's directory cannot be created.
     pub(crate) fn open(data_directory: &Path, workspace: &Path) -> Result<Self, sandbox_config::Error> {
-        Ok(Self { store: ConfigStore::open(data_directory)?, workspace: workspace.to_owned() })
+        let writes = Arc::new(Semaphore::new(WRITES_AT_ONCE));
+        Ok(Self { store: ConfigStore::open(data_directory)?, workspace: workspace.to_owned(), writes })
     }
 }
 
@@ -108,9 +120,7 @@ async fn store<K: Kind>(
     negotiate::require_json(&parts.headers)?;
     let body = upload.read_all(MAX_ENTRY_BYTES).await?;
     let entry = K::parse(&body).map_err(|error| to_problem(&error, K::NAME))?;
-    blocking(move || K::collection(&configuration.store).put(&directory, &name, &entry))
-        .await?
-        .map_err(|error| to_problem(&error, K::NAME))?;
+    write::<K, _>(configuration, move |collection| collection.put(&directory, &name, &entry)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -119,10 +129,22 @@ async fn remove<K: Kind>(
     request: Request,
 ) -> Result<StatusCode, Problem> {
     let (directory, name) = entry_key::<K>(&configuration, request.uri())?;
-    blocking(move || K::collection(&configuration.store).delete(&directory, &name))
-        .await?
-        .map_err(|error| to_problem(&error, K::NAME))?;
+    write::<K, _>(configuration, move |collection| collection.delete(&directory, &name)).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Writes when it is this write's turn.
+async fn write<K: Kind, T: Send + 'static>(
+    configuration: Configuration,
+    change: impl FnOnce(Collection<'_, K>) -> Result<T, sandbox_config::Error> + Send + 'static,
+) -> Result<T, Problem> {
+    let turn = Arc::clone(&configuration.writes).acquire_owned();
+    let turn = tokio::time::timeout(TURN_LIMIT, turn).await.map_err(|_| problem::too_many_writes())?;
+    let changed = blocking(move || {
+        let _turn = turn;
+        change(K::collection(&configuration.store))
+    });
+    changed.await?.map_err(|error| to_problem(&error, K::NAME))
 }
 
 /// All entries of a directory.
