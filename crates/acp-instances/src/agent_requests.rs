@@ -1,10 +1,11 @@
 //! Requests from the agent that wait for a client's answer. The first answer wins.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use event_log::Record;
+use event_log::{MemoryAccount, Record, charged};
 
 use crate::id_map::IdMap;
 use crate::request_id::RequestId;
@@ -47,8 +48,9 @@ struct OpenRequest {
 }
 
 /// The agent's unanswered requests, keyed by the sequence number of the event that carried each one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct AgentRequests {
+    account: Arc<MemoryAccount>,
     open: BTreeMap<u64, OpenRequest>,
     by_id: IdMap<VecDeque<u64>>,
     answered: AnsweredIds,
@@ -56,6 +58,11 @@ pub(crate) struct AgentRequests {
 }
 
 impl AgentRequests {
+    pub(crate) fn new(account: Arc<MemoryAccount>) -> Self {
+        let (open, by_id, answered) = (BTreeMap::new(), IdMap::default(), AnsweredIds::default());
+        Self { account, open, by_id, answered, retained_bytes: 0 }
+    }
+
     /// Records a request that the agent sent.
     pub(crate) fn open(&mut self, id: RequestId, event: u64, since: Instant) {
         self.answered.forget(&id);
@@ -109,8 +116,9 @@ impl AgentRequests {
 
     fn retain(&mut self, event: u64, request: &[u8]) {
         let Some(open) = self.open.get_mut(&event) else { return };
-        // A copy, since a shared slice would keep the log's whole chunk in memory.
-        open.retained = Some(Bytes::copy_from_slice(request));
+        // A copy, since a shared slice would keep the log's whole chunk in memory. It is charged for as long as anything
+        // holds it: the readers that it is given to share it.
+        open.retained = Some(charged(Bytes::copy_from_slice(request), &self.account));
         self.retained_bytes += request.len();
     }
 
@@ -157,17 +165,14 @@ impl AgentRequests {
         self.retained_bytes
     }
 
-    /// All memory that this table holds: retained requests, ids and entries.
+    /// The memory of ids and entries. Retained requests are charged by themselves.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.retained_bytes
-            + self.open.len() * OPEN_OVERHEAD
-            + self.by_id.held_bytes()
-            + self.answered.held_bytes()
+        self.open.len() * OPEN_OVERHEAD + self.by_id.held_bytes() + self.answered.held_bytes()
     }
 
     /// Forgets everything. Called when the agent's process has ended, so no request can wait any longer.
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self::new(Arc::clone(&self.account));
     }
 
     fn find(&self, id: &RequestId) -> Option<u64> {
@@ -224,9 +229,13 @@ mod tests {
         RequestId::parse(json).unwrap()
     }
 
+    fn new_requests() -> AgentRequests {
+        AgentRequests::new(MemoryAccount::new(0))
+    }
+
     #[test]
     fn the_first_answer_wins_and_a_new_request_opens_the_id_again() {
-        let mut requests = AgentRequests::default();
+        let mut requests = new_requests();
         assert_eq!(requests.classify(&id("0")), ResponseMatch::Unknown);
         requests.open(id("0"), 7, Instant::now());
         assert_eq!(requests.classify(&id("0.0")), ResponseMatch::Open { event: 7 });
@@ -238,7 +247,7 @@ mod tests {
 
     #[test]
     fn two_open_requests_with_one_id_are_answered_in_turn() {
-        let mut requests = AgentRequests::default();
+        let mut requests = new_requests();
         requests.open(id("1"), 1, Instant::now());
         requests.open(id("1"), 2, Instant::now());
         requests.answer(1);
@@ -249,7 +258,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_whatever_the_agent_sends() {
-        let mut requests = AgentRequests::default();
+        let mut requests = new_requests();
         let long = |n: u64| id(&format!("\"{n}{}\"", "x".repeat(4000)));
         for event in 0..10_000 {
             requests.open(long(event), event, Instant::now());
@@ -269,7 +278,7 @@ mod tests {
 
     #[test]
     fn an_id_that_is_used_again_and_again_stays_remembered() {
-        let mut requests = AgentRequests::default();
+        let mut requests = new_requests();
         for event in 0..20_000 {
             requests.open(id("1"), event, Instant::now());
             requests.answer(event);
@@ -280,15 +289,20 @@ mod tests {
 
     #[test]
     fn an_evicted_request_is_retained_until_it_is_answered() {
-        let mut requests = AgentRequests::default();
+        let mut requests = new_requests();
         requests.open(id("1"), 5, Instant::now());
         requests.open(id("2"), 6, Instant::now());
         requests.retain(5, b"five");
         requests.retain(99, b"not a request");
-        assert_eq!(requests.retained_bytes(), 4);
-        assert_eq!(requests.retained_between(4, u64::MAX).map(|(event, _)| event).collect::<Vec<_>>(), [5]);
-        assert_eq!(requests.retained_between(5, u64::MAX).count(), 0);
+        assert_eq!((requests.retained_bytes(), requests.account.used()), (4, 4));
+        assert_eq!(requests.retained_between(4, 9).map(|(event, _)| event).collect::<Vec<_>>(), [5]);
+        assert_eq!((requests.retained_between(5, 9).count(), requests.retained_between(0, 5).count()), (0, 0));
+        assert_eq!(requests.retained_between(9, 4).count(), 0);
+        let read = requests.retained_between(0, u64::MAX).next().unwrap().1.clone();
         requests.answer(5);
         assert_eq!((requests.retained_between(0, u64::MAX).count(), requests.retained_bytes()), (0, 0));
+        assert_eq!(requests.account.used(), 4, "a reader holds it");
+        drop(read);
+        assert_eq!(requests.account.used(), 0);
     }
 }

@@ -6,6 +6,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use event_log::{MemoryAccount, charged};
 use siphasher::sip::SipHasher13;
 
 use crate::error::Error;
@@ -81,10 +82,11 @@ pub(crate) struct RememberedKeys {
     held_bytes: usize,
     /// How many bytes keys and entries take.
     key_bytes: usize,
+    account: Arc<MemoryAccount>,
 }
 
 impl RememberedKeys {
-    pub(crate) fn new(max_keys: usize, max_bytes: usize) -> Self {
+    pub(crate) fn new(max_keys: usize, max_bytes: usize, account: Arc<MemoryAccount>) -> Self {
         Self {
             records: HashMap::new(),
             order: VecDeque::new(),
@@ -92,6 +94,7 @@ impl RememberedKeys {
             max_bytes,
             held_bytes: 0,
             key_bytes: 0,
+            account,
         }
     }
 
@@ -140,9 +143,9 @@ impl RememberedKeys {
         })
     }
 
-    /// The memory that answers, keys and entries take.
-    pub(crate) const fn held_bytes(&self) -> usize {
-        self.held_bytes + self.key_bytes
+    /// The memory of keys and entries. Answers are charged by themselves, since callers may hold them longer.
+    pub(crate) const fn key_bytes(&self) -> usize {
+        self.key_bytes
     }
 
     /// Copies an answer, so that it does not keep the log's memory alive. An answer that is too large is not
@@ -153,7 +156,8 @@ impl RememberedKeys {
                 Remembered::Gone
             }
             Remembered::Settled(Ok(Answer::Response(bytes))) => {
-                Remembered::Settled(Ok(Answer::Response(Bytes::copy_from_slice(&bytes))))
+                let own = charged(Bytes::copy_from_slice(&bytes), &self.account);
+                Remembered::Settled(Ok(Answer::Response(own)))
             }
             other => other,
         }
@@ -206,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_key_stands_for_one_message_only() {
-        let mut keys = RememberedKeys::new(10, 100);
+        let mut keys = RememberedKeys::new(10, 100, MemoryAccount::new(0));
         keys.remember(&key("a", b"one"), Remembered::Accepted);
         assert!(matches!(keys.recall(&key("a", b"one")), Ok(Some(Remembered::Accepted))));
         assert_eq!(keys.recall(&key("a", b"two")).unwrap_err(), Error::KeyReused);
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_oldest_keys_and_answers_are_forgotten_first() {
-        let mut keys = RememberedKeys::new(2, 5);
+        let mut keys = RememberedKeys::new(2, 5, MemoryAccount::new(0));
         keys.remember(&key("a", b""), answer(b"123"));
         keys.remember(&key("b", b""), answer(b"456"));
         assert!(matches!(keys.recall(&key("a", b"")), Ok(Some(Remembered::Gone))));
@@ -223,10 +227,11 @@ mod tests {
         keys.remember(&key("c", b""), answer(b"too long for the store"));
         assert!(matches!(keys.recall(&key("c", b"")), Ok(Some(Remembered::Gone))));
         assert!(matches!(keys.recall(&key("a", b"")), Ok(None)));
-        assert_eq!((keys.held_bytes, keys.held_bytes()), (3, 3 + 2 * (KEY_OVERHEAD + 1)));
+        assert_eq!((keys.held_bytes, keys.account.used()), (3, 3));
+        assert_eq!(keys.key_bytes(), 2 * (KEY_OVERHEAD + 1));
         keys.forget(&key("b", b""));
         keys.forget(&key("c", b""));
-        assert_eq!(keys.held_bytes(), 0);
+        assert_eq!((keys.key_bytes(), keys.account.used()), (0, 0));
     }
 
     #[test]

@@ -1,20 +1,36 @@
 //! One account for the memory that messages take in all logs.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
 
 /// A memory limit, and how much of it is used.
 #[derive(Debug)]
 pub struct MemoryAccount {
     limit: usize,
     used: AtomicUsize,
+    /// The part that only readers hold.
+    detached: AtomicUsize,
+    relief: OnceLock<Relief>,
+}
+
+/// What takes memory from slow readers.
+struct Relief(Box<dyn Fn(usize) -> usize + Send + Sync>);
+
+impl fmt::Debug for Relief {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Relief")
+    }
 }
 
 impl MemoryAccount {
     /// An empty account.
     #[must_use]
     pub fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, used: AtomicUsize::new(0) })
+        let (used, detached) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { limit, used, detached, relief: OnceLock::new() })
     }
 
     /// Charges memory that is already in use and therefore cannot be refused.
@@ -54,6 +70,24 @@ impl MemoryAccount {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// What logs have evicted and readers still hold.
+    #[must_use]
+    pub fn detached(&self) -> usize {
+        self.detached.load(Ordering::Relaxed)
+    }
+
+    /// Sets what is called when readers must give back so many bytes. It returns how many will be given back soon. Only
+    /// the first one is kept.
+    pub fn set_relief(&self, relief: impl Fn(usize) -> usize + Send + Sync + 'static) {
+        let _ = self.relief.set(Relief(Box::new(relief)));
+    }
+
+    /// So many bytes are missing that readers hold, and those that do not read must give them back. Returns how many will be given
+    /// back soon.
+    pub fn relieve(&self, bytes: usize) -> usize {
+        self.relief.get().map_or(0, |Relief(relieve)| relieve(bytes))
+    }
+
     fn try_charge(&self, bytes: usize) -> bool {
         self.used
             .try_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -68,20 +102,21 @@ impl MemoryAccount {
 pub struct Reservation {
     account: Arc<MemoryAccount>,
     bytes: usize,
+    is_detached: AtomicBool,
 }
 
 impl Reservation {
     /// A reservation of zero bytes.
     #[must_use]
     pub fn empty(account: &Arc<MemoryAccount>) -> Self {
-        Self { account: Arc::clone(account), bytes: 0 }
+        Self { account: Arc::clone(account), bytes: 0, is_detached: AtomicBool::new(false) }
     }
 
     /// Charges memory that is already in use, even above the limit.
     #[must_use]
     pub fn unrefused(account: &Arc<MemoryAccount>, bytes: usize) -> Self {
         account.charge(bytes);
-        Self { account: Arc::clone(account), bytes }
+        Self { account: Arc::clone(account), bytes, is_detached: AtomicBool::new(false) }
     }
 
     /// Reserves more memory. Returns false and changes nothing if that would exceed the limit.
@@ -113,11 +148,41 @@ impl Reservation {
     }
 }
 
+impl Reservation {
+    /// From now on only readers hold the memory.
+    pub(crate) fn detach(&self) {
+        if !self.is_detached.swap(true, Ordering::Relaxed) {
+            self.account.detached.fetch_add(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
+        if *self.is_detached.get_mut() {
+            self.account.detached.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
         if self.bytes > 0 {
             self.account.refund(self.bytes);
         }
+    }
+}
+
+/// Charges bytes for as long as anything holds them.
+#[must_use]
+pub fn charged(bytes: Bytes, account: &Arc<MemoryAccount>) -> Bytes {
+    let _charge = Reservation::unrefused(account, bytes.len());
+    Bytes::from_owner(Charged { bytes, _charge })
+}
+
+struct Charged {
+    bytes: Bytes,
+    _charge: Reservation,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -135,6 +200,17 @@ mod tests {
         assert!(first.resize(100) && !first.resize(101) && first.resize(30));
         assert_eq!((first.bytes(), account.used()), (30, 30));
         drop(first);
+        assert_eq!(account.used(), 0);
+    }
+
+    #[test]
+    fn charged_bytes_count_until_the_last_part_of_them_is_dropped() {
+        let account = MemoryAccount::new(10);
+        let bytes = charged(Bytes::from_static(b"twelve bytes"), &account);
+        let part = bytes.slice(..3);
+        drop(bytes);
+        assert_eq!((account.used(), &part[..]), (12, &b"twe"[..]));
+        drop(part);
         assert_eq!(account.used(), 0);
     }
 

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use crate::account::{MemoryAccount, Reservation};
+use crate::account::{MemoryAccount, Reservation, charged};
 use crate::batch::{Batch, RecordInfo};
 
-/// Records up to this size are copied when a reader keeps one, so that it does not keep the whole chunk
-/// alive.
-const COPIED: usize = 4 << 10;
+/// Records up to this size are copied when they are shared, so that they do not keep a whole chunk alive. The copies are
+/// not charged.
+pub const COPIED: usize = 4 << 10;
 
 /// The kind of a record, as defined by the writer. This crate does not interpret it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct Chunk {
     /// The length of the longest record.
     longest: u32,
     derived: Derived,
-    _charge: Reservation,
+    charge: Reservation,
 }
 
 /// The time of a chunk, and the numbers that it starts with.
@@ -82,7 +82,7 @@ pub struct ChunkNumbers {
 struct Derived {
     /// True once a reader has asked for derived data. Only the second request stores them.
     was_wanted: AtomicBool,
-    kept: OnceLock<(Form, Bytes, Reservation)>,
+    kept: OnceLock<(Form, Bytes)>,
 }
 
 /// The name of one kind of data that readers derive from chunks, such as frames. It keeps different kinds of
@@ -109,7 +109,8 @@ impl Chunk {
         };
         let ChunkNumbers { at_ms, first_order, sequence_before } = numbers;
         let derived = Derived::default();
-        Self { bytes, slots, at_ms, first_order, sequence_before, longest, derived, _charge: charge }
+        let charge = Reservation::unrefused(account, cost);
+        Self { bytes, slots, at_ms, first_order, sequence_before, longest, derived, charge }
     }
 
     pub(crate) fn slots(&self) -> &[Slot] {
@@ -154,7 +155,12 @@ impl Chunk {
         Self::new(Bytes::copy_from_slice(record.bytes), vec![alone], numbers, account)
     }
 
-    /// Takes the memory of a chunk that nothing else refers to.
+    /// The log has evicted the chunk, but readers hold it.
+    pub(crate) fn detach(&self) {
+        self.charge.detach();
+    }
+
+    /// The memory of a chunk that nothing else holds.
     pub(crate) fn into_bytes(self) -> Bytes {
         self.bytes
     }
@@ -298,16 +304,25 @@ impl Run {
         Self::new(Arc::clone(&self.chunk), self.range.start + range.start..self.range.start + range.end)
     }
 
-    /// The bytes of one record, to be kept longer than the run. A large record shares the chunk's memory, and the
-    /// chunk stays charged for as long as those bytes are held. `index` is relative to the run.
+    /// As many of the records from the first one on as have at most so many bytes together, but at least one.
+    #[must_use]
+    pub fn up_to(&self, bytes: usize) -> Self {
+        let slots = &self.chunk.slots()[self.range.clone()];
+        let start = slots.first().map_or(0, |slot| slot.start as usize);
+        let count = slots.partition_point(|slot| slot.end as usize - start <= bytes);
+        self.part(0..count.max(1))
+    }
+
+    /// One record's bytes, to be held beyond the run. A large record shares the chunk's memory, and the chunk stays
+    /// charged for as long as the bytes are held. `index` counts within the run.
     #[must_use]
     pub fn share(&self, index: usize) -> Bytes {
         share(&self.chunk, self.range.start + index)
     }
 
-    /// Data that readers derive from the whole chunk, such as its bytes with a frame around each record. The
-    /// second reader that asks for a form stores it in the chunk for all later readers; it is charged to the
-    /// memory account. `None` if the run is not the whole chunk, or if the chunk stores another form.
+    /// A form of the whole chunk that readers derive, such as its bytes with a frame around each record. The second
+    /// reader that wants a form leaves it here for all that follow. It is charged to the account. `None` when the run
+    /// is not the whole chunk, or when the chunk keeps another form.
     pub fn derived(
         &self,
         form: Form,
@@ -318,14 +333,13 @@ impl Run {
             return None;
         }
         let Derived { was_wanted, kept } = &self.chunk.derived;
-        if let Some((kept_form, bytes, _)) = kept.get() {
+        if let Some((kept_form, bytes)) = kept.get() {
             return (*kept_form == form).then(|| bytes.clone());
         }
-        let bytes = derive();
+        let bytes = charged(derive(), account);
         if was_wanted.swap(true, Ordering::Relaxed) {
-            let charge = Reservation::unrefused(account, bytes.len());
-            // If another reader was faster, its bytes are the same.
-            let _ = kept.set((form, bytes.clone(), charge));
+            // Another reader may have been faster; its bytes are the same.
+            let _ = kept.set((form, bytes.clone()));
         }
         Some(bytes)
     }
@@ -371,7 +385,17 @@ mod tests {
     }
 
     #[test]
-    fn records_with_gaps_between_them_are_not_a_run() {
+    fn a_run_is_cut_behind_the_records_that_fit_and_never_before_the_first() {
+        let account = MemoryAccount::new(0);
+        let records = [record(1, 1, true, b"123"), record(2, 2, true, b"45"), record(3, 3, true, b"6")];
+        let run = Run::from_records(&records, &account).unwrap();
+        let lengths = [0, 3, 4, 5, 100].map(|bytes| run.up_to(bytes).len());
+        assert_eq!(lengths, [1, 1, 1, 2, 3]);
+        assert_eq!(run.part(1..3).up_to(2).last().order, 2);
+    }
+
+    #[test]
+    fn records_that_do_not_follow_one_another_are_no_run() {
         let account = MemoryAccount::new(0);
         let first = record(17, 5, true, b"a");
         for second in [

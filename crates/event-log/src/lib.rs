@@ -44,9 +44,9 @@ mod order;
 mod reader;
 mod ring;
 
-pub use account::{MemoryAccount, Reservation};
+pub use account::{MemoryAccount, Reservation, charged};
 pub use batch::{Batch, RecordInfo};
-pub use chunk::{Chunk, ChunkNumbers, Form, Record, Run, Tag};
+pub use chunk::{COPIED, Chunk, ChunkNumbers, Form, Record, Run, Tag};
 pub use log::{Log, Past, Retention};
 pub use order::OrderCounter;
 pub use reader::{Gap, Read, Reader};

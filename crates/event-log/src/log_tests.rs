@@ -198,8 +198,9 @@ fn memory_stays_charged_for_as_long_as_a_reader_holds_it() {
     let (mut log, account) = log(1 << 20, 1);
     log.append_one(RecordInfo::numbered(Tag(0)), &Bytes::from(vec![b'x'; 100_000]), 100_000, 0, |_| {});
     let shared = log.run_after(0).unwrap().share(0);
+    assert_eq!(account.detached(), 0, "the log holds it too");
     append(&mut log, b"small");
-    assert!(account.used() > 100_000);
+    assert!(account.used() > 100_000 && account.detached() > 100_000);
     drop(shared);
-    assert!(account.used() < 1000);
+    assert!(account.used() < 1000 && account.detached() == 0);
 }

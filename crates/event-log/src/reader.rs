@@ -165,6 +165,13 @@ impl Reader {
         self.seen = order;
     }
 
+    /// Moves the reader back to the end of a part of the run that it read last.
+    pub fn move_behind(&mut self, part: &Run) {
+        let last = part.last();
+        self.seen = last.order;
+        self.seen_sequence = last.sequence;
+    }
+
     fn gap(&self, logs: &[&Log], from: u64) -> Gap {
         let next = logs.iter().filter_map(|log| log.run_after(from)).map(|run| run.first().order).min();
         Gap {

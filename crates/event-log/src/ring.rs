@@ -72,6 +72,12 @@ impl Ring {
         if self.evicted_of_first == chunk.slots().len() {
             self.evicted_of_first = 0;
             let chunk = self.chunks.pop_front();
+            // A small chunk is not worth the look.
+            if let Some(chunk) = chunk.as_ref().filter(|chunk| chunk.bytes.len() >= *SPARE_BYTES.start())
+                && Arc::strong_count(chunk) > 1
+            {
+                chunk.detach();
+            }
             self.keep_memory(chunk);
         }
         Some(cost)

@@ -194,8 +194,8 @@ impl State {
             output,
             input,
             client_requests: ClientRequests::default(),
-            agent_requests: AgentRequests::default(),
-            keys: RememberedKeys::new(limits.idempotency_keys, limits.replay_bytes / 4),
+            agent_requests: AgentRequests::new(Arc::clone(&account)),
+            keys: RememberedKeys::new(limits.idempotency_keys, limits.replay_bytes / 4, Arc::clone(&account)),
             first_exchange: FirstExchangeState::default(),
             queue: VecDeque::new(),
             is_writer_idle: false,
@@ -489,7 +489,7 @@ impl State {
     pub(crate) fn settle_account(&mut self) {
         let held = self.agent_requests.held_bytes()
             + self.client_requests.held_bytes()
-            + self.keys.held_bytes()
+            + self.keys.key_bytes()
             + self.first_exchange.bytes()
             + self.kept_lines;
         if held != self.charged {

@@ -21,6 +21,8 @@ use crate::subscription::ChangeKind;
 /// When memory runs out, the limit divided by this number is freed beyond what is needed, so that searching
 /// is not repeated for each message.
 const EVICTION_MARGIN_DIVISOR: usize = 32;
+/// This part of the limit may be events that are evicted, but that slow readers still hold.
+const READERS_DIVISOR: usize = 4;
 /// The most memory that one read of an agent's output takes. Eviction frees memory in units of whole reads.
 const ONE_READ: usize = 4 << 20;
 
@@ -188,16 +190,29 @@ impl Registry {
         self.shared.announce();
     }
 
-    /// Evicts the oldest events of all instances until `bytes` more fit into the memory account, or nothing
-    /// is left to evict.
-    pub(crate) fn evict_oldest(&self, bytes: usize) {
+    /// Evicts the oldest events of all instances until `bytes` more fit into the account. What readers hold is not given
+    /// back by that: they may hold some of the budget, and all of it that is left only where nothing else needs it.
+    pub(crate) fn make_room(&self, bytes: usize) {
         let Ok(_one_at_a_time) = self.evicting.try_lock() else { return };
         let account = &self.shared.account;
+        let too_much = account.detached().saturating_sub(account.limit() / READERS_DIVISOR);
+        let returning = if too_much > 0 { account.relieve(too_much.min(account.excess(bytes))) } else { 0 };
+        // What is on its way back need not be evicted.
+        self.evict_oldest(bytes, returning.min(too_much));
+        let missing = account.excess(bytes);
+        if missing > 0 {
+            account.relieve(missing);
+        }
+    }
+
+    fn evict_oldest(&self, bytes: usize, returning: usize) {
+        let account = &self.shared.account;
+        let excess = || account.excess(bytes).saturating_sub(returning);
         let margin = account.limit() / EVICTION_MARGIN_DIVISOR;
-        // Evicting events that a slow reader still holds frees no memory. So one call evicts only about as
-        // much as is needed, rather than the history of all instances in vain.
-        let mut allowed = 2 * account.excess(bytes) + margin + ONE_READ;
-        while account.excess(bytes) > 0 && allowed > 0 {
+        // What a slow reader holds is not given back by evicting it. So one call evicts about as much as is needed, and
+        // does not clear the history of all instances in vain.
+        let mut allowed = 2 * excess() + margin + ONE_READ;
+        while excess() > 0 && allowed > 0 {
             let oldest = self
                 .all()
                 .into_iter()
@@ -207,7 +222,7 @@ impl Registry {
                 })
                 .min_by_key(|(age, _)| *age);
             let Some((_, instance)) = oldest else { return };
-            let step = (account.excess(bytes) + margin).min(margin.max(1));
+            let step = (excess() + margin).min(margin.max(1));
             let evicted = instance.lock().evict(step);
             allowed = allowed.saturating_sub(evicted.max(1));
         }

@@ -113,7 +113,7 @@ impl Shared {
         if self.account.excess(bytes) > 0
             && let Some(registry) = self.registry()
         {
-            registry.evict_oldest(bytes);
+            registry.make_room(bytes);
         }
     }
 }
