@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ::metrics::Exposition;
 use acp_instances::Instances;
-use http_server::{HttpServer, Routes};
+use event_log::MemoryAccount;
+use http_server::{ConnectionLimits, ConnectionMemory, Connections, HttpServer, Routes};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -31,11 +32,17 @@ pub struct DoorSettings {
     pub max_message_bytes: usize,
     /// How often a stream without events sends a comment.
     pub heartbeat: Duration,
+    /// The limits of connections.
+    pub connections: ConnectionLimits,
 }
 
 impl Default for DoorSettings {
     fn default() -> Self {
-        Self { max_message_bytes: 32 << 20, heartbeat: Duration::from_secs(15) }
+        Self {
+            max_message_bytes: 32 << 20,
+            heartbeat: Duration::from_secs(15),
+            connections: ConnectionLimits::default(),
+        }
     }
 }
 
@@ -61,11 +68,33 @@ impl AcpDoor {
         drain: Duration,
     ) {
         let route = PostRoute(Arc::clone(&self.0));
-        http_server::serve::serve(listener, server.with_direct_route(route), stop, drain).await;
+        let account = self.0.instances.memory();
+        let memory = Arc::new(ChargedConnections(Arc::clone(account)));
+        let connections = Arc::new(Connections::new(self.0.settings.connections, memory));
+        let slow_clients = Arc::downgrade(&connections);
+        account.set_relief(move |bytes| {
+            slow_clients.upgrade().map_or(0, |connections| connections.relieve(bytes))
+        });
+        let server = server.with_connections(connections).with_direct_route(route);
+        http_server::serve::serve(listener, server, stop, drain).await;
     }
 
     /// Writes the metrics of this crate.
     pub fn expose(&self, text: &mut Exposition) {
         self.0.metrics.expose(text);
+    }
+}
+
+/// What connections hold is charged to the account of the engine.
+#[derive(Debug)]
+struct ChargedConnections(Arc<MemoryAccount>);
+
+impl ConnectionMemory for ChargedConnections {
+    fn charge(&self, bytes: usize) {
+        self.0.charge(bytes);
+    }
+
+    fn refund(&self, bytes: usize) {
+        self.0.refund(bytes);
     }
 }

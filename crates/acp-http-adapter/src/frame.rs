@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use acp_instances::{ChangeKind, Event, EventKind, InstanceChange, ServerId, events};
 use bytes::{Bytes, BytesMut};
-use event_log::{Form, Gap, MemoryAccount, Run};
+use event_log::{Form, Gap, MemoryAccount, Run, charged};
 
 use crate::wire::{ExitReport, failed_to_json};
 
@@ -16,6 +16,8 @@ use crate::wire::{ExitReport, failed_to_json};
 const OVERHEAD: usize = 64;
 /// Events of at least this size are sent from the log's memory without copying.
 const SHARED: usize = 16 << 10;
+/// Smaller pieces are not charged: a connection holds few of them.
+const UNCHARGED: usize = 1 << 10;
 /// Runs with at least this many small events are framed once for all readers.
 const KEPT: usize = 8;
 /// The form under which a chunk stores its frames for other readers.
@@ -42,7 +44,9 @@ impl Frames {
 
     fn flush(&mut self) {
         if !self.buffer.is_empty() {
-            self.pieces.push(self.buffer.split().freeze());
+            let piece = self.buffer.split().freeze();
+            let is_small = piece.len() < UNCHARGED;
+            self.pieces.push(if is_small { piece } else { charged(piece, &self.account) });
         }
     }
 

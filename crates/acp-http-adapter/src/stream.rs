@@ -13,6 +13,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use event_log::Run;
 use futures_util::stream;
+use http_server::ChargedBody;
 use http_server::sse::{self, GREETING, HEARTBEAT};
 use metrics::GaugeGuard;
 
@@ -42,7 +43,10 @@ pub(crate) fn respond(door: Arc<DoorState>, subscription: Box<dyn Subscription>,
         let piece = streaming.next().await?;
         Some((Ok::<_, Infallible>(piece), streaming))
     });
-    sse::response(Body::from_stream(frames))
+    let mut response = sse::response(Body::from_stream(frames));
+    // Its pieces share the log's memory, or were charged when they were made.
+    response.extensions_mut().insert(ChargedBody);
+    response
 }
 
 const fn metrics(door: &DoorState, shown: Shown) -> &StreamMetrics {

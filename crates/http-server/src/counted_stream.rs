@@ -1,4 +1,5 @@
-//! A stream that counts its bytes: one addition per system call.
+//! A stream that counts its bytes: one addition per system call. It also limits unfinished heads, and records when
+//! the client takes nothing.
 
 use std::io;
 use std::pin::Pin;
@@ -8,6 +9,7 @@ use std::task::{Context, Poll};
 use metrics::GaugeGuard;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::connections::Connection;
 use crate::metrics::ServerMetrics;
 
 /// Up to this size, head and body are copied into one buffer and sent with one `write`, which costs less than `writev`.
@@ -18,18 +20,26 @@ const SMALL: usize = 512;
 pub(crate) struct CountedStream<S> {
     stream: S,
     metrics: Arc<ServerMetrics>,
+    connection: Arc<Connection>,
+    /// How much of the head of the next request has arrived.
+    head: usize,
     /// Counts this connection as open.
     _open: GaugeGuard,
 }
 
 impl<S> CountedStream<S> {
-    pub(crate) fn new(stream: S, metrics: &Arc<ServerMetrics>) -> Self {
-        Self { stream, metrics: Arc::clone(metrics), _open: metrics.connected() }
+    pub(crate) fn new(stream: S, metrics: &Arc<ServerMetrics>, connection: Arc<Connection>) -> Self {
+        Self { stream, metrics: Arc::clone(metrics), connection, head: 0, _open: metrics.connected() }
     }
 
     fn count_written(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(count)) = result {
-            self.metrics.bytes_out.add(count as u64);
+        match result {
+            Poll::Ready(Ok(count)) => {
+                self.metrics.bytes_out.add(count as u64);
+                self.connection.moved();
+            }
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.connection.blocked(),
         }
         result
     }
@@ -46,6 +56,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for CountedStream<S> {
         let count = buffer.filled().len() - before;
         if count > 0 {
             self.metrics.bytes_in.add(count as u64);
+            let this = &mut *self;
+            if !this.connection.received(count, &mut this.head) {
+                let reason = "the unfinished requests of all clients take too much memory";
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::OutOfMemory, reason)));
+            }
         }
         result
     }

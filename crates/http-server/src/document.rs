@@ -15,7 +15,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::{Code, Problem};
 
 /// Problems that any path can answer before its handler is called.
-const BEFORE_ROUTING: [Code; 2] = [Code::ForbiddenHost, Code::ForbiddenOrigin];
+const BEFORE_ROUTING: [Code; 3] = [Code::ForbiddenHost, Code::ForbiddenOrigin, Code::HeadTooLarge];
 
 /// Names a set of problems for the `responses(...)` of an operation that needs the token. The problems of the access
 /// checks (401, 403) are part of every set.

@@ -11,6 +11,7 @@
 //! - [`server`]: what happens to every request, whatever its route.
 //! - [`direct_route`]: one hot route that is served in front of the router.
 //! - `service`: the service that hyper calls; `response_body` is the body of its responses.
+//! - [`connections`]: what open connections hold, and the limits on all of them together.
 //! - [`metrics`]: counters of connections and requests.
 //! - [`route_table`]: which route a path belongs to.
 //! - [`trace_context`]: the client's position in a distributed trace.
@@ -19,10 +20,12 @@
 
 mod activity;
 pub mod codes;
+pub mod connections;
 mod counted_stream;
 pub mod direct_route;
 pub mod document;
 pub mod exposure;
+mod held;
 pub mod metrics;
 pub mod negotiate;
 pub mod problem;
@@ -41,10 +44,13 @@ mod test_client;
 #[cfg(test)]
 mod test_server;
 pub mod trace_context;
+mod tracked_body;
 
 pub use codes::Code;
+pub use connections::{ConnectionLimits, ConnectionMemory, Connections};
 pub use direct_route::{DirectRoute, RouterOnly};
 pub use exposure::{Exposure, ExposureError, Origin, Token};
+pub use held::ChargedBody;
 pub use metrics::ServerMetrics;
 pub use problem::Problem;
 pub use query::Query;

@@ -18,6 +18,8 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
+use crate::connections::Busy;
+
 /// A client that sends nothing for this long while the server waits for the rest of a body is considered gone.
 const SILENCE_LIMIT: Duration = Duration::from_secs(120);
 /// How many bytes of a rejected body are read at most.
@@ -35,6 +37,7 @@ pub struct RequestBody {
     discards_rest: bool,
     /// The timer that runs while the server waits for the client.
     silence: Option<Pin<Box<Sleep>>>,
+    busy: Busy,
 }
 
 /// Why a body could not be read to its end.
@@ -49,12 +52,12 @@ pub enum RequestBodyError {
 }
 
 impl RequestBody {
-    pub(crate) fn new(head: &Parts, body: Incoming) -> Self {
+    pub(crate) fn new(head: &Parts, body: Incoming, busy: Busy) -> Self {
         let is_http2 = head.version == Version::HTTP_2;
         // An HTTP/2 stream can be refused on its own. A client that waits for `100 Continue` sends no body
         // until the server reads it, and reading would send `100 Continue`.
         let discards_rest = !is_http2 && !head.headers.contains_key(EXPECT);
-        Self { body: Some(body), is_http2, discards_rest, silence: None }
+        Self { body: Some(body), is_http2, discards_rest, silence: None, busy }
     }
 }
 
@@ -95,12 +98,12 @@ impl Drop for RequestBody {
             && !body.is_end_stream()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            runtime.spawn(tokio::time::timeout(DISCARD_TIME, discard(body)));
+            runtime.spawn(tokio::time::timeout(DISCARD_TIME, discard(body, self.busy.clone())));
         }
     }
 }
 
-async fn discard(mut body: Incoming) {
+async fn discard(mut body: Incoming, _busy: Busy) {
     let mut left = DISCARD_BYTES;
     while let Some(Ok(frame)) = body.frame().await {
         match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {

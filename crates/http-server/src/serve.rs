@@ -29,6 +29,9 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a client on HTTP/2 is pinged, and how long it may take to answer.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How much hyper reads of a head that does not end, and of a body at a time. Larger than the longest accepted head,
+/// so that most clients that send a longer one learn the reason.
+const READ_BUFFER: usize = 128 << 10;
 /// How long an idle connection may take to close after the server has announced it.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait after a failed accept (usually out of descriptors) before trying again.
@@ -49,6 +52,9 @@ pub(crate) trait Listener {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
     fn accept(&mut self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    /// Ends a connection whose client takes nothing for so long, if the system can.
+    fn limit_sending(_stream: &Self::Stream, _limit: Option<Duration>) {}
 }
 
 impl Listener for TcpListener {
@@ -59,6 +65,17 @@ impl Listener for TcpListener {
         // Small responses must not wait for a full packet.
         let _ = stream.set_nodelay(true);
         Ok(stream)
+    }
+
+    /// Only the kernel knows when the client takes something: it accepts megabytes from the server, and then nothing
+    /// until the client has acknowledged a large part of them.
+    #[cfg(target_os = "linux")]
+    fn limit_sending(stream: &TcpStream, limit: Option<Duration>) {
+        let Some(limit) = limit else { return };
+        let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+        if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(stream, limit) {
+            tracing::debug!(%error, "cannot limit how long a client takes nothing");
+        }
     }
 }
 
@@ -72,15 +89,16 @@ pub(crate) struct Server<D: DirectRoute> {
 impl<D: DirectRoute> Server<D> {
     pub(crate) fn new(server: HttpServer<D>, drain: Duration) -> Self {
         let mut http = auto::Builder::new(TokioExecutor::new());
-        http.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+        http.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(READ_BUFFER);
         http.http2()
             .timer(TokioTimer::new())
             .keep_alive_interval(KEEP_ALIVE_INTERVAL)
-            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
+            .max_header_list_size(READ_BUFFER as u32);
         Self { server: Arc::new(server), http, drain }
     }
 
-    pub(crate) async fn run(self, mut listener: impl Listener, stop: CancellationToken) {
+    pub(crate) async fn run<L: Listener>(self, mut listener: L, stop: CancellationToken) {
         let connections = TaskTracker::new();
         loop {
             let accepted = tokio::select! {
@@ -88,9 +106,13 @@ impl<D: DirectRoute> Server<D> {
                 () = stop.cancelled() => break,
             };
             match accepted {
-                Ok(stream) => self.spawn_connection(stream, &connections, &stop),
+                Ok(stream) => {
+                    L::limit_sending(&stream, self.server.connections.limits.send_timeout);
+                    self.spawn_connection(stream, &connections, &stop);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
+                    self.server.connections.displace();
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -102,21 +124,28 @@ impl<D: DirectRoute> Server<D> {
         }
     }
 
-    fn spawn_connection<S>(&self, stream: S, connections: &TaskTracker, stop: &CancellationToken)
+    fn spawn_connection<S>(&self, stream: S, tasks: &TaskTracker, stop: &CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let stream = CountedStream::new(stream, &self.server.metrics);
+        let connections = &self.server.connections;
+        let Some(open) = connections.open() else {
+            tracing::warn!("a connection is refused: there are {}", connections.limits.max_connections);
+            return;
+        };
+        let stream = CountedStream::new(stream, &self.server.metrics, Arc::clone(&open));
         let activity = Arc::new(Activity::default());
         let (service, first_request) =
-            ConnectionService::new(Arc::clone(&self.server), Arc::clone(&activity));
+            ConnectionService::new(Arc::clone(&self.server), Arc::clone(&activity), Arc::clone(&open));
         let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
         let idle = wait_until_idle(first_request, activity);
         let stop = stop.clone();
-        connections.spawn(async move {
+        tasks.spawn(async move {
             let mut connection = pin!(connection);
             let result = tokio::select! {
                 result = connection.as_mut() => result,
+                () = open.ended() => Err("the server needs the room".into()),
+                () = open.stream_stalled() => Err("the client did not take a response in time".into()),
                 kind = idle => match kind {
                     Idle::WithoutRequest => Err("the client sent no request in time".into()),
                     Idle::AfterRequests => {

@@ -10,6 +10,7 @@ use axum::Router;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 
+use crate::connections::Connections;
 use crate::direct_route::{DirectRoute, RouterOnly};
 use crate::metrics::ServerMetrics;
 use crate::request_id::{self, NewId, REQUEST_ID};
@@ -25,6 +26,7 @@ pub struct HttpServer<D: DirectRoute = RouterOnly> {
     pub(crate) router: Router,
     pub(crate) exposure: Exposure,
     pub(crate) metrics: Arc<ServerMetrics>,
+    pub(crate) connections: Arc<Connections>,
     listener: Option<Box<dyn RequestListener>>,
 }
 
@@ -60,14 +62,15 @@ impl HttpServer {
     #[must_use]
     pub fn new(router: Router, exposure: Exposure) -> Self {
         let metrics = Arc::new(ServerMetrics::new(RouteTable::default()));
-        Self { direct_route: None, router, exposure, metrics, listener: None }
+        let connections = Arc::default();
+        Self { direct_route: None, router, exposure, metrics, connections, listener: None }
     }
 
     /// Serves one route in front of the router.
     #[must_use]
     pub fn with_direct_route<D: DirectRoute>(self, route: D) -> HttpServer<D> {
-        let Self { router, exposure, metrics, listener, .. } = self;
-        HttpServer { direct_route: Some(route), router, exposure, metrics, listener }
+        let Self { router, exposure, metrics, connections, listener, .. } = self;
+        HttpServer { direct_route: Some(route), router, exposure, metrics, connections, listener }
     }
 }
 
@@ -76,6 +79,13 @@ impl<D: DirectRoute> HttpServer<D> {
     #[must_use]
     pub fn with_metrics(mut self, metrics: Arc<ServerMetrics>) -> Self {
         self.metrics = metrics;
+        self
+    }
+
+    /// Limits the connections, and charges what they hold.
+    #[must_use]
+    pub fn with_connections(mut self, connections: Arc<Connections>) -> Self {
+        self.connections = connections;
         self
     }
 

@@ -15,11 +15,17 @@ use hyper::body::Incoming;
 use tokio::sync::oneshot;
 use tower::Service;
 
-use crate::activity::{Activity, TrackedBody};
+use crate::activity::Activity;
+use crate::connections::Connection;
 use crate::direct_route::DirectRoute;
 use crate::request_body::RequestBody;
 use crate::response_body::ResponseBody;
 use crate::server::{HttpServer, InFlight};
+use crate::tracked_body::{TrackedBody, track};
+use crate::{Code, Problem};
+
+/// The longest head of a request: its path and its headers.
+const MAX_HEAD: usize = 64 << 10;
 
 /// The service of one connection.
 pub(crate) struct ConnectionService<D: DirectRoute> {
@@ -27,21 +33,30 @@ pub(crate) struct ConnectionService<D: DirectRoute> {
     /// Dropped when the first request arrives, which wakes the receiver.
     first_request: Cell<Option<oneshot::Sender<()>>>,
     activity: Arc<Activity>,
+    connection: Arc<Connection>,
 }
 
 impl<D: DirectRoute> ConnectionService<D> {
     /// The service, and a receiver that is ready as soon as hyper has read the head of the first request.
-    pub(crate) fn new(server: Arc<HttpServer<D>>, activity: Arc<Activity>) -> (Self, oneshot::Receiver<()>) {
+    pub(crate) fn new(
+        server: Arc<HttpServer<D>>,
+        activity: Arc<Activity>,
+        connection: Arc<Connection>,
+    ) -> (Self, oneshot::Receiver<()>) {
         let (sender, first_request) = oneshot::channel();
-        (Self { server, first_request: Cell::new(Some(sender)), activity }, first_request)
+        (Self { server, first_request: Cell::new(Some(sender)), activity, connection }, first_request)
     }
 
     /// The response that needs no route: a failed access check, or a CORS preflight.
     fn answer_without_route(&self, head: &Parts) -> Option<Response<Body>> {
-        match self.server.exposure.admit(head) {
-            Err(problem) => Some(problem.into_response()),
-            Ok(()) => self.server.exposure.preflight(head),
+        if let Err(problem) = self.server.exposure.admit(head) {
+            return Some(problem.into_response());
         }
+        self.connection.admit();
+        if head_size(head) > MAX_HEAD {
+            return Some(head_too_large().into_response());
+        }
+        self.server.exposure.preflight(head)
     }
 }
 
@@ -52,12 +67,13 @@ impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for ConnectionSe
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send + 'static>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let open = self.activity.begin(request.version());
+        let version = request.version();
+        let (open, busy) = (self.activity.begin(version), self.connection.begin());
         drop(self.first_request.take());
         let (head, body) = request.into_parts();
-        let body = RequestBody::new(&head, body);
+        let body = RequestBody::new(&head, body, busy.clone());
         let in_flight = InFlight::new(&self.server, &head);
-        let finish = move |response| Ok(in_flight.finish(response).map(|body| TrackedBody::new(body, open)));
+        let finish = move |response| Ok(track(in_flight.finish(response), busy, version, open));
         if let Some(response) = self.answer_without_route(&head) {
             return Box::pin(ready(finish(response.map(ResponseBody::Routed))));
         }
@@ -77,4 +93,14 @@ impl<D: DirectRoute> hyper::service::Service<Request<Incoming>> for ConnectionSe
             Err(never) => match never {},
         }))
     }
+}
+
+fn head_size(head: &Parts) -> usize {
+    let path = head.uri.path().len() + head.uri.query().map_or(0, str::len);
+    head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>() + path
+}
+
+fn head_too_large() -> Problem {
+    let detail = format!("the path and the headers of a request may have at most {MAX_HEAD} bytes together");
+    Problem::new(Code::HeadTooLarge, detail).with("limit", MAX_HEAD)
 }

@@ -125,9 +125,12 @@ impl RunningServer {
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         let EngineSettings { limits, catalog, .. } = settings.engine;
-        let door_settings =
-            DoorSettings { max_message_bytes: limits.max_message_bytes, ..DoorSettings::default() };
-        let effective = EffectiveLimits::of(&limits, &settings.files);
+        let door_settings = DoorSettings {
+            max_message_bytes: limits.max_message_bytes,
+            connections: settings.connections,
+            ..DoorSettings::default()
+        };
+        let effective = EffectiveLimits::of(&limits, &settings.files, settings.connections);
         let files = Files::open(&settings.files, &catalog.data_dir, stop.clone())?;
         let configuration = Configuration::open(&catalog.data_dir, files.workspace())?;
         let journal = open_journal(settings.journal).await?;

@@ -103,6 +103,11 @@ impl Process {
         self.memory("RssAnon:")
     }
 
+    /// Its resident size, in bytes.
+    pub fn resident_memory(self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
     fn memory(self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).expect("the process is there");
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a size is listed");

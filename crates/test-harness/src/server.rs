@@ -248,6 +248,15 @@ impl Server {
         })
     }
 
+    /// The bytes that the server has charged to its memory account.
+    #[track_caller]
+    pub fn accounted_memory(&self) -> u64 {
+        let metrics = self.request("GET", "/metrics").send().expect(200);
+        let line = |line: &str| Some(line.strip_prefix("sandbox_agent_memory_used_bytes ")?.to_owned());
+        let value = metrics.text().lines().find_map(line).expect("the account is exposed");
+        value.trim().parse().expect("a size is a number")
+    }
+
     /// The server's home directory, with its data and its configuration.
     pub fn folder(&self) -> &Path {
         self.scratch.path()

@@ -3,5 +3,7 @@
 mod agents;
 mod clients;
 mod floods;
+mod heads;
 mod memory;
 mod noise;
+mod slow_readers;

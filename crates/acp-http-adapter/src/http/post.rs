@@ -11,9 +11,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
+use event_log::COPIED;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use http_server::{Code, DirectRoute, Problem, Query, RequestBody, negotiate, problems};
+use http_server::{ChargedBody, Code, DirectRoute, Problem, Query, RequestBody, negotiate, problems};
 
 use super::PathId;
 use super::body::{read_message, require_body};
@@ -172,7 +173,12 @@ async fn wait_at_most(limit: std::time::Duration, outcome: Outcome) -> Settled {
 }
 
 fn answer(bytes: Bytes) -> http::Response<Bytes> {
+    // A long answer shares the memory of the agent's log, which is charged.
+    let is_charged = bytes.len() > COPIED;
     let mut response = http::Response::new(bytes);
+    if is_charged {
+        response.extensions_mut().insert(ChargedBody);
+    }
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

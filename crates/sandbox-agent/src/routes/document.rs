@@ -9,7 +9,7 @@ use std::sync::Arc;
 use acp_http_adapter::{AcpDocument, AcpDoor, DoorSettings};
 use acp_instances::Limits;
 use agent_catalog::CatalogOptions;
-use http_server::Problem;
+use http_server::{ConnectionLimits, Problem};
 use sandbox_fs::Root;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -114,7 +114,7 @@ async fn the_document_has_exactly_the_routes_of_the_server() {
     let options = CatalogOptions::new(folder.path());
     let engine = Engine::new(Limits::default(), options, "", None, |instances| instances).unwrap();
     let door = AcpDoor::new(Arc::clone(&engine.instances), DoorSettings::default());
-    let limits = EffectiveLimits::of(&Limits::default(), &settings);
+    let limits = EffectiveLimits::of(&Limits::default(), &settings, ConnectionLimits::default());
     let (routes, _) = super::build_routes(Services {
         engine,
         door,

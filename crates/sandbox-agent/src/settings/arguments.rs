@@ -152,6 +152,12 @@ pub(crate) struct LimitArguments {
     /// Maximum number of instances [default: 1024]
     #[arg(long, env = "SANDBOX_AGENT_MAX_INSTANCES", value_name = "COUNT")]
     pub(crate) max_instances: Option<usize>,
+    /// Maximum number of connections. At the limit, connections without an admitted request make room [default: 4096]
+    #[arg(long, env = "SANDBOX_AGENT_MAX_CONNECTIONS", value_name = "COUNT")]
+    pub(crate) max_connections: Option<usize>,
+    /// Disconnect a client that takes nothing for this long of what is ready for it; 0 means never [default: 1m]
+    #[arg(long, env = "SANDBOX_AGENT_SEND_TIMEOUT", value_name = "TIME")]
+    pub(crate) send_timeout: Option<TimeSpan>,
     /// Close an instance after this much idle time; 0 means never [default: 0]
     #[arg(long, env = "SANDBOX_AGENT_INSTANCE_IDLE_TIMEOUT", value_name = "TIME")]
     pub(crate) instance_idle_timeout: Option<TimeSpan>,

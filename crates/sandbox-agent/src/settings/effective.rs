@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use acp_instances::Limits;
+use http_server::ConnectionLimits;
 use serde::Serialize;
 
 use super::FileSettings;
@@ -32,6 +33,11 @@ pub(crate) struct EffectiveLimits {
     max_pending: usize,
     /// Maximum number of instances.
     max_instances: usize,
+    /// Maximum number of connections.
+    max_connections: usize,
+    /// How long a client may take nothing of what is ready for it.
+    #[cfg_attr(test, schema(required = true))]
+    send_timeout_ms: Option<u64>,
     /// How long an instance may be idle before it is closed.
     #[cfg_attr(test, schema(required = true))]
     instance_idle_timeout_ms: Option<u64>,
@@ -48,7 +54,7 @@ pub(crate) struct EffectiveLimits {
 }
 
 impl EffectiveLimits {
-    pub(crate) fn of(limits: &Limits, files: &FileSettings) -> Self {
+    pub(crate) fn of(limits: &Limits, files: &FileSettings, connections: ConnectionLimits) -> Self {
         let Limits {
             max_message_bytes,
             stdin_queue_bytes,
@@ -73,6 +79,8 @@ impl EffectiveLimits {
             request_timeout_ms: request_timeout.map(milliseconds),
             max_pending,
             max_instances,
+            max_connections: connections.max_connections,
+            send_timeout_ms: connections.send_timeout.map(milliseconds),
             instance_idle_timeout_ms: instance_idle_timeout.map(milliseconds),
             close_grace_ms: milliseconds(close_grace),
             terminate_grace_ms: milliseconds(terminate_grace),

@@ -18,8 +18,8 @@ use std::time::Duration;
 use acp_instances::Limits;
 use agent_catalog::{AgentId, CatalogOptions, CommandSpec, PreinstallPolicy};
 use http_server::exposure::OpenNetwork;
-use http_server::{Exposure, ExposureError, Token};
 use process_supervisor::Confinement;
+use http_server::{ConnectionLimits, Exposure, ExposureError, Token};
 
 use self::arguments::LimitArguments;
 #[cfg(test)]
@@ -32,6 +32,9 @@ pub(crate) use self::journal::JournalSettings;
 
 /// How much of each instance's past is in memory by default when there is a journal.
 const JOURNALLED_REPLAY_BYTES: usize = 4 << 20;
+
+/// Fewer connections are not enough for one page with its streams.
+const MIN_CONNECTIONS: usize = 16;
 
 /// The resolved settings of a server.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub(crate) struct Settings {
     pub(crate) journal: Option<JournalSettings>,
     /// Which files are served.
     pub(crate) files: FileSettings,
+    /// The limits of connections.
+    pub(crate) connections: ConnectionLimits,
     pub(crate) log_filter: String,
     /// True when the server stops at the end of standard input.
     pub(crate) stop_with_stdin: bool,
@@ -140,6 +145,7 @@ impl Settings {
             },
             journal,
             files: FileSettings::resolve(arguments, &file)?,
+            connections: connection_limits(&arguments.limits, &file.limits)?,
             log_filter: arguments.log.clone().or(file.log.clone()).unwrap_or_else(|| "info".to_owned()),
             stop_with_stdin: arguments.stop_with_stdin,
         })
@@ -188,6 +194,22 @@ fn resolve_host(host: &str, port: u16) -> Result<Vec<SocketAddr>, SettingsError>
         return Err(invalid("the name has no address".to_owned()));
     }
     Ok(found)
+}
+
+fn connection_limits(
+    given: &LimitArguments,
+    file: &LimitArguments,
+) -> Result<ConnectionLimits, SettingsError> {
+    let default = ConnectionLimits::default();
+    let max_connections = given.max_connections.or(file.max_connections).unwrap_or(default.max_connections);
+    if max_connections < MIN_CONNECTIONS {
+        return Err(SettingsError::TooSmall("--max-connections", MIN_CONNECTIONS));
+    }
+    let send_timeout = given.send_timeout.or(file.send_timeout).map_or(default.send_timeout, |given| {
+        // Zero means no limit.
+        Some(given.get()).filter(|time| !time.is_zero())
+    });
+    Ok(ConnectionLimits { max_connections, send_timeout })
 }
 
 fn limits(given: &LimitArguments, file: &ConfigFile) -> Result<Limits, SettingsError> {
