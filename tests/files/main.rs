@@ -14,6 +14,7 @@ mod preconditions;
 mod reading;
 mod settings;
 mod system_limits;
+mod unread;
 mod watching;
 mod writing;
 

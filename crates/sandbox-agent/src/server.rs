@@ -131,8 +131,7 @@ impl RunningServer {
             ..DoorSettings::default()
         };
         let effective = EffectiveLimits::of(&limits, &settings.files, settings.connections);
-        let files = Files::open(&settings.files, &catalog.data_dir, stop.clone())?;
-        let configuration = Configuration::open(&catalog.data_dir, files.workspace())?;
+        let data_dir = catalog.data_dir.clone();
         let journal = open_journal(settings.journal).await?;
         let (opened, journal) = match journal {
             OpenedJournal::On(opened) => (Some(opened), JournalState::On),
@@ -140,6 +139,8 @@ impl RunningServer {
         };
         let engine = Engine::new(limits, catalog, LIST_HINT, opened, wrap)?;
         let instances = Arc::clone(&engine.instances);
+        let files = Files::open(&settings.files, &data_dir, instances.memory(), stop.clone())?;
+        let configuration = Configuration::open(&data_dir, files.workspace())?;
         let door = AcpDoor::new(Arc::clone(&instances), door_settings);
         let services =
             Services { engine, door: door.clone(), files, configuration, limits: effective, journal };

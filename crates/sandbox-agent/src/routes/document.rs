@@ -109,10 +109,11 @@ async fn the_document_has_exactly_the_routes_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::Confined { root: folder.path().to_owned(), workspace: folder.path().to_owned() };
     let settings = FileSettings { root, max_upload_bytes: None, max_upload_entries: None };
-    let files = Files::open(&settings, folder.path(), CancellationToken::new()).unwrap();
-    let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
     let options = CatalogOptions::new(folder.path());
     let engine = Engine::new(Limits::default(), options, "", None, |instances| instances).unwrap();
+    let memory = engine.instances.memory();
+    let files = Files::open(&settings, folder.path(), memory, CancellationToken::new()).unwrap();
+    let configuration = Configuration::open(folder.path(), files.workspace()).unwrap();
     let door = AcpDoor::new(Arc::clone(&engine.instances), DoorSettings::default());
     let limits = EffectiveLimits::of(&Limits::default(), &settings, ConnectionLimits::default());
     let (routes, _) = super::build_routes(Services {

@@ -15,6 +15,7 @@ mod pack;
 mod problem;
 mod range;
 mod read;
+mod slots;
 mod unpack;
 mod watch;
 mod write;
@@ -24,19 +25,16 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use event_log::MemoryAccount;
 use http::Uri;
 use http_server::{Problem, Query, Routes};
 use sandbox_fs::{FileService, Options, UserPath};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use self::metrics::FileMetrics;
 use self::problem::to_problem;
+use self::slots::Slots;
 use crate::settings::FileSettings;
-
-/// How many archives are packed or unpacked at the same time. Each needs a thread as long as its transfer takes.
-/// Further requests wait, so that slow clients cannot use up the threads of other requests.
-const ARCHIVES_AT_ONCE: usize = 64;
 
 /// The file endpoints' state. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -44,20 +42,22 @@ pub(crate) struct Files {
     service: FileService,
     max_upload_bytes: Option<u64>,
     max_upload_entries: Option<u64>,
-    archives: Arc<Semaphore>,
+    archives: Slots,
+    memory: Arc<MemoryAccount>,
     metrics: Arc<FileMetrics>,
     /// Cancelled at shutdown to end the streams, which have no end of their own.
     stop: CancellationToken,
 }
 
 impl Files {
-    /// Opens the root and the workspace of the settings.
+    /// Opens the root and the workspace of the settings. What transfers hold is charged to `memory`.
     ///
     /// # Errors
     /// The root or the workspace is not a directory, or the workspace is outside the root.
     pub(crate) fn open(
         settings: &FileSettings,
         data_directory: &Path,
+        memory: &Arc<MemoryAccount>,
         stop: CancellationToken,
     ) -> sandbox_fs::Result<Self> {
         let options =
@@ -69,7 +69,8 @@ impl Files {
             service,
             max_upload_bytes: settings.max_upload_bytes,
             max_upload_entries: settings.max_upload_entries,
-            archives: Arc::new(Semaphore::new(ARCHIVES_AT_ONCE)),
+            archives: Slots::new(memory),
+            memory: Arc::clone(memory),
             metrics: Arc::default(),
             stop,
         })

@@ -11,12 +11,13 @@ use futures_util::stream;
 use http::{HeaderMap, Method, header};
 use http_server::{Code, Problem, Query, negotiate, query};
 use sandbox_fs::{ArchiveBuilder, ArchiveFormat};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 #[cfg(test)]
 use super::document::{ArchiveName as Format, Bytes as FileBytes, Packing};
 use super::metrics::FileMetrics;
 use super::problem::to_problem;
+use super::slots::Slot;
 use super::{Files, attachment, path_or_workspace};
 use crate::routes::blocking::blocking;
 
@@ -61,9 +62,8 @@ pub(super) async fn pack(State(files): State<Files>, request: Request) -> Result
     let mut response = Response::new(Body::empty());
     attachment::set_headers(response.headers_mut(), media_type, &name);
     if request.method() != Method::HEAD {
-        // The semaphore is never closed, so this cannot fail.
-        let permit = files.archives.acquire_owned().await.ok();
-        *response.body_mut() = archive_body(builder, format, permit, files.metrics);
+        let slot = files.archives.take().await?;
+        *response.body_mut() = archive_body(builder, format, slot, files.metrics);
     }
     Ok(response)
 }
@@ -98,14 +98,13 @@ fn choose_format(
 fn archive_body(
     builder: ArchiveBuilder,
     format: ArchiveFormat,
-    permit: Option<OwnedSemaphorePermit>,
+    slot: Slot,
     metrics: Arc<FileMetrics>,
 ) -> Body {
     let (sender, chunks) = mpsc::channel(BUFFERED_CHUNKS);
     tokio::task::spawn_blocking(move || {
-        let _permit = permit;
         let path = builder.path().display().to_string();
-        match builder.write_to(format, ChunkWriter(sender.clone())) {
+        match builder.write_to(format, ChunkWriter { chunks: sender.clone(), slot }) {
             Ok(_) => {}
             Err(sandbox_fs::Error::OutputFailed { .. }) => {
                 tracing::debug!(path, "the client closed a download");
@@ -125,13 +124,21 @@ fn archive_body(
 }
 
 /// Where the packing thread writes the archive.
-struct ChunkWriter(mpsc::Sender<io::Result<Bytes>>);
+struct ChunkWriter {
+    chunks: mpsc::Sender<io::Result<Bytes>>,
+    slot: Slot,
+}
 
 impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let chunk = Bytes::copy_from_slice(bytes);
-        self.0.blocking_send(Ok(chunk)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        Ok(bytes.len())
+        let sent = match self.chunks.try_send(Ok(Bytes::copy_from_slice(bytes))) {
+            Err(TrySendError::Full(chunk)) => {
+                let chunks = &self.chunks;
+                self.slot.wait(|| chunks.blocking_send(chunk)).is_ok()
+            }
+            sent => sent.is_ok(),
+        };
+        if sent { Ok(bytes.len()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     }
 
     fn flush(&mut self) -> io::Result<()> {

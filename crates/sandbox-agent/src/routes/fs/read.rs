@@ -9,16 +9,16 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
+use event_log::{MemoryAccount, charged};
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use http_server::{Code, Problem};
+use http_server::{ChargedBody, Code, Problem};
 use sandbox_fs::{FileReader, Length, RangeReader};
 use tokio::task::JoinHandle;
 
 use super::conditions::{self, ReadDecision, Version};
 #[cfg(test)]
 use super::document::{Bytes as FileBytes, Reading};
-use super::metrics::FileMetrics;
 use super::problem::to_problem;
 use super::range::RequestedRange;
 use super::{Files, attachment, path_text, range, required_path};
@@ -70,7 +70,7 @@ pub(super) async fn read(State(files): State<Files>, request: Request) -> Result
             attachment::set_headers(response.headers_mut(), "application/octet-stream", &name(file.path()));
             response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
             if request.method() != Method::HEAD {
-                *response.body_mut() = file_body(file.whole(), files.metrics);
+                set_body(&mut response, file.whole(), &files);
             }
             Ok(response)
         }
@@ -150,31 +150,35 @@ fn send_known(
         RequestedRange::Unsatisfiable => return Err(unsatisfiable(file.path(), size)),
     };
     if method != Method::HEAD {
-        *response.body_mut() = file_body(reader, Arc::clone(&files.metrics));
+        set_body(&mut response, reader, files);
     }
     Ok(response)
 }
 
 /// Reads one chunk ahead: the next chunk is read while the current one is sent. No thread waits for the connection.
-fn file_body(reader: RangeReader, metrics: Arc<FileMetrics>) -> Body {
-    Body::from_stream(stream::try_unfold((fetch(reader), metrics), |(fetched, metrics)| async move {
+fn set_body(response: &mut Response, reader: RangeReader, files: &Files) {
+    let (metrics, memory) = (Arc::clone(&files.metrics), Arc::clone(&files.memory));
+    let start = (fetch(reader, Arc::clone(&memory)), metrics, memory);
+    let chunks = stream::try_unfold(start, |(fetched, metrics, memory)| async move {
         let (reader, chunk) = fetched.await.map_err(io::Error::other)?;
         // The error aborts the connection, so that the client does not mistake a part for the whole file.
         let chunk =
             chunk.inspect_err(|error| tracing::warn!(%error, "reading a file for a download failed"))?;
         Ok::<_, io::Error>(chunk.map(|chunk| {
             metrics.read.add(chunk.len() as u64);
-            (Bytes::from(chunk), (fetch(reader), metrics))
+            (chunk, (fetch(reader, Arc::clone(&memory)), metrics, memory))
         }))
-    }))
+    });
+    *response.body_mut() = Body::from_stream(chunks);
+    response.extensions_mut().insert(ChargedBody);
 }
 
-type Fetched = (RangeReader, io::Result<Option<Vec<u8>>>);
+type Fetched = (RangeReader, io::Result<Option<Bytes>>);
 
-fn fetch(mut reader: RangeReader) -> JoinHandle<Fetched> {
+fn fetch(mut reader: RangeReader, memory: Arc<MemoryAccount>) -> JoinHandle<Fetched> {
     tokio::task::spawn_blocking(move || {
         let chunk = reader.next_chunk();
-        (reader, chunk)
+        (reader, chunk.map(|chunk| chunk.map(|chunk| charged(Bytes::from(chunk), &memory))))
     })
 }
 

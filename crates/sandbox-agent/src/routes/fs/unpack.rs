@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 #[cfg(test)]
 use super::document::{Bytes as FileBytes, Unpacking};
 use super::problem::to_problem;
+use super::slots::Slot;
 use super::{Files, path_or_workspace, path_text};
 use crate::routes::blocking::{detached, interrupted};
 use crate::routes::upload::Upload;
@@ -72,14 +73,12 @@ async fn extract(
     format: ArchiveFormat,
     mut upload: Upload,
 ) -> Result<Extracted, Problem> {
-    // The semaphore is never closed, so this cannot fail.
-    let permit = files.archives.acquire_owned().await.ok();
+    let slot = files.archives.take().await?;
     let limits = ArchiveLimits { max_bytes: files.max_upload_bytes, max_entries: files.max_upload_entries };
     let (sender, parts) = mpsc::channel(BUFFERED_PARTS);
     let metrics = std::sync::Arc::clone(&files.metrics);
     let extraction = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        files.service.extract_archive(&path, format, limits, BodyReader::new(parts))
+        files.service.extract_archive(&path, format, limits, BodyReader::new(parts).in_slot(slot))
     });
     let bytes = forward(&mut upload, sender).await;
     let extracted = extraction.await.map_err(|error| interrupted(&error))?.map_err(to_problem)?;
@@ -124,18 +123,33 @@ struct BodyReader {
     parts: mpsc::Receiver<BodyPart>,
     current: Bytes,
     has_ended: bool,
+    slot: Option<Slot>,
 }
 
 impl BodyReader {
     fn new(parts: mpsc::Receiver<BodyPart>) -> Self {
-        Self { parts, current: Bytes::new(), has_ended: false }
+        Self { parts, current: Bytes::new(), has_ended: false, slot: None }
+    }
+
+    fn in_slot(mut self, slot: Slot) -> Self {
+        self.slot = Some(slot);
+        self
+    }
+
+    fn next(&mut self) -> Option<BodyPart> {
+        let Self { parts, slot, .. } = self;
+        match (parts.try_recv(), slot) {
+            (Ok(part), _) => Some(part),
+            (Err(_), Some(slot)) => slot.wait(|| parts.blocking_recv()),
+            (Err(_), None) => parts.blocking_recv(),
+        }
     }
 }
 
 impl Read for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.has_ended {
-            match self.parts.blocking_recv() {
+            match self.next() {
                 Some(BodyPart::Data(bytes)) => self.current = bytes,
                 Some(BodyPart::End) => self.has_ended = true,
                 Some(BodyPart::Failed(error)) => return Err(error),
