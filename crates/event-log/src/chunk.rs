@@ -109,7 +109,6 @@ impl Chunk {
         };
         let ChunkNumbers { at_ms, first_order, sequence_before } = numbers;
         let derived = Derived::default();
-        let charge = Reservation::unrefused(account, cost);
         Self { bytes, slots, at_ms, first_order, sequence_before, longest, derived, charge }
     }
 

@@ -88,7 +88,7 @@ impl Connections {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let connection = Arc::new(Connection::new(number, Arc::clone(self)));
         let mut open = self.lock();
-        // Connections that were told to end still count until they have, so leave room for clients meanwhile.
+        // Connections that are being ended count until they are gone.
         let is_full = open.len() >= self.limits.max_connections;
         if !is_full {
             open.insert(number, Arc::downgrade(&connection));

@@ -145,12 +145,26 @@ impl RangeReader {
     /// # Errors
     /// The system's error, or `UnexpectedEof` if the file has become shorter.
     pub fn next_chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
+        self.read_into(self.buffer())
+    }
+
+    /// Memory for the next chunk. A thread keeps some of the memory that it requested, so where many threads read,
+    /// another one requests it.
+    #[must_use]
+    pub fn buffer(&self) -> Vec<u8> {
         let wanted = self.end.map_or(CHUNK_BYTES as u64, |end| end - self.position).min(CHUNK_BYTES as u64);
-        if wanted == 0 {
+        Vec::with_capacity(usize::try_from(wanted).unwrap_or(CHUNK_BYTES))
+    }
+
+    /// Like [`RangeReader::next_chunk`], in memory from [`RangeReader::buffer`].
+    ///
+    /// # Errors
+    /// See [`RangeReader::next_chunk`].
+    pub fn read_into(&mut self, mut chunk: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+        if chunk.capacity() == 0 {
             return Ok(None);
         }
         // Read into uninitialised memory: zeroing it first would take about as long as reading.
-        let mut chunk = Vec::with_capacity(usize::try_from(wanted).unwrap_or(CHUNK_BYTES));
         let count = loop {
             match rustix::io::pread(&self.file, spare_capacity(&mut chunk), self.position) {
                 Err(Errno::INTR) => {}

@@ -18,8 +18,8 @@ use std::time::Duration;
 use acp_instances::Limits;
 use agent_catalog::{AgentId, CatalogOptions, CommandSpec, PreinstallPolicy};
 use http_server::exposure::OpenNetwork;
-use process_supervisor::Confinement;
 use http_server::{ConnectionLimits, Exposure, ExposureError, Token};
+use process_supervisor::Confinement;
 
 use self::arguments::LimitArguments;
 #[cfg(test)]

@@ -1301,7 +1301,7 @@ export interface components {
              * @description The error code. Match on this.
              * @enum {string}
              */
-            readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:unavailable" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:still_running" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
+            readonly type: "urn:sandbox-agent:error:invalid_server_id" | "urn:sandbox-agent:error:invalid_json" | "urn:sandbox-agent:error:invalid_envelope" | "urn:sandbox-agent:error:invalid_parameter" | "urn:sandbox-agent:error:invalid_header" | "urn:sandbox-agent:error:invalid_cursor" | "urn:sandbox-agent:error:agent_required" | "urn:sandbox-agent:error:unknown_agent" | "urn:sandbox-agent:error:version_unavailable" | "urn:sandbox-agent:error:unauthorized" | "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin" | "urn:sandbox-agent:error:not_found" | "urn:sandbox-agent:error:unknown_server" | "urn:sandbox-agent:error:method_not_allowed" | "urn:sandbox-agent:error:not_acceptable" | "urn:sandbox-agent:error:agent_mismatch" | "urn:sandbox-agent:error:duplicate_request_id" | "urn:sandbox-agent:error:already_answered" | "urn:sandbox-agent:error:instance_closing" | "urn:sandbox-agent:error:agent_not_installed" | "urn:sandbox-agent:error:removed" | "urn:sandbox-agent:error:outcome_gone" | "urn:sandbox-agent:error:precondition_failed" | "urn:sandbox-agent:error:head_too_large" | "urn:sandbox-agent:error:payload_too_large" | "urn:sandbox-agent:error:too_many_entries" | "urn:sandbox-agent:error:unsupported_media_type" | "urn:sandbox-agent:error:range_not_satisfiable" | "urn:sandbox-agent:error:idempotency_key_reused" | "urn:sandbox-agent:error:too_many_pending" | "urn:sandbox-agent:error:too_many_instances" | "urn:sandbox-agent:error:internal" | "urn:sandbox-agent:error:agent_exited" | "urn:sandbox-agent:error:spawn_failed" | "urn:sandbox-agent:error:write_failed" | "urn:sandbox-agent:error:install_failed" | "urn:sandbox-agent:error:runtime_missing" | "urn:sandbox-agent:error:instance_closed" | "urn:sandbox-agent:error:agent_not_reading" | "urn:sandbox-agent:error:memory_budget_exhausted" | "urn:sandbox-agent:error:server_stopping" | "urn:sandbox-agent:error:unavailable" | "urn:sandbox-agent:error:request_timeout" | "urn:sandbox-agent:error:still_running" | "urn:sandbox-agent:error:file_not_found" | "urn:sandbox-agent:error:wrong_kind" | "urn:sandbox-agent:error:already_exists" | "urn:sandbox-agent:error:not_empty" | "urn:sandbox-agent:error:permission_denied" | "urn:sandbox-agent:error:invalid_path" | "urn:sandbox-agent:error:move_into_itself" | "urn:sandbox-agent:error:archive_rejected" | "urn:sandbox-agent:error:no_space" | "urn:sandbox-agent:error:changed_meanwhile" | "urn:sandbox-agent:error:busy" | "urn:sandbox-agent:error:incomplete_body" | "urn:sandbox-agent:error:invalid_field" | "urn:sandbox-agent:error:out_of_resources" | "urn:sandbox-agent:error:invalid_config" | "urn:sandbox-agent:error:config_locked" | "urn:sandbox-agent:error:config_not_found" | "urn:sandbox-agent:error:agent_not_found";
         };
         /** @description Text that can be passed to a program. */
         readonly ProgramText: string;
@@ -1348,6 +1348,8 @@ export interface components {
              * @description How long an instance may be idle before it is closed.
              */
             readonly instanceIdleTimeoutMs: number | null;
+            /** @description Maximum number of connections. */
+            readonly maxConnections: number;
             /** @description Maximum number of instances. */
             readonly maxInstances: number;
             /** @description Maximum size of one message. */
@@ -1375,6 +1377,11 @@ export interface components {
              * @description How long a request waits for its answer.
              */
             readonly requestTimeoutMs: number | null;
+            /**
+             * Format: int64
+             * @description How long a client may take nothing of what is ready for it.
+             */
+            readonly sendTimeoutMs: number | null;
             /** @description Maximum size of one agent's input queue. */
             readonly stdinQueueBytes: number;
             /**
@@ -1596,6 +1603,22 @@ export interface components {
                 };
             };
         };
+        /** @description `config_locked`: Another process has locked the stored configuration of this directory. Try again after `Retry-After`. */
+        readonly ConfigLocked: {
+            headers: {
+                /** @description The number of seconds after which to retry, if known. */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {integer} */
+                    readonly status: 503;
+                    /** @enum {string} */
+                    readonly type: "urn:sandbox-agent:error:config_locked";
+                };
+            };
+        };
         /** @description `config_not_found`: No configuration entry with this name is stored for this directory. */
         readonly ConfigNotFound: {
             headers: {
@@ -1639,6 +1662,20 @@ export interface components {
                     readonly status: 403;
                     /** @enum {string} */
                     readonly type: "urn:sandbox-agent:error:forbidden_host" | "urn:sandbox-agent:error:forbidden_origin";
+                };
+            };
+        };
+        /** @description `head_too_large`: The path and the headers of the request are too long together; `limit` is the maximum. */
+        readonly HeadTooLarge: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {integer} */
+                    readonly status: 431;
+                    /** @enum {string} */
+                    readonly type: "urn:sandbox-agent:error:head_too_large";
                 };
             };
         };
@@ -2279,6 +2316,7 @@ export interface operations {
                 };
             };
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly getLiveness: {
@@ -2300,6 +2338,7 @@ export interface operations {
                 };
             };
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly getMetrics: {
@@ -2322,6 +2361,7 @@ export interface operations {
             };
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly getReadiness: {
@@ -2343,6 +2383,7 @@ export interface operations {
                 };
             };
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly findInspector: {
@@ -2364,6 +2405,7 @@ export interface operations {
                 content?: never;
             };
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly getInspector: {
@@ -2395,6 +2437,7 @@ export interface operations {
                 content?: never;
             };
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly getInspectorFile: {
@@ -2430,6 +2473,7 @@ export interface operations {
             };
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly listInstances: {
@@ -2467,6 +2511,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 406: components["responses"]["NotAcceptable"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
         };
@@ -2516,6 +2561,7 @@ export interface operations {
             readonly 404: components["responses"]["UnknownServer"];
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["InstanceClosing"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 503: components["responses"]["Unavailable"];
         };
     };
@@ -2640,6 +2686,7 @@ export interface operations {
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["IdempotencyKeyReused"];
             readonly 429: components["responses"]["TooManyPending_TooManyInstances"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             /**
              * @description `agent_exited`: The agent's process has ended; `exitCode` or `signal`, and `stderrTail`, say how.
@@ -2700,6 +2747,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidServerId_InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
             readonly 504: components["responses"]["StillRunning"];
@@ -2729,6 +2777,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter_UnknownAgent"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 502: components["responses"]["InstallFailed_RuntimeMissing"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -2765,6 +2814,7 @@ export interface operations {
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["AgentNotFound"];
             readonly 409: components["responses"]["AgentNotInstalled"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 502: components["responses"]["InstallFailed_RuntimeMissing"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -2804,6 +2854,7 @@ export interface operations {
             readonly 404: components["responses"]["AgentNotFound"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 502: components["responses"]["InstallFailed_RuntimeMissing"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -2822,6 +2873,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 410: components["responses"]["Removed"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly removedAgentsAgentModes: {
@@ -2838,6 +2890,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 410: components["responses"]["Removed"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly getMcpConfig: {
@@ -2873,6 +2926,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["ConfigNotFound"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -2913,7 +2967,9 @@ export interface operations {
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["ConfigLocked"];
             readonly 507: components["responses"]["NoSpace"];
         };
     };
@@ -2947,7 +3003,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["ConfigLocked"];
             readonly 507: components["responses"]["NoSpace"];
         };
     };
@@ -2978,6 +3036,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -3015,6 +3074,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["ConfigNotFound"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -3055,7 +3115,9 @@ export interface operations {
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["ConfigLocked"];
             readonly 507: components["responses"]["NoSpace"];
         };
     };
@@ -3089,7 +3151,9 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["ConfigLocked"];
             readonly 507: components["responses"]["NoSpace"];
         };
     };
@@ -3120,6 +3184,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidParameter"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 507: components["responses"]["NoSpace"];
         };
@@ -3160,6 +3225,7 @@ export interface operations {
             readonly 404: components["responses"]["FileNotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["WrongKind_Busy"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
         };
@@ -3201,6 +3267,7 @@ export interface operations {
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["FileNotFound"];
             readonly 409: components["responses"]["WrongKind_Busy_ChangedMeanwhile"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
         };
@@ -3236,6 +3303,7 @@ export interface operations {
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["FileNotFound"];
             readonly 409: components["responses"]["WrongKind_NotEmpty_Busy_ChangedMeanwhile"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
         };
@@ -3316,6 +3384,7 @@ export interface operations {
             readonly 409: components["responses"]["WrongKind_Busy"];
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 416: components["responses"]["RangeNotSatisfiable"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
         };
@@ -3364,6 +3433,7 @@ export interface operations {
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
             readonly 507: components["responses"]["NoSpace"];
@@ -3420,6 +3490,7 @@ export interface operations {
             readonly 409: components["responses"]["WrongKind_Busy"];
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 416: components["responses"]["RangeNotSatisfiable"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
         };
@@ -3453,6 +3524,7 @@ export interface operations {
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["FileNotFound"];
             readonly 409: components["responses"]["WrongKind_AlreadyExists_Busy_ChangedMeanwhile"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
             readonly 507: components["responses"]["NoSpace"];
@@ -3539,6 +3611,7 @@ export interface operations {
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
             readonly 507: components["responses"]["NoSpace"];
@@ -3573,6 +3646,7 @@ export interface operations {
             readonly 403: components["responses"]["PermissionDenied_ForbiddenHost_ForbiddenOrigin"];
             readonly 404: components["responses"]["FileNotFound"];
             readonly 409: components["responses"]["WrongKind_Busy_ChangedMeanwhile"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
         };
@@ -3618,6 +3692,7 @@ export interface operations {
             readonly 409: components["responses"]["WrongKind_AlreadyExists_Busy_ChangedMeanwhile"];
             readonly 413: components["responses"]["PayloadTooLarge_TooManyEntries"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
             readonly 507: components["responses"]["NoSpace"];
@@ -3655,6 +3730,7 @@ export interface operations {
             readonly 404: components["responses"]["FileNotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
             readonly 409: components["responses"]["WrongKind_Busy"];
+            readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["OutOfResources"];
         };
@@ -3679,6 +3755,7 @@ export interface operations {
             };
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly getOpenApi: {
@@ -3703,6 +3780,7 @@ export interface operations {
             };
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly removedRpc: {
@@ -3717,6 +3795,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 410: components["responses"]["Removed"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly removedSessions: {
@@ -3731,6 +3810,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 410: components["responses"]["Removed"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly removedSessionsSlash: {
@@ -3745,6 +3825,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 410: components["responses"]["Removed"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
     readonly removedSessionsRest: {
@@ -3761,6 +3842,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["ForbiddenHost_ForbiddenOrigin"];
             readonly 410: components["responses"]["Removed"];
+            readonly 431: components["responses"]["HeadTooLarge"];
         };
     };
 }

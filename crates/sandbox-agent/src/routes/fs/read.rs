@@ -176,8 +176,9 @@ fn set_body(response: &mut Response, reader: RangeReader, files: &Files) {
 type Fetched = (RangeReader, io::Result<Option<Bytes>>);
 
 fn fetch(mut reader: RangeReader, memory: Arc<MemoryAccount>) -> JoinHandle<Fetched> {
+    let buffer = reader.buffer();
     tokio::task::spawn_blocking(move || {
-        let chunk = reader.next_chunk();
+        let chunk = reader.read_into(buffer);
         (reader, chunk.map(|chunk| chunk.map(|chunk| charged(Bytes::from(chunk), &memory))))
     })
 }
