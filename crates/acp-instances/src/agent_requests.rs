@@ -296,7 +296,10 @@ mod tests {
         requests.retain(99, b"not a request");
         assert_eq!((requests.retained_bytes(), requests.account.used()), (4, 4));
         assert_eq!(requests.retained_between(4, 9).map(|(event, _)| event).collect::<Vec<_>>(), [5]);
-        assert_eq!((requests.retained_between(5, 9).count(), requests.retained_between(0, 5).count()), (0, 0));
+        assert_eq!(
+            (requests.retained_between(5, 9).count(), requests.retained_between(0, 5).count()),
+            (0, 0)
+        );
         assert_eq!(requests.retained_between(9, 4).count(), 0);
         let read = requests.retained_between(0, u64::MAX).next().unwrap().1.clone();
         requests.answer(5);
