@@ -86,7 +86,8 @@ pub fn to_problem(error: &Error) -> Problem {
         Error::ServerDied => Problem::new(
             Code::AgentExited,
             format!("{error} before it answered; POST a request with ?agent= to start it again"),
-        ),
+        )
+        .with("reason", "server_died"),
         Error::Unavailable { retry_after } => {
             Problem::new(Code::Unavailable, format!("{error}; try again")).retry_after(seconds(*retry_after))
         }

@@ -110,7 +110,7 @@ codes! {
     TooManyInstances = "too_many_instances", TOO_MANY_REQUESTS, "Too many instances";
     /// The server failed unexpectedly; its log has the details.
     Internal = "internal", INTERNAL_SERVER_ERROR, "Internal error";
-    /// The agent's process has ended; `exitCode` or `signal`, and `stderrTail`, say how.
+    /// The agent's process has ended; `exitCode` or `signal`, and `stderrTail`, say how, or `reason` is `server_died`.
     AgentExited = "agent_exited", BAD_GATEWAY, "Agent exited";
     /// The agent could not be started.
     SpawnFailed = "spawn_failed", BAD_GATEWAY, "Agent could not be started";

@@ -13,7 +13,7 @@ let disconnected: TestClient;
 let sessionId: string;
 
 beforeEach(async () => {
-  server = await startServer({ args: ["--no-token", "--replay-events", "20"] });
+  server = await startServer({ args: ["--no-token", "--replay-events", "20", "--journal", "off"] });
   proxy = await startProxy(server.url);
   url = endpoint(proxy.url);
   disconnected = connect(url, { retry: { minMs: 10, maxMs: 20 } });

@@ -44,6 +44,16 @@ describe("after a prompt has failed", () => {
     const client = testClient(server, { retry: quick });
     const { id } = await client.newSession({ directory: "/tmp" });
     await server.restart();
+    await expect(client.prompt(id, "hello")).rejects.toMatchObject({ exit: { reason: "server_died" } });
+    expect((await client.resumeSession(id)).id).toBe(id);
+    expect((await client.prompt(id, "hello")).stopReason).toBe("end_turn");
+  });
+
+  it("because a server without a journal was restarted, resumeSession() works", async () => {
+    const server = await startTestServer({ args: ["--journal", "off"] });
+    const client = testClient(server, { retry: quick });
+    const { id } = await client.newSession({ directory: "/tmp" });
+    await server.restart();
     await expect(client.prompt(id, "hello")).rejects.toBeInstanceOf(ConnectionLostError);
     expect(client.status).toBe("disconnected");
     expect((await client.resumeSession(id)).id).toBe(id);
@@ -158,7 +168,7 @@ it("the token function is called once, however many calls wait for it", async ()
 });
 
 it("open permissions are withdrawn when the server is gone", async () => {
-  const server = await startTestServer();
+  const server = await startTestServer({ args: ["--journal", "off"] });
   const client = testClient(server, { retry: quick });
   const { id } = await client.newSession({ directory: "/tmp" });
   const events = collect(client);

@@ -125,8 +125,23 @@ describe("a session whose agent has crashed", () => {
 });
 
 describe("a server that is restarted during a turn", () => {
-  it("fails the turn with a typed error, and resumeSession continues the session", async () => {
+  it("fails the turn with the agent's exit, and resumeSession continues the session", async () => {
     const server = await startTestServer();
+    const client = testClient(server, { retry: quick });
+    const { id } = await client.newSession({ directory: "/tmp" });
+    await client.prompt(id, "echo before the restart");
+    const events = collect(client);
+    const turn = client.prompt(id, "forever").catch((thrown: unknown) => thrown);
+    await until("the turn to run", () => ofType(events, "item.delta").length > 0);
+    await server.restart();
+    expect(await turn).toMatchObject({ name: "AgentExitedError", exit: { reason: "server_died" } });
+    expect(ofType(events, "turn.ended")).toMatchObject([{ stopReason: "error" }]);
+    expect(await client.resumeSession(id)).toMatchObject({ id, openedBy: "replayed" });
+    expect((await client.prompt(id, "what was that?")).text).toContain("before the restart");
+  });
+
+  it("fails the turn as lost without a journal, and resumeSession continues the session", async () => {
+    const server = await startTestServer({ args: ["--journal", "off"] });
     const client = testClient(server, { retry: quick });
     const { id } = await client.newSession({ directory: "/tmp" });
     await client.prompt(id, "echo before the restart");

@@ -33,6 +33,7 @@ fn after_a_crash_a_reader_goes_on_without_a_gap_and_learns_that_the_agent_ended(
     assert_eq!(names, ["failed", "exit"]);
     assert_eq!(events[31].json()["id"], "open");
     assert_eq!(events[31].json()["problem"]["type"], "urn:sandbox-agent:error:agent_exited");
+    assert_eq!(events[31].json()["problem"]["reason"], "server_died");
     assert_eq!(events[32].json()["error"], "server_died");
     assert_eq!(server.summary("a").unwrap()["status"], "exited");
 }

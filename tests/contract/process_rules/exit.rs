@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use test_harness::rpc::{call, notification, response};
-use test_harness::{Process, Server};
+use test_harness::{Process, Server, eventually};
 
 fn exited(code: u64) -> Server {
     let server = Server::start();
@@ -146,7 +146,8 @@ fn stderr_never_reaches_a_stream_but_is_logged() {
         let reported = events.iter().filter(|event| !["exit", "sent"].contains(&event.name.as_str()));
         assert_eq!(reported.filter(|event| event.data.contains("only for the log")).count(), 0);
     }
-    assert!(server.log().contains("only for the log"));
+    // The log is written by a thread of its own.
+    eventually("the line is in the log", || server.log().contains("only for the log").then_some(()));
 }
 
 #[test]

@@ -261,10 +261,11 @@ export function exitOf({ code, signal, error, stderrTail }: AcpExit): AgentExit 
 }
 
 function exitOfProblem(problem: { readonly [extra: string]: unknown }): AgentExit {
-  const { exitCode, signal, stderrTail } = problem;
+  const { exitCode, signal, reason, stderrTail } = problem;
   return compact({
     exitCode: typeof exitCode === "number" ? exitCode : undefined,
     signal: typeof signal === "string" ? signal : undefined,
+    reason: typeof reason === "string" ? reason : undefined,
     stderrTail: typeof stderrTail === "string" ? stderrTail : undefined,
   });
 }
