@@ -2689,7 +2689,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadTooLarge"];
             readonly 500: components["responses"]["Internal"];
             /**
-             * @description `agent_exited`: The agent's process has ended; `exitCode` or `signal`, and `stderrTail`, say how.
+             * @description `agent_exited`: The agent's process has ended; `exitCode` or `signal`, and `stderrTail`, say how, or `reason` is `server_died`.
              *
              *     `spawn_failed`: The agent could not be started.
              *
