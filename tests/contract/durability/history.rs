@@ -27,6 +27,9 @@ fn a_closed_instance_is_listed_as_history_and_its_journal_can_be_read() {
         assert_eq!(names.iter().filter(|name| **name == "message").count(), 5, "{names:?}");
         assert_eq!(names.last(), Some(&"exit"));
         assert!(names.contains(&"sent"));
+        let exit = events.last().unwrap().id.clone().unwrap();
+        let rest = server.get("a").query("view", "journal").header("Last-Event-ID", &exit);
+        rest.header("Accept", "text/event-stream").send().expect(204);
         // All other requests answer as if the instance did not exist.
         server.get("a").header("Accept", "text/event-stream").send().problem(404, "unknown_server");
     };

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use ::metrics::Exposition;
 use event_log::{MemoryAccount, Reservation};
-use journal::{JournalStats, Opened};
+use journal::{JournalStats, Opened, StreamInfo};
 
 pub(crate) use self::by_agent::AgentSeries;
 pub(crate) use self::metrics::PipeMetrics;
@@ -40,6 +40,9 @@ use crate::summary::{AgentRequest, FirstExchange, Listing, Page, Summary};
 
 /// The maximum number of instances in one page of a list.
 const PAGE: usize = 1000;
+
+/// A subscription to the history of an instance; `None` if the cursor is behind its last event.
+type Past = Option<Box<dyn Subscription>>;
 
 /// Instances whose processes run on this machine. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -91,12 +94,16 @@ impl LocalInstances {
 
     /// The history of an instance that is gone. Only the view of both directions has it: for all others the instance is
     /// gone.
-    fn subscribe_to_past(&self, server_id: &ServerId, subscribe: Subscribe) -> Option<PastSubscription> {
+    fn subscribe_to_past(&self, server_id: &ServerId, subscribe: Subscribe) -> Option<Past> {
         let From::Journal(from) = subscribe.from else { return None };
         let journal = self.0.shared.journal.as_ref()?;
-        let stream = past::find(journal, server_id)?;
+        let StreamInfo { id, last_order, .. } = past::find(journal, server_id)?;
+        if matches!(from, JournalCursor::After(order) if order >= last_order) {
+            return Some(None);
+        }
         let account = Arc::clone(&self.0.shared.account);
-        Some(PastSubscription::open(journal.clone(), stream, server_id.clone(), from, account))
+        let past = PastSubscription::open(journal.clone(), id, server_id.clone(), from, account);
+        Some(Some(Box::new(past)))
     }
 
     /// Sends a message that has to wait: for its agent to start, or for room in the queue.
@@ -191,7 +198,7 @@ impl Instances for LocalInstances {
         if self.0.find(server_id).is_none()
             && let Some(past) = self.subscribe_to_past(server_id, subscribe)
         {
-            return ready(Ok(Some(Box::new(past))));
+            return ready(Ok(past));
         }
         let opened =
             self.find(server_id).and_then(|instance| InstanceSubscription::open(instance, subscribe));

@@ -45,9 +45,9 @@ fn summary(stream: &StreamInfo) -> Option<Summary> {
     })
 }
 
-/// The stream of the newest closed instance of this name.
-pub(super) fn find(journal: &Journal, server_id: &ServerId) -> Option<StreamId> {
-    journal.find(server_id.as_str()).filter(|stream| stream.is_closed).map(|stream| stream.id)
+/// The newest closed instance of this name.
+pub(super) fn find(journal: &Journal, server_id: &ServerId) -> Option<StreamInfo> {
+    journal.find(server_id.as_str()).filter(|stream| stream.is_closed)
 }
 
 /// Deletes the journals of all closed instances with this name. Blocks.
