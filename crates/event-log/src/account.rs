@@ -217,9 +217,32 @@ mod tests {
     #[test]
     fn memory_that_is_in_use_is_charged_even_over_the_limit() {
         let account = MemoryAccount::new(10);
-        let held = Reservation::unrefused(&account, 25);
+        let mut held = Reservation::unrefused(&account, 25);
         assert_eq!((account.excess(0), held.bytes()), (15, 25));
+        assert!(held.resize(25), "it needs no more");
         drop(held);
         assert_eq!(account.used(), 0);
+    }
+
+    #[test]
+    fn an_exchange_changes_the_charge_by_the_difference() {
+        let account = MemoryAccount::new(100);
+        account.charge(60);
+        account.exchange(20, 50);
+        assert_eq!((account.used(), account.excess(20), account.limit()), (90, 10, 100));
+        account.exchange(50, 5);
+        account.exchange(5, 5);
+        assert_eq!((account.used(), account.excess(20)), (45, 0));
+    }
+
+    #[test]
+    fn a_reservation_grows_and_shrinks_by_the_difference() {
+        let account = MemoryAccount::new(100);
+        let mut held = Reservation::unrefused(&account, 10);
+        assert!(held.grow(20) && held.resize(50) && held.resize(50));
+        assert_eq!((held.bytes(), account.used()), (50, 50));
+        assert!(!held.grow(usize::MAX));
+        assert!(held.resize(20));
+        assert_eq!((held.bytes(), account.used()), (20, 20));
     }
 }

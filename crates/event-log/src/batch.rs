@@ -129,3 +129,39 @@ impl Batch {
 fn offset(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFO: RecordInfo = RecordInfo::numbered(Tag(3));
+
+    #[test]
+    fn a_batch_knows_its_records() {
+        let mut batch = Batch::with_capacity(100, 5);
+        assert!(batch.is_empty() && batch.capacity() >= 5 && batch.bytes.capacity() >= 100);
+        batch.push(INFO, b"one").copy_from_slice(b"two");
+        batch.push(RecordInfo::unnumbered(Tag(4)), b"note");
+        batch.push(INFO, b"three");
+        assert_eq!((batch.len(), batch.is_empty()), (3, false));
+        assert_eq!([0, 1, 2, 3].map(|index| batch.record(index)), [&b"two"[..], b"note", b"three", b""]);
+        assert_eq!([0, 1, 2, 3].map(|index| batch.numbered_up_to(index)), [1, 1, 2, 0]);
+        batch.set_mark(1, 7);
+        assert_eq!(batch.slots.iter().map(|slot| slot.mark).collect::<Vec<_>>(), [0, 7, 0]);
+    }
+
+    #[test]
+    fn only_an_empty_batch_adopts_memory() {
+        let memory = BytesMut::from(&b"first"[..]);
+        let (mut batch, place) = (Batch::default(), memory.as_ptr());
+        assert_eq!(batch.capacity(), 0);
+        batch.adopt(INFO, memory).unwrap()[0] = b'F';
+        assert_eq!(
+            (batch.record(0), batch.record(0).as_ptr(), batch.numbered_up_to(0)),
+            (&b"First"[..], place, 1)
+        );
+        assert_eq!(batch.adopt(INFO, BytesMut::from(&b"second"[..])).unwrap_err(), b"second"[..]);
+        batch.push(INFO, b"third");
+        assert_eq!((batch.record(1), batch.numbered_up_to(1)), (&b"third"[..], 2));
+    }
+}

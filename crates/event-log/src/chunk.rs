@@ -433,4 +433,46 @@ mod tests {
         }
         assert_eq!(account.used(), 0);
     }
+
+    #[test]
+    fn a_part_of_a_run_is_a_run_of_its_own() {
+        let account = MemoryAccount::new(0);
+        let records = [record(17, 5, true, b"a"), record(18, 6, true, b"bcd"), record(19, 6, false, b"ef")];
+        let run = Run::from_records(&records, &account).unwrap();
+        assert_eq!((run.len(), run.is_empty(), run.bytes(), run.longest()), (3, false, 6, 3));
+        assert_eq!(account.used(), 6 + 3 * Slot::OVERHEAD);
+        let part = run.part(1..3);
+        assert_eq!((part.first(), part.last(), part.record(1)), (records[1], records[2], records[2]));
+        assert_eq!((part.len(), part.bytes(), part.share(0)), (2, 5, Bytes::from_static(b"bcd")));
+        let last = part.part(1..2);
+        assert_eq!((last.concatenated(), last.longest()), (&b"ef"[..], 3));
+        assert_eq!(part.derived(Form("part"), &account, || Bytes::from_static(b"<bcd>")), None);
+    }
+
+    #[test]
+    fn only_a_large_shared_record_keeps_its_chunk() {
+        let account = MemoryAccount::new(0);
+        let text = [b'x'; 4097];
+        let records = [record(1, 1, true, &text[1..]), record(2, 2, true, &text)];
+        let run = Run::from_records(&records, &account).unwrap();
+        let (small, large) = (run.share(0), run.share(1));
+        drop(run);
+        assert_eq!((large.as_ref(), account.used()), (&text[..], 4096 + 4097 + 2 * Slot::OVERHEAD));
+        drop(large);
+        assert_eq!((small.as_ref(), account.used()), (&text[1..], 0));
+    }
+
+    #[test]
+    fn a_copied_record_keeps_its_numbers() {
+        let account = MemoryAccount::new(0);
+        let records = [record(17, 5, true, b"a"), record(18, 6, true, b"bcd"), record(19, 6, false, b"ef")];
+        let run = Run::from_records(&records, &account).unwrap();
+        for (index, record) in records.into_iter().enumerate() {
+            let only = run.chunk.only(index, &account);
+            assert_eq!(
+                (only.record(0), only.first_order(), only.last_order()),
+                (record, record.order, record.order)
+            );
+        }
+    }
 }

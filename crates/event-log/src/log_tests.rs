@@ -204,3 +204,90 @@ fn memory_stays_charged_for_as_long_as_a_reader_holds_it() {
     drop(shared);
     assert!(account.used() < 1000 && account.detached() == 0);
 }
+
+#[test]
+fn a_record_is_found_by_its_own_sequence_number_only() {
+    let (mut log, _) = log(1 << 20, 4);
+    for bytes in [&b"0"[..], b"1"] {
+        append(&mut log, bytes);
+    }
+    let mut batch = log.batch(9, 3);
+    batch.push(RecordInfo::unnumbered(Tag(1)), b"note");
+    batch.push(RecordInfo::numbered(Tag(0)), b"2");
+    batch.push(RecordInfo::numbered(Tag(0)), b"3");
+    log.append(batch, 0, |_| {});
+    let found = [0, 1000, 1001, 1002, 1003, 1004].map(|sequence| log.find(sequence));
+    assert_eq!(found, [None, None, Some("1".into()), Some("2".into()), Some("3".into()), None]);
+}
+
+#[test]
+fn a_log_reports_what_it_holds() {
+    let (mut log, account) = log(1 << 20, 100);
+    assert!(log.is_new() && log.is_empty() && log.oldest_evictable().is_none());
+    assert_eq!(
+        (log.newest_order(), log.cost(), log.first_sequence(), log.oldest_sequence()),
+        (0, 0, 1000, 1000)
+    );
+    append(&mut log, b"a");
+    assert!(!log.is_new() && !log.is_empty() && log.oldest_evictable().is_none());
+    append(&mut log, b"bc");
+    assert_eq!((log.oldest_evictable(), log.newest_order(), log.first_sequence()), (Some(1), 2, 1000));
+    assert_eq!((log.cost(), log.len(), account.used()), (2 * 128 + 3, 2, 2 * 128 + 3));
+    assert!(Arc::ptr_eq(log.account(), &account));
+}
+
+#[test]
+fn no_more_is_evicted_than_necessary() {
+    let (mut log, _) = log(5 * 129, 100);
+    for _ in 0..6 {
+        append(&mut log, b"x");
+    }
+    assert_eq!((log.len(), log.evict(0, |_| {}), log.len()), (5, 0, 5));
+    assert_eq!((log.evict(2 * 129, |_| {}), log.len()), (2 * 129, 3));
+    assert_eq!((log.evict(129 + 1, |_| {}), log.len()), (2 * 129, 1));
+    assert_eq!((log.evict(1, |_| {}), log.len()), (0, 1));
+}
+
+#[test]
+fn a_chunk_that_is_evicted_in_part_keeps_the_rest() {
+    let (mut log, _) = log(1 << 20, 100);
+    let mut batch = log.batch(3, 3);
+    for record in [b"a", b"b", b"c"] {
+        batch.push(RecordInfo::numbered(Tag(0)), record);
+    }
+    log.append(batch, 0, |_| {});
+    log.evict(1, |_| {});
+    assert_eq!(drain(&mut Reader::at_oldest(&[&log]), &[&log]), ["b", "c"]);
+    assert!(log.append(Batch::default(), 0, |_| {}).is_none());
+}
+
+#[test]
+fn only_a_small_single_record_is_copied_to_a_page() {
+    let (mut log, _) = log(1 << 20, 100);
+    let mut is_copied = |bytes: Bytes| {
+        let run = log.append_one(RecordInfo::numbered(Tag(0)), &bytes, bytes.len(), 0, |_| {});
+        (run.first().bytes.as_ptr() != bytes.as_ptr(), log.page.capacity())
+    };
+    assert_eq!(is_copied(Bytes::from_static(b"x")), (true, 1023));
+    assert_eq!(is_copied(vec![b'x'; 1023].into()), (true, 0), "it fits exactly");
+    assert_eq!(is_copied(vec![b'x'; 100_000].into()), (false, 0));
+    assert_eq!(is_copied(vec![b'x'; 4096].into()), (true, (64 << 10) - 4096));
+    assert!(!is_copied(vec![b'x'; 4097].into()).0);
+}
+
+#[test]
+fn a_log_continues_after_records_that_are_elsewhere() {
+    let continuing = |is_numbered| {
+        let past = Past { first_sequence: 1000, last_order: 7, last_sequence: 1004, is_numbered };
+        let retention = Retention { max_bytes: 1 << 20, max_records: 100 };
+        let order = Arc::new(OrderCounter::starting_at(8));
+        Log::continuing(past, order, MemoryAccount::new(1 << 20), retention)
+    };
+    let mut log = continuing(true);
+    assert!(log.is_empty() && !log.is_new());
+    assert_eq!((log.first_sequence(), log.oldest_sequence(), log.next_sequence()), (1000, 1005, 1005));
+    assert!(Reader::after_sequence(&log, 1004).is_ok() && Reader::after_sequence(&log, 1003).is_err());
+    assert!(Reader::after_sequence(&continuing(false), 1004).is_err(), "a record after it is elsewhere");
+    append(&mut log, b"next");
+    assert_eq!((log.find(1005), log.newest_order()), (Some("next".into()), 8));
+}

@@ -25,3 +25,16 @@ impl OrderCounter {
         self.0.load(Ordering::SeqCst) - 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_drawn_in_blocks() {
+        let order = OrderCounter::starting_at(5);
+        assert_eq!(order.newest(), 4);
+        assert_eq!((order.draw(3), order.newest()), (5, 7));
+        assert_eq!((order.draw(1), order.newest()), (8, 8));
+    }
+}

@@ -197,3 +197,7 @@ fn evicted_of_each(logs: &[&Log]) -> [u64; MAX_LOGS] {
 fn evicted(logs: &[&Log]) -> u64 {
     logs.iter().map(|log| log.evicted().order).max().unwrap_or(0)
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;

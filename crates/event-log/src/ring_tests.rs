@@ -86,6 +86,31 @@ fn memory_of_evicted_chunks_is_reused_once_no_reader_uses_it() {
     let room = ring.spare.as_ref().unwrap().capacity();
     assert!(ring.take_spare(room + 1).is_none(), "too small");
     assert!(ring.take_spare(room / 2 - 1).is_none(), "far too large");
-    assert!(ring.take_spare(room).is_some_and(|spare| spare.is_empty()));
+    assert!(ring.take_spare(room.div_ceil(2)).is_some_and(|spare| spare.is_empty()));
     assert!(ring.take_spare(room).is_none());
+}
+
+#[test]
+fn memory_of_small_and_of_huge_chunks_is_not_reused() {
+    for bytes in [100, 4095, (256 << 10) + 1] {
+        let mut ring = ring(&[vec![true]]);
+        let (mut batch, account) = (Batch::with_capacity(bytes, 1), MemoryAccount::new(1 << 20));
+        batch.push(RecordInfo::numbered(Tag(0)), &vec![b'x'; bytes]);
+        let numbers = ChunkNumbers { at_ms: 0, first_order: 50, sequence_before: 101 };
+        ring.push(Arc::new(Chunk::new(batch.bytes.freeze(), batch.slots, numbers, &account)));
+        let mut last = Batch::default();
+        last.push(RecordInfo::numbered(Tag(0)), b"last");
+        let numbers = ChunkNumbers { at_ms: 0, first_order: 51, sequence_before: 102 };
+        ring.push(Arc::new(Chunk::new(last.bytes.freeze(), last.slots, numbers, &account)));
+        while ring.evict_oldest(&mut |_| {}).is_some() {}
+        assert!(ring.spare.is_none(), "{bytes}");
+    }
+}
+
+#[test]
+fn an_evicted_record_is_missed_by_readers_before_it() {
+    let evicted = |order, sequence, is_numbered| Evicted { order, sequence, is_numbered };
+    assert!(evicted(1, 8, true).is_after(7) && !evicted(1, 8, true).is_after(8));
+    assert!(evicted(1, 8, false).is_after(8) && !evicted(1, 8, false).is_after(9));
+    assert!(!evicted(0, 8, false).is_after(7), "nothing was evicted");
 }
