@@ -245,4 +245,26 @@ mod tests {
         assert!(held.resize(20));
         assert_eq!((held.bytes(), account.used()), (20, 20));
     }
+
+    #[test]
+    fn detached_memory_is_counted_once_until_it_is_dropped() {
+        let account = MemoryAccount::new(10);
+        let (held, other) = (Reservation::unrefused(&account, 25), Reservation::unrefused(&account, 3));
+        assert_eq!(account.detached(), 0);
+        held.detach();
+        held.detach();
+        assert_eq!((account.detached(), account.used()), (25, 28));
+        other.detach();
+        drop(held);
+        assert_eq!((account.detached(), account.used()), (3, 3));
+    }
+
+    #[test]
+    fn the_first_relief_is_asked() {
+        let account = MemoryAccount::new(10);
+        assert_eq!(account.relieve(4), 0);
+        account.set_relief(|bytes| bytes * 2);
+        account.set_relief(|_| 7);
+        assert_eq!(account.relieve(4), 8);
+    }
 }

@@ -212,6 +212,7 @@ fn a_record_is_found_by_its_own_sequence_number_only() {
         append(&mut log, bytes);
     }
     let mut batch = log.batch(9, 3);
+    assert!(batch.bytes.capacity() >= 9 && batch.capacity() >= 3);
     batch.push(RecordInfo::unnumbered(Tag(1)), b"note");
     batch.push(RecordInfo::numbered(Tag(0)), b"2");
     batch.push(RecordInfo::numbered(Tag(0)), b"3");

@@ -99,3 +99,17 @@ fn a_reader_can_be_moved_back_to_receive_records_again() {
     reader.move_to(1);
     assert_eq!((next_sequence(&mut reader, &log), reader.seen(), place(reader)), (1001, 2, (2, 1002)));
 }
+
+#[test]
+fn a_reader_that_took_only_a_part_of_a_run_receives_the_rest_next() {
+    let mut log = log(0, 10);
+    let mut batch = log.batch(3, 3);
+    for record in [b"a", b"b", b"c"] {
+        batch.push(RecordInfo::numbered(Tag(0)), record);
+    }
+    let run = log.append(batch, 0, |_| {}).unwrap();
+    let mut reader = Reader::at_oldest(&[&log]);
+    assert_eq!((next_sequence(&mut reader, &log), place(reader)), (1000, (3, 1002)));
+    reader.move_behind(&run.part(0..2));
+    assert_eq!((place(reader), next_sequence(&mut reader, &log)), ((2, 1001), 1002));
+}
