@@ -308,4 +308,92 @@ mod tests {
         drop(read);
         assert_eq!(requests.account.used(), 0);
     }
+
+    #[test]
+    fn only_an_evicted_event_that_carried_a_request_is_retained() {
+        let mut requests = new_requests();
+        let record = |sequence, is_numbered| Record {
+            order: 1,
+            sequence,
+            is_numbered,
+            at_ms: 0,
+            tag: event_log::Tag(0),
+            mark: 0,
+            bytes: b"request",
+        };
+        requests.on_evict(record(5, true));
+        requests.open(id("1"), 5, Instant::now());
+        requests.on_evict(record(5, false));
+        requests.on_evict(record(6, true));
+        assert_eq!(requests.retained_bytes(), 0);
+        requests.on_evict(record(5, true));
+        assert_eq!(
+            requests.retained_between(0, 9).collect::<Vec<_>>(),
+            [(5, &Bytes::from_static(b"request"))]
+        );
+    }
+
+    #[test]
+    fn the_oldest_retained_request_is_dropped_first() {
+        let mut requests = new_requests();
+        for event in 1..=4 {
+            requests.open(RequestId::number(event), event, Instant::now());
+        }
+        requests.retain(2, b"two");
+        requests.retain(4, b"four");
+        assert_eq!((requests.retained_bytes(), requests.drop_oldest_retained()), (7, Some(3)));
+        assert!(requests.has(1) && !requests.has(2) && requests.has(3));
+        assert_eq!((requests.retained_bytes(), requests.len()), (4, 3));
+        assert_eq!(requests.classify(&id("2")), ResponseMatch::Unknown, "its answer is forwarded");
+        assert_eq!((requests.drop_oldest_retained(), requests.drop_oldest_retained()), (Some(4), None));
+        assert_eq!((requests.retained_bytes(), requests.len()), (0, 2));
+    }
+
+    #[test]
+    fn open_requests_are_listed_oldest_first() {
+        let (mut requests, since) = (new_requests(), Instant::now());
+        requests.open(id("\"b\""), 7, since);
+        requests.open(id("\"a\""), 9, since);
+        let listed: Vec<_> =
+            requests.list().into_iter().map(|request| (request.id, request.sequence)).collect();
+        assert_eq!(listed, [(id("\"b\""), 7), (id("\"a\""), 9)]);
+        let all: Vec<_> = requests.iter().map(|(id, event)| (id.clone(), event)).collect();
+        assert_eq!(all, listed);
+        assert_eq!((requests.answer(8), requests.answer(7)), (None, Some((id("\"b\""), since))));
+        requests.clear();
+        assert_eq!((requests.len(), requests.classify(&id("\"a\""))), (0, ResponseMatch::Unknown));
+    }
+
+    #[test]
+    fn requests_and_remembered_ids_are_counted() {
+        let mut requests = new_requests();
+        let long = id(&format!("\"{}\"", "x".repeat(1000)));
+        requests.open(long.clone(), 1, Instant::now());
+        requests.open(id("2"), 2, Instant::now());
+        let ids = requests.by_id.held_bytes();
+        assert!(ids > long.held_bytes());
+        assert_eq!(requests.held_bytes(), 2 * OPEN_OVERHEAD + ids);
+        requests.answer(1);
+        requests.answer(2);
+        assert_eq!(requests.held_bytes(), 2 * REMEMBERED_OVERHEAD + long.held_bytes());
+    }
+
+    #[test]
+    fn remembered_ids_are_forgotten_oldest_first() {
+        let mut answered = AnsweredIds::default();
+        let fits = u64::try_from(REMEMBERED_BYTES / REMEMBERED_OVERHEAD).unwrap();
+        for number in 0..fits {
+            answered.remember(RequestId::number(number));
+        }
+        assert!(answered.contains(&id("0")) && answered.bytes <= REMEMBERED_BYTES);
+        answered.remember(RequestId::number(fits));
+        assert!(!answered.contains(&id("0")) && answered.contains(&id("1")));
+        // Remembered again, number 1 is the newest.
+        answered.remember(id("1"));
+        answered.remember(RequestId::number(fits + 1));
+        assert!(answered.contains(&id("1")) && !answered.contains(&id("2")));
+        assert_eq!(answered.held_bytes(), answered.order.len() * REMEMBERED_OVERHEAD);
+        answered.forget(&id("1"));
+        assert!(!answered.contains(&id("1")));
+    }
 }

@@ -250,4 +250,58 @@ mod tests {
         assert_eq!(first, id(&(FIRST_ASSIGNED + 1).to_string()));
         assert_ne!(first, second);
     }
+
+    #[test]
+    fn a_failure_is_reported_in_the_log_unless_every_caller_still_waits_for_it() {
+        let (mut requests, now) = (with(&["1"]), Instant::now());
+        let request = requests.get_mut(&id("1")).unwrap();
+        assert!(request.is_unattended(), "no caller waits");
+        let (first, _second) = (request.wait(now), request.wait(now));
+        assert!(!request.is_unattended());
+        drop(first);
+        assert!(request.is_unattended(), "a caller has left");
+        let _third = request.wait(now);
+        assert!(!request.is_unattended(), "the third caller took the place of the first");
+        requests.deliver_to_log(&id("1"));
+        requests.deliver_to_log(&id("2"));
+        assert!(requests.get_mut(&id("1")).unwrap().is_unattended(), "the client follows the log");
+    }
+
+    #[test]
+    fn callers_that_left_do_not_pile_up() {
+        let (mut request, now) = (new_request(), Instant::now());
+        let _first = request.wait(now);
+        for _ in 0..10 {
+            drop(request.wait(now));
+        }
+        let _last = request.wait(now);
+        assert_eq!(request.waiters().count(), 2);
+    }
+
+    #[test]
+    fn a_caller_is_removed_when_the_limit_is_reached_and_not_before() {
+        let (mut requests, now) = (with(&["1", "2"]), Instant::now());
+        let (limit, second) = (Duration::from_secs(10), Duration::from_secs(1));
+        let mut wait = |json, since| requests.get_mut(&id(json)).unwrap().wait(since);
+        let _receivers = [wait("1", now), wait("1", now + second * 2), wait("2", now + second)];
+        let (timed_out, oldest) = requests.take_timed_out(limit, now + limit);
+        assert_eq!((timed_out.len(), oldest), (1, Some(now + second)));
+        let (timed_out, oldest) = requests.take_timed_out(limit, now + limit + second);
+        assert_eq!((timed_out.len(), oldest), (1, Some(now + second * 2)));
+    }
+
+    #[test]
+    fn all_requests_are_listed_until_they_are_taken() {
+        let mut requests = with(&["1", "2", "3"]);
+        assert!(!requests.is_empty() && requests.is_taken(&id("1")) && !requests.is_taken(&id("4")));
+        let mut ids: Vec<_> = requests.iter().map(|(id, _)| id.as_json()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, ["1", "2", "3"]);
+        assert_eq!((requests.values_mut().count(), requests.len()), (3, 3));
+        let held = requests.held_bytes();
+        assert!(requests.remove(&id("1")).is_some() && requests.remove(&id("1")).is_none());
+        assert_eq!(requests.held_bytes(), held / 3 * 2);
+        assert_eq!(requests.take_all().len(), 2);
+        assert!(requests.is_empty() && requests.held_bytes() == 0);
+    }
 }

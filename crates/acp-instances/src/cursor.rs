@@ -120,4 +120,16 @@ mod tests {
             assert!(bad.parse::<JournalCursor>().is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn the_ends_have_a_text_form_too() {
+        assert_eq!(
+            [MessageCursor::Oldest, MessageCursor::Newest].map(|cursor| cursor.to_string()),
+            ["0", ""]
+        );
+        assert_eq!(
+            [JournalCursor::Oldest, JournalCursor::Newest].map(|cursor| cursor.to_string()),
+            ["j0", ""]
+        );
+    }
 }

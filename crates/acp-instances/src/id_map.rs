@@ -159,4 +159,60 @@ mod tests {
         }
         assert_eq!((map.len(), map.held_bytes(), map.rounded.len()), (0, 0, 0));
     }
+
+    #[test]
+    fn a_map_lists_its_entries() {
+        let mut map = IdMap::default();
+        assert!(map.is_empty());
+        map.insert(id("1"), 10);
+        map.insert(id("\"a\""), 20);
+        *map.get_mut(&id("1")).unwrap() += 1;
+        map.values_mut().for_each(|value| *value += 100);
+        let mut values: Vec<_> = map.values().copied().collect();
+        values.sort_unstable();
+        assert_eq!(values, [111, 120]);
+        let mut listed: Vec<_> = map.iter().map(|(id, value)| (id.as_json(), *value)).collect();
+        listed.sort_unstable();
+        assert_eq!(listed, [("\"a\"", 120), ("1", 111)]);
+        assert!(map.contains(&id("1")) && !map.contains(&id("2")));
+        assert_eq!((map.len(), map.is_empty()), (2, false));
+        assert_eq!(map.take_all().len(), 2);
+        assert_eq!((map.is_empty(), map.held_bytes()), (true, 0));
+    }
+
+    #[test]
+    fn an_entry_costs_its_own_size_and_what_its_id_holds() {
+        let mut map = IdMap::default();
+        let (entry, long) = (size_of::<(RequestId, u64)>() + 64, format!("\"{}\"", "x".repeat(1000)));
+        map.insert(id("1"), 1_u64);
+        assert_eq!(map.held_bytes(), entry);
+        map.insert(id(&long), 2);
+        map.insert(id(&long), 3);
+        assert_eq!(map.held_bytes(), 2 * entry + id(&long).held_bytes());
+        assert_eq!(map.remove(&id("1")), Some(1));
+        assert_eq!((map.remove(&id("1")), map.held_bytes()), (None, entry + id(&long).held_bytes()));
+    }
+
+    #[test]
+    fn numbers_that_are_the_same_double_are_found_one_after_the_other() {
+        let mut map = IdMap::default();
+        let (one, other) = ("12345678901234567890123", "12345678901234567890124");
+        map.insert(id(one), 1);
+        map.insert(id(other), 2);
+        for json in [one, other] {
+            assert_eq!(map.matching(&id("1.2345678901234568e+22")), Some(id(json)));
+            map.remove(&id(json));
+        }
+        assert_eq!(map.matching(&id("1.2345678901234568e+22")), None);
+    }
+
+    #[test]
+    fn only_numbers_that_a_double_may_round_are_kept_by_their_double() {
+        for exact in ["123456789012345", "-12345678901234", "0", "\"0.1\"", "null"] {
+            assert_eq!(roundable(&id(exact)), None, "{exact}");
+        }
+        for rounded in ["1234567890123456", "-123456789012345", "0.1", "1e500"] {
+            assert!(roundable(&id(rounded)).is_some(), "{rounded}");
+        }
+    }
 }

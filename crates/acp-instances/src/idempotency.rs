@@ -248,4 +248,48 @@ mod tests {
         assert!(IdempotencyKey::new("", b"").is_none());
         assert!(IdempotencyKey::new(&"x".repeat(256), b"").is_none());
     }
+
+    #[test]
+    fn all_keys_are_listed_oldest_first() {
+        let mut keys = RememberedKeys::new(2, 100, MemoryAccount::new(0));
+        for text in ["a", "b", "c"] {
+            keys.remember(&key(text, b"message"), Remembered::Accepted);
+        }
+        let listed: Vec<_> = keys.iter().map(|(key, _)| (key.text.to_string(), key.fingerprint)).collect();
+        let fingerprint = key("d", b"message").fingerprint;
+        assert_eq!(listed, [("b".to_owned(), fingerprint), ("c".to_owned(), fingerprint)]);
+        keys.forget(&key("b", b"message"));
+        assert_eq!(keys.iter().map(|(key, _)| key.text.to_string()).collect::<Vec<_>>(), ["c"]);
+        assert_eq!(keys.order, [Arc::<str>::from("c")]);
+    }
+
+    #[test]
+    fn an_outcome_replaces_the_earlier_one_of_the_same_key() {
+        let mut keys = RememberedKeys::new(2, 5, MemoryAccount::new(0));
+        keys.remember(&key("a", b""), Remembered::Enqueueing);
+        keys.remember(&key("a", b""), answer(b"12345"));
+        assert!(matches!(keys.recall(&key("a", b"")), Ok(Some(Remembered::Settled(_)))), "it just fits");
+        keys.remember(&key("a", b""), answer(b"12"));
+        assert_eq!((keys.held_bytes, keys.key_bytes()), (2, KEY_OVERHEAD + 1));
+        keys.remember(&key("b", b""), answer(b"345"));
+        assert_eq!(keys.held_bytes, 5);
+        keys.remember(&key("c", b""), Remembered::Accepted);
+        assert_eq!((keys.held_bytes, keys.key_bytes()), (3, 2 * (KEY_OVERHEAD + 1)));
+    }
+
+    #[test]
+    fn no_more_answers_are_forgotten_than_necessary() {
+        let mut keys = RememberedKeys::new(9, 5, MemoryAccount::new(0));
+        for text in ["a", "b", "c"] {
+            keys.remember(&key(text, b""), answer(b"12"));
+        }
+        let is_held = |text| matches!(keys.recall(&key(text, b"")), Ok(Some(Remembered::Settled(_))));
+        assert_eq!((["a", "b", "c"].map(is_held), keys.held_bytes), ([false, true, true], 4));
+    }
+
+    #[test]
+    fn a_key_of_the_greatest_length_is_accepted() {
+        assert!(IdempotencyKey::new(&"x".repeat(255), b"").is_some());
+        assert!(IdempotencyKey::new("x", b"").is_some());
+    }
 }

@@ -282,4 +282,44 @@ mod tests {
             proptest::prop_assert_eq!(id(&plain), id(&format!("\"{escaped}\"")));
         }
     }
+
+    #[test]
+    fn an_id_is_written_and_read_as_json() {
+        let long = "12345678901234567890123";
+        for json in ["17", "null", "\"a\"", long] {
+            assert_eq!(serde_json::to_string(&id(json)).unwrap(), json);
+            assert_eq!(format!("{:?}", id(json)), json);
+            let mut reader = serde_json::Deserializer::from_str(json);
+            assert_eq!(RequestId::deserialize_exactly(&mut reader).unwrap(), id(json));
+        }
+        assert_eq!(serde_json::from_str::<RequestId>("\"a\"").unwrap(), id("\"a\""));
+        assert!(serde_json::from_str::<RequestId>("true").is_err());
+        assert!(RequestId::deserialize_exactly(&mut serde_json::Deserializer::from_str("[1]")).is_err());
+        assert_eq!(RequestId::number(17), id("17"));
+    }
+
+    #[test]
+    fn only_a_long_id_takes_more_memory_than_its_own_size() {
+        let (short, long) = ("9".repeat(SHORT), "9".repeat(SHORT + 1));
+        assert_eq!(id(&short).held_bytes(), 0);
+        assert_eq!(id(&long).held_bytes(), SHORT + 1 + 2 * size_of::<usize>());
+    }
+
+    #[test]
+    fn a_number_has_one_spelling() {
+        let zeros = "0".repeat(400);
+        for (json, canonical) in [
+            ("-0", "0"),
+            ("-1.50", "-15e-1"),
+            ("12.5E+1", "125"),
+            ("0.00120", "12e-4"),
+            ("100.0", "100"),
+            ("1e400", &format!("1{zeros}")),
+            ("1e401", "1e401"),
+            ("10e400", "1e401"),
+            ("1e99999999999", "1e99999999999"),
+        ] {
+            assert_eq!(id(json).as_json(), canonical, "{json}");
+        }
+    }
 }

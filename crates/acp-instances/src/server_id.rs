@@ -81,4 +81,14 @@ mod tests {
             assert_eq!(ServerId::parse(bad), Err(InvalidServerId), "{bad:?}");
         }
     }
+
+    #[test]
+    fn an_id_is_text_everywhere() {
+        let id = ServerId::parse("a-1").unwrap();
+        assert_eq!((id.to_string(), String::from(id.clone())), ("a-1".to_owned(), "a-1".to_owned()));
+        assert_eq!(serde_json::to_string(&id).unwrap(), "\"a-1\"");
+        assert_eq!(serde_json::from_str::<ServerId>("\"a-1\"").unwrap(), id);
+        assert!(serde_json::from_str::<ServerId>("\"/\"").is_err());
+        assert!(std::collections::BTreeSet::from([id]).contains("a-1"));
+    }
 }

@@ -305,4 +305,51 @@ mod tests {
         unwritten.push(OUTPUT, &run(&mut log));
         assert!(unwritten.is_clean() && unwritten.begin().is_none());
     }
+
+    #[test]
+    fn entries_are_counted_until_they_are_written() {
+        let (mut unwritten, mut log) = (Unwritten::default(), log());
+        unwritten.push_note(1, || panic!("there is no journal"));
+        unwritten.resume(4);
+        assert!(unwritten.is_journalled() && unwritten.is_clean() && !unwritten.has_work());
+        unwritten.push(OUTPUT, &run(&mut log));
+        unwritten.push_note(7, || Bytes::from_static(b"note"));
+        assert_eq!((unwritten.pushed(), unwritten.bytes(), unwritten.is_clean()), (2, 5, false));
+        assert!(unwritten.has_work() && unwritten.has_written(0) && !unwritten.has_written(1));
+        let entries = unwritten.begin().unwrap();
+        assert!(matches!(&entries[1], Entry::Note { tag: 7, order: 5, bytes } if bytes == "note"));
+        assert!(!unwritten.has_work(), "a task writes already");
+        unwritten.on_written(&entries[..1]).deliver();
+        assert_eq!((unwritten.bytes(), unwritten.visible_up_to()), (4, 5));
+        assert!(unwritten.has_written(1) && !unwritten.has_written(2));
+        unwritten.on_written(&entries[1..]).deliver();
+        assert!(unwritten.is_clean() && unwritten.has_written(2));
+        assert_eq!(unwritten.bytes(), 0);
+        unwritten.suspend().deliver();
+        assert!(!unwritten.is_journalled());
+    }
+
+    #[test]
+    fn empty_settlements_need_not_wait() {
+        let (mut unwritten, mut log) = (Unwritten::default(), log());
+        unwritten.resume(4);
+        unwritten.push(OUTPUT, &run(&mut log));
+        assert!(unwritten.hold(Settlements::default()).is_none());
+        assert!(unwritten.held.is_empty());
+    }
+
+    #[test]
+    fn a_failed_write_is_not_tried_again_by_itself() {
+        let (mut unwritten, mut log) = (Unwritten::default(), log());
+        unwritten.resume(4);
+        unwritten.push(OUTPUT, &run(&mut log));
+        let failed = unwritten.begin().unwrap();
+        unwritten.put_back(failed);
+        assert!(!unwritten.has_work());
+        unwritten.suspend().deliver();
+        unwritten.resume(5);
+        unwritten.push(OUTPUT, &run(&mut log));
+        assert!(unwritten.has_work(), "a suspended journal starts afresh");
+        assert_eq!(unwritten.visible_up_to(), 5);
+    }
 }
