@@ -244,11 +244,9 @@ mod tests {
 
     #[test]
     fn an_assigned_id_is_one_that_no_waiting_request_has() {
-        let taken = FIRST_ASSIGNED.to_string();
-        let mut requests = with(&[&taken]);
+        let mut requests = with(&["1099511627776"]);
         let (first, second) = (requests.free_id(), requests.free_id());
-        assert_eq!(first, id(&(FIRST_ASSIGNED + 1).to_string()));
-        assert_ne!(first, second);
+        assert_eq!((first, second), (id("1099511627777"), id("1099511627778")));
     }
 
     #[test]

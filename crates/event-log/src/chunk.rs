@@ -391,6 +391,7 @@ mod tests {
         let lengths = [0, 3, 4, 5, 100].map(|bytes| run.up_to(bytes).len());
         assert_eq!(lengths, [1, 1, 1, 2, 3]);
         assert_eq!(run.part(1..3).up_to(2).last().order, 2);
+        assert_eq!(run.part(1..3).up_to(3).len(), 2);
     }
 
     #[test]
