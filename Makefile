@@ -136,9 +136,10 @@ soak: test-tools ui
 	$(BUILD)
 	SOAK_MINUTES=$(SOAK_MINUTES) sh scripts/nextest.sh run --workspace --profile soak --no-capture
 
-# Changes the SDK's conversions in small ways and checks that a test fails for each change. Takes minutes, so it is not part
-# of `make test`.
+# Changes Rust modules without I/O and the SDK's conversions in small ways, and checks that a test fails for each change. Takes
+# most of an hour, so it is not part of `make test`. ARGS go to cargo-mutants.
 mutants: packages
+	sh scripts/cargo-mutants.sh $(ARGS)
 	$(NPM) run mutants
 
 # Makes the pictures of the inspector in docs/images. Look at them before you commit them.
