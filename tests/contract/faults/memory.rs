@@ -83,10 +83,13 @@ fn unfinished_lines_of_many_agents_stay_within_the_budget_and_none_is_lost_silen
     // All lines begin before any of them ends: together they are six times as long as the budget.
     let emit = call(1, "emit", json!({"count": 1, "bytes": 31_000_000}));
     let posts: Vec<_> = ids.iter().map(|id| server.post(id, emit.clone()).start()).collect();
+    // All readers read at once: one that takes nothing for long is disconnected when memory is needed.
+    let events: Vec<_> =
+        readers.into_iter().map(|mut reader| std::thread::spawn(move || reader.next())).collect();
     let mut kept = 0;
-    for (post, reader) in posts.into_iter().zip(&mut readers) {
+    for (post, event) in posts.into_iter().zip(events) {
         post.join().unwrap().expect(200);
-        let event = reader.next();
+        let event = event.join().unwrap();
         match event.name.as_str() {
             // A gap stands for a line that was kept, but was evicted before this reader read it.
             "message" | "gap" => kept += 1,

@@ -77,6 +77,79 @@ fn answers_that_are_not_read_hold_no_more_than_the_budget() {
     drop(unread);
 }
 
+/// Opens 20 streams of twelve instances, and ten of one, that nobody reads.
+fn unread_streams(server: &Server) -> Vec<TcpStream> {
+    for number in 0..12 {
+        let id = format!("i{number}");
+        server.open(&id, "fault");
+        server.tell(&id, "emit", json!({"count": 8000, "bytes": 1000}));
+    }
+    let all = |view: &str| {
+        let request = server.request("GET", "/v1/acp").header("Accept", "text/event-stream");
+        request.query("view", view).query("replay", "all").write()
+    };
+    let mut unread: Vec<_> = (0..10).flat_map(|_| ["messages", "journal"].map(all)).collect();
+    unread.extend((0..10).map(|_| server.get("i0").query("view", "journal").write()));
+    unread
+}
+
+#[test]
+fn streams_of_many_instances_that_are_not_read_share_what_memory_holds() {
+    let server = Server::with().flag("--journal", "off").start();
+    let before = server.process.resident_memory();
+    let unread = unread_streams(&server);
+    settle(&server);
+    let held = 12 * 8 * MEBIBYTE;
+    let grown = server.process.resident_memory().saturating_sub(before);
+    assert!(
+        grown < held + held / 4 + 20 * MEBIBYTE,
+        "30 readers that do not read took {} MiB",
+        grown / MEBIBYTE
+    );
+    drop(unread);
+}
+
+#[test]
+fn streams_that_read_the_journal_and_are_not_read_hold_no_more_than_the_budget() {
+    let server = small_budget();
+    let unread = unread_streams(&server);
+    settle(&server);
+    check_memory(&server, "readers of the journal");
+    drop(unread);
+}
+
+#[test]
+fn retained_requests_are_shared_and_delivered_some_at_a_time() {
+    let server = Server::with().flag("--journal", "off").flag("--replay-events", "100").start();
+    server.open("a", "fault");
+    server.tell("a", "ask_many", json!({"prefix": "many", "count": 3000, "bytes": 15_000}));
+    // They leave the log, but not the server.
+    server.tell("a", "emit", json!({"count": 200, "bytes": 10}));
+    let before = server.process.resident_memory();
+    let unread: Vec<_> = (0..40)
+        .flat_map(|number| {
+            let view = if number % 2 == 0 { "messages" } else { "journal" };
+            let all = server.request("GET", "/v1/acp").header("Accept", "text/event-stream");
+            [server.get("a").query("view", view).write(), all.query("replay", "all").write()]
+        })
+        .collect();
+    settle(&server);
+    let grown = server.process.resident_memory().saturating_sub(before);
+    assert!(grown < 50 * MEBIBYTE, "80 readers that do not read took {} MiB", grown / MEBIBYTE);
+    drop(unread);
+    // A client that reads receives each of them once, before what the log holds.
+    let mut reader = server.stream("a");
+    for number in 0..3000 {
+        assert_eq!(reader.next().json()["id"], format!("many-{number}"));
+    }
+    assert!(reader.next().is_call_of("burst"));
+    let mut reader = server.request("GET", "/v1/acp").header("Accept", "text/event-stream").stream();
+    for number in 0..3000 {
+        let event = reader.until(|event| event.name == "message");
+        assert_eq!(event.json()["data"]["id"], format!("many-{number}"));
+    }
+}
+
 #[test]
 fn a_stream_of_many_instances_that_is_read_has_every_event_once_and_in_order() {
     let server = Server::start();

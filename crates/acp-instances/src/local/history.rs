@@ -3,8 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use event_log::MemoryAccount;
 use journal::{Found, StreamReader};
+
+use super::shared::Shared;
 
 /// A reader of a journal, with its position. Reads on a thread that may block.
 #[derive(Debug, Default)]
@@ -31,11 +32,13 @@ impl History {
         &mut self,
         order: u64,
         max_bytes: usize,
-        account: &Arc<MemoryAccount>,
+        shared: &Shared,
         open: impl FnOnce() -> io::Result<StreamReader> + Send + 'static,
     ) -> io::Result<Option<Batch>> {
-        let (reader, account) = (self.reader.take(), Arc::clone(account));
+        let turn = Arc::clone(&shared.history_reads).acquire_owned().await.map_err(io::Error::other)?;
+        let (reader, account) = (self.reader.take(), Arc::clone(&shared.account));
         let read = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
             let mut reader = match reader {
                 Some((reader, place)) if place == order => reader,
                 _ => {

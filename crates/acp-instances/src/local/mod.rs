@@ -5,6 +5,7 @@ mod changes;
 mod history;
 mod metrics;
 mod past;
+mod pending;
 mod recover;
 mod registry;
 mod shared;
@@ -101,8 +102,8 @@ impl LocalInstances {
         if matches!(from, JournalCursor::After(order) if order >= last_order) {
             return Some(None);
         }
-        let account = Arc::clone(&self.0.shared.account);
-        let past = PastSubscription::open(journal.clone(), id, server_id.clone(), from, account);
+        let shared = Arc::clone(&self.0.shared);
+        let past = PastSubscription::open(journal.clone(), id, server_id.clone(), from, shared);
         Some(Some(Box::new(past)))
     }
 

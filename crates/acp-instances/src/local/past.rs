@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use event_log::{Gap, MemoryAccount};
+use event_log::Gap;
 use journal::{Found, Journal, StreamId, StreamInfo};
 
 use super::history::{Batch, History};
 use super::recover::Label;
+use super::shared::Shared;
 use crate::cursor::JournalCursor;
 use crate::error::Error;
 use crate::launcher::BoxFuture;
@@ -67,7 +68,7 @@ pub(super) struct PastSubscription {
     journal: Journal,
     stream: StreamId,
     server_id: ServerId,
-    account: Arc<MemoryAccount>,
+    shared: Arc<Shared>,
     history: History,
     /// The order number up to which everything is delivered.
     seen: u64,
@@ -79,14 +80,14 @@ impl PastSubscription {
         stream: StreamId,
         server_id: ServerId,
         from: JournalCursor,
-        account: Arc<MemoryAccount>,
+        shared: Arc<Shared>,
     ) -> Self {
         let seen = match from {
             JournalCursor::Oldest => 0,
             JournalCursor::Newest => u64::MAX,
             JournalCursor::After(order) => order,
         };
-        Self { journal, stream, server_id, account, history: History::default(), seen }
+        Self { journal, stream, server_id, shared, history: History::default(), seen }
     }
 }
 
@@ -97,7 +98,7 @@ impl Subscription for PastSubscription {
                 let (journal, stream) = (self.journal.clone(), self.stream.clone());
                 let open = move || journal.reader(&stream);
                 let Batch { found, last_order } =
-                    match self.history.read_after(self.seen, HISTORY_BYTES, &self.account, open).await {
+                    match self.history.read_after(self.seen, HISTORY_BYTES, &self.shared, open).await {
                         Ok(batch) => batch?,
                         Err(error) => {
                             tracing::warn!(server_id = %self.server_id, %error, "cannot read the journal");

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use event_log::{MemoryAccount, OrderCounter};
 use journal::{Journal, StreamInfo, SyncMode};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::metrics::EngineMetrics;
 use super::registry::Registry;
@@ -16,6 +16,10 @@ use crate::limits::Limits;
 /// The shortest time between two lines that are dropped for lack of memory.
 const GIVE_UP_DISTANCE_MS: u64 = 100;
 
+/// How many reads of the journal run at once. Each takes a thread for a moment, and threads keep some of the memory that
+/// they have used.
+const HISTORY_READS: usize = 4;
+
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) launcher: Arc<dyn Launcher>,
@@ -24,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) journal: Option<Journal>,
     /// True if every write to the journal is synced to the disk before it takes effect.
     pub(crate) syncs_every_write: bool,
+    /// Turns to read from the journal: see [`HISTORY_READS`].
+    pub(super) history_reads: Arc<Semaphore>,
     /// How many instances go on without their journal.
     suspended: AtomicI64,
     pub(crate) metrics: EngineMetrics,
@@ -59,6 +65,7 @@ impl Shared {
                 .is_some_and(|(journal, _)| journal.sync_mode() == SyncMode::Full),
             journal: backing.map(|(journal, _)| journal),
             suspended: AtomicI64::new(0),
+            history_reads: Arc::new(Semaphore::new(HISTORY_READS)),
             metrics: EngineMetrics::default(),
             order,
             gave_up_at_ms: AtomicU64::new(0),

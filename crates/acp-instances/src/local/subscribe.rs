@@ -8,6 +8,7 @@ use journal::Found;
 use tokio::sync::watch;
 
 use super::history::{Batch, History};
+use super::pending::{Pending, UPDATE_BYTES, UPDATE_RUNS};
 use crate::caller::Asker;
 use crate::cursor::{JournalCursor, MessageCursor};
 use crate::error::Error;
@@ -16,12 +17,8 @@ use crate::instance::{INPUT, Instance, InstanceJournal, Phase, ReaderGuard, Stat
 use crate::launcher::BoxFuture;
 use crate::subscription::{From, Subscribe, Subscription, Update};
 
-/// The most bytes of events that one wait returns, except for a single longer event.
-const UPDATE_BYTES: usize = 64 << 10;
 /// The most bytes that one read of the journal returns, except for a single longer event.
 const HISTORY_BYTES: usize = 256 << 10;
-/// The most small runs of events that one wait returns.
-const UPDATE_RUNS: usize = 1024;
 
 /// The events that a subscription follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +50,8 @@ pub(super) struct InstanceSubscription {
     changed: watch::Receiver<()>,
     only_answers_to: Option<Asker>,
     began_at: u64,
-    /// Updates that precede the events: a gap, and requests that the log no longer holds.
-    first: Vec<Update>,
+    /// Updates that come before what is read next, such as a gap and the requests that follow it.
+    pending: Pending,
     /// Reads the events that the logs in memory no longer hold.
     history: History,
     /// What is looked up in the journal before anything is read.
@@ -90,7 +87,7 @@ impl InstanceSubscription {
             changed,
             only_answers_to,
             began_at: newest,
-            first,
+            pending: Pending::new(first),
             history: History::default(),
             lookup,
             _counted: counted,
@@ -99,8 +96,8 @@ impl InstanceSubscription {
 
     /// Reads from memory what is available now.
     fn pull(&mut self) -> Pulled {
-        if !self.first.is_empty() {
-            return Pulled::Updates(std::mem::take(&mut self.first));
+        if let Some(updates) = self.pending.take() {
+            return Pulled::Updates(updates);
         }
         let (mut updates, mut bytes) = (Vec::new(), 0);
         let state = self.instance.lock();
@@ -146,10 +143,8 @@ impl InstanceSubscription {
             Some(journal) => journal.reader(),
             None => Err(io::ErrorKind::NotFound.into()),
         };
-        let read = self
-            .history
-            .read_after(self.reader.seen(), HISTORY_BYTES, &self.instance.shared.account, open)
-            .await;
+        let read =
+            self.history.read_after(self.reader.seen(), HISTORY_BYTES, &self.instance.shared, open).await;
         let Batch { found, last_order } = read
             .inspect_err(|error| {
                 tracing::warn!(server_id = %self.instance.id, %error, "cannot read the journal");
@@ -204,7 +199,10 @@ impl InstanceSubscription {
             let next_sequence = journal.oldest_sequence().unwrap_or(sequence + 1);
             let gap = Gap { after_sequence: sequence, next_sequence, after_order: 0, next_order: 0 };
             let state = self.instance.lock();
-            push_gap(&mut self.first, &self.instance, &state, gap, sequence, next_sequence);
+            let mut updates = Vec::new();
+            push_gap(&mut updates, &self.instance, &state, gap, sequence, next_sequence);
+            drop(state);
+            self.pending.extend(updates);
         }
         self.reader = Reader::behind(order.unwrap_or(0), sequence);
         self.lookup = Lookup::Nothing;
@@ -238,9 +236,15 @@ impl Subscription for InstanceSubscription {
                 match self.pull() {
                     Pulled::Updates(updates) => return Some(Ok(updates)),
                     Pulled::Behind { is_clean } => match self.read_history().await {
-                        Some(updates) if updates.is_empty() => continue,
-                        Some(updates) => return Some(Ok(updates)),
-                        None if is_clean => return Some(Ok(self.accept_gap())),
+                        Some(updates) => {
+                            self.pending.extend(updates);
+                            continue;
+                        }
+                        None if is_clean => {
+                            let gap = self.accept_gap();
+                            self.pending.extend(gap);
+                            continue;
+                        }
                         None => {}
                     },
                     Pulled::Nothing => {}

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::changes::Change;
 use super::history::{Batch, History};
+use super::pending::{Pending, size};
 use super::registry::Registry;
 use super::subscribe::push_retained;
 use crate::cursor::JournalCursor;
@@ -27,9 +28,12 @@ const EVENTS_PER_INSTANCE: usize = 256;
 const BYTES_PER_INSTANCE: usize = 256 << 10;
 
 /// How many bytes one pull reads from the journals of all instances together, unless there are very many.
-const HISTORY_BYTES: usize = 4 << 20;
+const HISTORY_BYTES: usize = PULL_BYTES;
 /// The least number of bytes that one pull reads from each journal.
 const HISTORY_SHARE: usize = 16 << 10;
+
+/// How many bytes one pull brings of all instances together, unless one chunk has more.
+const PULL_BYTES: usize = 512 << 10;
 
 /// A subscription to many instances.
 pub(super) struct AllSubscription {
@@ -49,6 +53,8 @@ pub(super) struct AllSubscription {
     /// The followed instances. One that has left the registry stays here until all of its events are
     /// delivered.
     followed: Vec<Followed>,
+    /// Updates that were pulled and wait to be delivered.
+    pending: Pending,
 }
 
 struct Followed {
@@ -101,8 +107,8 @@ impl Followed {
             Some(journal) => journal.reader(),
             None => Err(io::ErrorKind::NotFound.into()),
         };
-        let (after, account) = (self.reader.seen(), &self.instance.shared.account);
-        match self.history.read_after(after, max_bytes, account, open).await {
+        let (after, shared) = (self.reader.seen(), &self.instance.shared);
+        match self.history.read_after(after, max_bytes, shared, open).await {
             Ok(None) if !is_clean => {}
             Ok(batch) => self.fetched = Some(Fetched { after, batch }),
             Err(error) => {
@@ -206,6 +212,7 @@ impl AllSubscription {
             has_started: false,
             listed_at: 0,
             followed: Vec::new(),
+            pending: Pending::default(),
         }
     }
 
@@ -284,6 +291,7 @@ impl AllSubscription {
             self.place_changes(&changes, &mut placed);
             placed.retain(|one| one.position <= limit);
             placed.sort_by_key(|one| one.position);
+            limit = bound(&mut placed, limit);
             updates.extend(placed.into_iter().map(|one| one.update));
             let seen_before = self.seen;
             self.seen = self.seen.max(limit);
@@ -353,13 +361,17 @@ impl Subscription for AllSubscription {
     fn next(&mut self) -> BoxFuture<'_, Option<Result<Vec<Update>, Error>>> {
         Box::pin(async {
             loop {
+                if let Some(updates) = self.pending.take() {
+                    return Some(Ok(updates));
+                }
                 // Before reading the logs, so that a change during the reading ends the wait below.
                 self.changed.mark_unchanged();
                 self.follow_new_instances();
                 self.fetch().await;
                 let seen = self.seen;
                 if let Some(updates) = self.pull() {
-                    return Some(Ok(updates));
+                    self.pending.extend(updates);
+                    continue;
                 }
                 if self.seen > seen {
                     // The part has only events that this view leaves out. Later parts may have others.
@@ -380,6 +392,23 @@ impl Subscription for AllSubscription {
 /// Calls `read` with those logs of an instance that a subscription follows.
 fn read_logs<T>(state: &State, with_sent: bool, read: impl FnOnce(&[&Log]) -> T) -> T {
     if with_sent { read(&[&state.output, &state.input]) } else { read(&[&state.output]) }
+}
+
+/// Leaves about as many updates as one pull may bring. Returns the limit of what is left.
+fn bound(placed: &mut Vec<Placed>, limit: u64) -> u64 {
+    let mut bytes = 0;
+    let is_over = |one: &Placed| {
+        bytes += size(&one.update);
+        bytes > PULL_BYTES
+    };
+    match placed.iter().position(is_over) {
+        Some(index @ 1..) if placed[index].position > placed[index - 1].position => {
+            let limit = placed[index].position - 1;
+            placed.truncate(index);
+            limit
+        }
+        _ => limit,
+    }
 }
 
 /// A gap that belongs to no instance.
