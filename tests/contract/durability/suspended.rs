@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use test_harness::rpc::call;
+use test_harness::rpc::{call, notification};
 use test_harness::{Server, eventually};
 
 use super::{Home, kill, limit_files, limitable};
@@ -29,6 +29,7 @@ fn an_instance_goes_on_in_memory_while_its_journal_cannot_be_written_and_comes_b
     let metrics = server.request("GET", "/metrics").send().expect(200).text().to_owned();
     assert!(metrics.contains("sandbox_agent_journal_suspended 1"), "{metrics}");
 
+    server.post("a", notification("received", json!({}))).send().expect(202);
     limit_files(&server, "unlimited");
     stream.up_to(|event| event.name == "journal_resumed");
     eventually("the journal is on again", || (status(&server) == "on").then_some(()));
@@ -42,4 +43,8 @@ fn an_instance_goes_on_in_memory_while_its_journal_cannot_be_written_and_comes_b
     assert!(names.contains(&"gap"), "{names:?}");
     assert_eq!(names.last(), Some(&"exit"));
     assert!(names.contains(&"journal_resumed"), "{names:?}");
+    let both = server.get("a").query("view", "journal").stream().rest();
+    let names: Vec<_> = both.iter().map(|event| event.name.as_str()).collect();
+    let gap = names.iter().position(|name| *name == "gap").expect("there is a gap");
+    assert_eq!(names[gap + 1], "journal_resumed", "{names:?}");
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use event_log::MemoryAccount;
-use journal::{Entry, Found, Journal, StreamId, StreamReader, StreamWriter};
+use journal::{Entry, Found, Journal, Place, StreamId, StreamReader, StreamWriter};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -105,14 +105,18 @@ impl InstanceJournal {
         self.writer().failing_since.is_some_and(|since| since.elapsed() >= patience)
     }
 
-    /// Begins a new segment after entries that could not be written. Returns false if the journal was closed.
-    fn resume(&self, checkpoint: &[u8]) -> io::Result<bool> {
+    /// Begins a new segment after entries that could not be written, the last of them at `lost`. Returns false if the
+    /// journal was closed.
+    fn resume(&self, checkpoint: &[u8], lost: Place) -> io::Result<bool> {
         let mut writer = self.writer();
         if writer.status == Status::Closed {
             return Ok(false);
         }
         match &mut writer.stream {
-            Some(stream) => stream.start_segment(checkpoint)?,
+            Some(stream) => {
+                stream.skip_to(lost);
+                stream.start_segment(checkpoint)?;
+            }
             None => writer.stream = Some(self.journal.create(&self.id, &self.label)?),
         }
         (writer.failing_since, writer.status) = (None, Status::Written);
@@ -244,8 +248,12 @@ impl Instance {
     /// Tries to write to a suspended journal again. Returns true if that succeeded, or if there is no journal.
     fn resume_journal(self: &Arc<Self>) -> bool {
         let Some(journal) = &self.journal else { return true };
-        let checkpoint = self.lock().checkpoint();
-        match journal.resume(&checkpoint) {
+        let (checkpoint, lost) = {
+            let state = self.lock();
+            let (order, sequence) = (state.newest_position(), state.output.next_sequence() - 1);
+            (state.checkpoint(), Place { order, sequence, is_numbered: false })
+        };
+        match journal.resume(&checkpoint, lost) {
             Ok(true) => {}
             Ok(false) => return true,
             Err(error) => {
