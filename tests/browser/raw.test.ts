@@ -98,7 +98,7 @@ test("a failed request is an event, and a notice in the conversation", async () 
 });
 
 test("lost events and a lost connection are reported", async () => {
-  const forgetful = await startServer({ flags: ["--replay-events", "100"] });
+  const forgetful = await startServer({ flags: ["--journal", "off", "--replay-events", "100"] });
   const gateway = await startPrefixProxy(forgetful.base, "/cut");
   try {
     const session = await startSession(forgetful, "lossy");

@@ -140,5 +140,6 @@ function withAllSettled(instance: InstanceState, text: string, { key, atMs }: St
 
 /** Describes in a few words how a process exited. */
 export function exitText({ code, signal, error, problem }: AcpExit): string {
+  if (error === "server_died") return "the server was restarted";
   return textOf(problem?.detail) ?? error ?? signal ?? (code === undefined ? "unknown" : `code ${code}`);
 }
