@@ -11,4 +11,6 @@ mkdir -p "$folder"
 ln -f "$target/debug/remote-server" "$folder/sandbox-agent"
 ln -f "$target/debug/fault-agent" "$folder/fault-agent"
 export SANDBOX_AGENT_BIN="$folder/sandbox-agent"
-exec sh scripts/nextest.sh run --workspace --test contract "$@"
+# Without the tests that compare the memory of the process with the engine's account: here, each side of the channel has an
+# account of its own, and copies of the bytes.
+exec sh scripts/nextest.sh run --workspace --test contract -E 'not test(/^faults::slow_readers::/)' "$@"
