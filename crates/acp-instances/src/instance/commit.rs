@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::Instance;
-use super::state::Settlements;
+use super::settlements::Settlements;
 use crate::clock::now_ms;
 use crate::error::Error;
 use crate::event::EventKind;

@@ -8,6 +8,7 @@ mod checkpoint;
 mod commit;
 mod enqueue;
 mod lifecycle;
+mod settlements;
 mod state;
 mod stderr;
 mod stdin;

@@ -13,6 +13,7 @@ use process_supervisor::SupervisorId;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::checkpoint::Note;
+use super::settlements::Settlements;
 use super::unwritten::{INPUT, OUTPUT, Unwritten};
 use crate::agent_requests::{AgentRequests, ResponseMatch};
 use crate::caller::Asker;
@@ -109,29 +110,6 @@ pub(crate) struct OutputBatch {
     /// The envelopes of the requests and responses, each with its index among the records. Most lines are
     /// notifications.
     pub(crate) calls: Vec<(usize, Envelope)>,
-}
-
-/// Outcomes to be delivered to callers once the lock is released.
-#[must_use]
-#[derive(Debug, Default)]
-pub(crate) struct Settlements {
-    requests: Vec<(ClientRequest, Settled)>,
-    starts: Vec<(oneshot::Sender<Settled>, Settled)>,
-}
-
-impl Settlements {
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.starts.is_empty()
-    }
-
-    pub(crate) fn deliver(self) {
-        for (request, settled) in self.requests {
-            request.settle(settled);
-        }
-        for (sender, settled) in self.starts {
-            let _ = sender.send(settled);
-        }
-    }
 }
 
 /// What happens to an instance whose process has ended.

@@ -11,7 +11,7 @@ use event_log::Run;
 use journal::Entry;
 use tokio::sync::oneshot;
 
-use super::state::Settlements;
+use super::settlements::Settlements;
 
 /// The log of what the agent says, in an instance's journal.
 pub(crate) const OUTPUT: u8 = 0;
